@@ -1,0 +1,35 @@
+/** Time as a dependency: the clock that code waits by, so that tests can turn it by hand. */
+
+export type Timer = { cancel(): void }
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Calls `run` once after `ms` milliseconds; the timer never keeps the process alive. */
+  after(ms: number, run: () => void): Timer
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms)
+    timer.unref()
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
+/** Waits `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
+export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      timer.cancel()
+      reject(signal?.reason)
+    }
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    })
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,67 @@
+/** What a router needs to know apart from the catalogs: the output of `resolve`, without any secret's value. */
+
+export type Profile = 'hierarchical' | 'search' | 'registry' | 'direct'
+
+export type RouterConfig = {
+  gateway: { name: string; namespace: string }
+  profile: Profile
+  /** Profiles served besides the default at /mcp/<profile>. */
+  allowedProfiles: Profile[]
+  /** Whether /servers/<name>/mcp is open. */
+  exposeServers: boolean
+  budget: { definitionTokens: number; activeTools: number; responseTokens: number }
+  audit: { payloads: Payloads }
+  /** Sorted by name. */
+  servers: RouterServer[]
+}
+
+export type Payloads = 'none' | 'redacted' | 'full'
+
+export type RouterServer = {
+  name: string
+  namespace: string
+  title?: string
+  description?: string
+  category?: string
+  keywords: string[]
+  /** The server's own transport, as agents are told. */
+  transport: 'stdio' | 'http' | 'sse'
+  endpoint: Endpoint
+  sessions: 'shared' | 'perClient'
+  tools: ToolPolicy
+  limits: ServerLimits
+  logging: { requests: boolean; payloads: Payloads }
+  status: ServerStatus
+}
+
+/** How the router reaches a server. `revision` changes whenever a new connection is needed. */
+export type Endpoint =
+  | { kind: 'http'; url: string; transport: 'streamable-http' | 'sse'; revision: string }
+  /** A child of this very process: the connector that the router was started with knows it by this id. */
+  | { kind: 'local'; id: string; revision: string }
+
+/** Glob patterns over the upstream's tool names (`*` any run); deny wins. */
+export type ToolPolicy = {
+  allow: string[]
+  deny: string[]
+  overrides: Record<string, { description?: string; keywords?: string[]; category?: string }>
+}
+
+export type ServerLimits = {
+  callTimeoutMs: number
+  startTimeoutMs: number
+  concurrency: number
+  maxResultBytes: number
+}
+
+export type ServerState = 'ready' | 'starting' | 'asleep' | 'failed' | 'authRequired' | 'suspended' | 'notAccepted'
+
+export type ServerStatus = {
+  state: ServerState
+  /** CamelCase, as in the resource's condition. */
+  reason?: string
+  /** A sentence for people and agents; never an address or a secret. */
+  message?: string
+  /** Hidden from search and lists: failed for more than 30 s, authRequired, suspended, notAccepted. */
+  hidden: boolean
+}

@@ -1,0 +1,38 @@
+/** What one upstream offers, as discovery found it: the unit that is cached, sliced and shipped to routers. */
+import type { JsonObject } from '../json.ts'
+
+export type ServerCatalog = {
+  /** metadata.name of the McpServer. */
+  server: string
+  /** The protocol revision that was negotiated, such as `2025-11-25`. */
+  protocol: string
+  serverInfo?: JsonObject
+  instructions?: string
+  capabilities: JsonObject
+  /** Valid tools, sorted by name. */
+  tools: CatalogTool[]
+  /** Tools left out, each with the reason. */
+  invalid: InvalidItem[]
+  /** As listed by the upstream, sorted by uri, uriTemplate and name; unknown fields kept. */
+  resources: JsonObject[]
+  resourceTemplates: JsonObject[]
+  prompts: JsonObject[]
+  /** Lists that were declared and could not be read: their failure costs a reason, nothing else. */
+  incomplete: { list: 'resources' | 'resourceTemplates' | 'prompts'; message: string }[]
+  /** sha256 (hex) of everything above in canonical form, without `digest`: equal content, equal digest. */
+  digest: string
+}
+
+export type CatalogTool = {
+  /** The upstream's own definition, unknown fields kept: at least `name` and an object `inputSchema`. */
+  definition: ToolDefinition
+  /** o200k_base tokens of JSON.stringify({name, description, inputSchema}). */
+  tokens: number
+  /** Parts of it, for what discovery answers cost: tokens of the description's text and of the schema's JSON. */
+  descriptionTokens: number
+  schemaTokens: number
+}
+
+export type ToolDefinition = JsonObject & { name: string; description?: string; inputSchema: JsonObject }
+
+export type InvalidItem = { name?: string; reason: string }

@@ -1,0 +1,33 @@
+/** The seam between the protocol front (eras, HTTP, sessions) and what a gateway answers. */
+import type { Profile } from '../core/catalog/router-config.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { JsonRpcError } from '../core/mcp/upstream.ts'
+
+/** A request of either era, already checked by the front: same shape, era's metadata taken off. */
+export type McpRequest = {
+  method: string
+  params: JsonObject
+  route: McpRoute
+  /** Key of the downstream session or authenticated subject; absent for callers that have neither. */
+  client?: string
+  /** Aborts when the caller goes away or cancels. */
+  signal: AbortSignal
+  /** Sends a notification on the response stream of this request. Absent where the caller cannot take any. */
+  notify?: (notification: { method: string; params?: JsonObject }) => void
+}
+
+export type McpRoute = { kind: 'gateway'; profile: Profile } | { kind: 'server'; server: string }
+
+/** `resultText`, where present, is the JSON text of `result` and is written as it is. */
+export type McpReply =
+  | { result: JsonObject; resultText?: string; error?: undefined }
+  | { error: JsonRpcError; result?: undefined }
+
+/** Answers tools/*, resources/*, prompts/* and completion/*; the front answers initialize, server/discover and ping itself. */
+export type McpHandler = {
+  handle(request: McpRequest): Promise<McpReply>
+  /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
+  describe(route: McpRoute): RouteDescription | undefined
+}
+
+export type RouteDescription = { capabilities: JsonObject; serverInfo: JsonObject; instructions?: string }

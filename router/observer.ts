@@ -1,0 +1,28 @@
+/** What the router tells the outside about its work; metrics and the request log implement it. */
+
+export type CallOutcome = 'ok' | 'tool_error' | 'upstream_error' | 'timeout' | 'unavailable' | 'rejected' | 'cancelled' | 'too_large'
+
+export type CallRecord = {
+  /** Real names, known to the catalog; never taken from a request. Absent where the request named none that exists. */
+  server?: string
+  tool?: string
+  method: string
+  outcome: CallOutcome
+  /** From the request's arrival to its answer, and the part of it spent waiting for the upstream. */
+  totalMs: number
+  upstreamMs: number
+  /** Present only where the server's `logging.payloads` and the gateway's `audit.payloads` allow it. */
+  payload?: { arguments?: unknown; result?: unknown }
+  /** False where the server's `logging.requests` is off. */
+  log: boolean
+}
+
+export type TokenKind = 'definitions' | 'discovery' | 'schema' | 'resources' | 'error'
+
+export interface RouterObserver {
+  called(record: CallRecord): void
+  searched(durationMs: number, hits: number): void
+  /** Tokens (o200k_base) that the visible tools would have cost at a downstream tools/list. */
+  tokensDirect(tokens: number): void
+  tokensServed(kind: TokenKind, tokens: number): void
+}

@@ -1,0 +1,80 @@
+/** Installs what a fresh clone lacks (packages by the lockfile, Node 24 among them) and says so. Plain JavaScript for Node 20. */
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const modules = join(root, 'node_modules')
+const stamp = join(modules, '.portolan-lock')
+
+/** Path of a Node 24 executable with all packages beside it; installs them first where they are missing or outdated. */
+export async function readyNode() {
+  const wanted = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+  const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return node
+  if (!hasEverything(node)) await install()
+  linkCommand()
+  writeFileSync(stamp, wanted)
+  return node
+}
+
+/** True after an `npm ci` or `npm install` of this very lockfile that was not ours. */
+function hasEverything(node) {
+  const installed = join(modules, '.package-lock.json')
+  if (!existsSync(node) || !existsSync(installed)) return false
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  const have = JSON.parse(readFileSync(installed, 'utf8')).packages
+  return Object.entries(lock).every(
+    ([path, entry]) => path === '' || entry.optional === true || have[path]?.version === entry.version,
+  )
+}
+
+async function install() {
+  const started = Date.now()
+  const say = text => process.stderr.write(text)
+  say('portolan: installing packages and Node 24 (once) ')
+  const dots = setInterval(() => say('.'), 1000)
+  const output = []
+  const npm = spawn(
+    process.platform === 'win32' ? 'npm.cmd' : 'npm',
+    ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'],
+    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PORTOLAN_BOOTSTRAP: '1' } },
+  )
+  npm.stdout.on('data', chunk => output.push(chunk))
+  npm.stderr.on('data', chunk => output.push(chunk))
+  const code = await new Promise((resolve, reject) => npm.on('error', reject).on('close', resolve))
+  clearInterval(dots)
+  if (code !== 0) {
+    say(`\n${Buffer.concat(output)}\nportolan: npm ci failed with code ${code}. Check the network and the npm registry setting, then run the command again.\n`)
+    process.exit(1)
+  }
+  say(` done in ${Math.round((Date.now() - started) / 1000)} s\n`)
+}
+
+/** `npx portolan` in this folder finds the command in node_modules/.bin. */
+function linkCommand() {
+  const link = join(modules, '.bin', 'portolan')
+  mkdirSync(dirname(link), { recursive: true })
+  if (process.platform === 'win32') return writeFileSync(`${link}.cmd`, '@node "%~dp0\\..\\..\\scripts\\portolan.mjs" %*\r\n')
+  rmSync(link, { force: true })
+  symlinkSync(join('..', '..', 'scripts', 'portolan.mjs'), link)
+}
+
+/**
+ * Runs a script with Node 24 in place of this process: same streams, same exit code, signals handed on.
+ * The IPC channel tells the child when this process is gone, even by kill -9.
+ */
+export async function runWith(node, args, options = {}) {
+  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], ...options })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  const { code, signal } = await new Promise((resolve, reject) =>
+    child.on('error', reject).on('exit', (code, signal) => resolve({ code, signal })),
+  )
+  if (signal) {
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  }
+  return code ?? 1
+}

@@ -1,0 +1,29 @@
+/** A clock that stands still until a test moves it. */
+import type { Clock } from '../../core/async.ts'
+
+export type ManualClock = Clock & { /** Moves time on and runs what is due, in order. */ advance(ms: number): void; /** Timers that still wait. */ pending(): number }
+
+export function createManualClock(start = 0): ManualClock {
+  let now = start
+  let waiting: { at: number; run: () => void }[] = []
+  return {
+    now: () => now,
+    after(ms, run) {
+      const entry = { at: now + ms, run }
+      waiting.push(entry)
+      return { cancel: () => { waiting = waiting.filter(other => other !== entry) } }
+    },
+    advance(ms) {
+      const end = now + ms
+      for (;;) {
+        const next = waiting.filter(entry => entry.at <= end).sort((a, b) => a.at - b.at)[0]
+        if (!next) break
+        waiting = waiting.filter(entry => entry !== next)
+        now = Math.max(now, next.at)
+        next.run()
+      }
+      now = end
+    },
+    pending: () => waiting.length,
+  }
+}
