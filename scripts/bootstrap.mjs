@@ -11,7 +11,9 @@ const stamp = join(modules, '.portolan-lock')
 
 /** Path of a Node 24 executable with all packages beside it; installs them first where they are missing or outdated. */
 export async function readyNode() {
-  const wanted = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
   const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return node
   if (!hasEverything(node)) await install()
@@ -47,7 +49,9 @@ async function install() {
   const code = await new Promise((resolve, reject) => npm.on('error', reject).on('close', resolve))
   clearInterval(dots)
   if (code !== 0) {
-    say(`\n${Buffer.concat(output)}\nportolan: npm ci failed with code ${code}. Check the network and the npm registry setting, then run the command again.\n`)
+    say(
+      `\n${Buffer.concat(output)}\nportolan: npm ci failed with code ${code}. Check the network and the npm registry setting, then run the command again.\n`,
+    )
     process.exit(1)
   }
   say(` done in ${Math.round((Date.now() - started) / 1000)} s\n`)
@@ -57,7 +61,8 @@ async function install() {
 function linkCommand() {
   const link = join(modules, '.bin', 'portolan')
   mkdirSync(dirname(link), { recursive: true })
-  if (process.platform === 'win32') return writeFileSync(`${link}.cmd`, '@node "%~dp0\\..\\..\\scripts\\portolan.mjs" %*\r\n')
+  if (process.platform === 'win32')
+    return writeFileSync(`${link}.cmd`, '@node "%~dp0\\..\\..\\scripts\\portolan.mjs" %*\r\n')
   rmSync(link, { force: true })
   symlinkSync(join('..', '..', 'scripts', 'portolan.mjs'), link)
 }

@@ -4,4 +4,8 @@ import { join } from 'node:path'
 import { readyNode, root, runWith } from './bootstrap.mjs'
 
 const node = await readyNode()
-process.exitCode = await runWith(node, ['--disable-warning=ExperimentalWarning', join(root, 'cli', 'main.ts'), ...process.argv.slice(2)])
+process.exitCode = await runWith(node, [
+  '--disable-warning=ExperimentalWarning',
+  join(root, 'cli', 'main.ts'),
+  ...process.argv.slice(2),
+])

@@ -1,0 +1,88 @@
+/** The project's own tasks: check, test, bench, generate, record. Plain JavaScript for Node 20; the work runs on Node 24. */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { delimiter, dirname, join, relative } from 'node:path'
+import { readyNode, root } from './bootstrap.mjs'
+
+const QUIET = '--disable-warning=ExperimentalWarning'
+const TEST_TIMEOUT_MS = 300_000
+/** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
+const FAST = ['crds', 'core', 'router', 'local', 'cli', 'test/golden', 'test/architecture.test.ts']
+
+const [task, ...rest] = process.argv.slice(2)
+const node = await readyNode()
+const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
+
+const tasks = {
+  check: async () => {
+    await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
+    await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
+    await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
+    await step('tests', node, testArgs(FAST, false))
+  },
+  test: async () => {
+    if (rest.length > 0) return step('tests', node, testArgs(rest, true))
+    await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
+    await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
+    await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
+    await step('tests', node, testArgs([...FAST, 'test'], true))
+  },
+  bench: () => step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest]),
+  golden: () =>
+    step('golden files', node, [
+      QUIET,
+      '--test',
+      '--test-update-snapshots',
+      ...testFilesOf([...FAST, 'test']),
+    ]),
+  generate: () => step('generate', node, [QUIET, 'scripts/generate.ts', ...rest]),
+  record: () => step('record', node, [QUIET, 'scripts/record.ts', ...rest]),
+}
+
+if (!tasks[task]) {
+  process.stderr.write(`usage: node scripts/run.mjs ${Object.keys(tasks).join('|')}\n`)
+  process.exit(2)
+}
+await tasks[task]()
+
+function bin(name) {
+  return join(root, 'node_modules', '.bin', name)
+}
+
+function testArgs(places, slow) {
+  const chosen = testFilesOf(places).filter(file => slow || !file.endsWith('.slow.test.ts'))
+  const limits = ['--test-concurrency=2', `--test-timeout=${TEST_TIMEOUT_MS}`]
+  return [QUIET, '--test', ...limits, '--test-reporter=spec', ...chosen]
+}
+
+function testFilesOf(places) {
+  const files = places.flatMap(place => (place.endsWith('.ts') ? [place] : testFiles(join(root, place))))
+  return [...new Set(files)].sort()
+}
+
+function testFiles(folder) {
+  let entries
+  try {
+    entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  } catch {
+    return []
+  }
+  return entries
+    .filter(entry => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map(entry => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+}
+
+/** Runs one command with its own streams; its failure is this process's. */
+async function step(title, command, args) {
+  const started = Date.now()
+  process.stderr.write(`▸ ${title}\n`)
+  const child = spawn(command, args, { cwd: root, env, stdio: 'inherit' })
+  const code = await new Promise((resolve, reject) =>
+    child.on('error', reject).on('exit', code => resolve(code ?? 1)),
+  )
+  if (code !== 0) {
+    process.stderr.write(`✗ ${title} failed (exit code ${code})\n`)
+    process.exit(code)
+  }
+  process.stderr.write(`✓ ${title} ${((Date.now() - started) / 1000).toFixed(1)} s\n`)
+}

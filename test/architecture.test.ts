@@ -1,0 +1,235 @@
+/** Keeps the never-rules of ARCHITECTURE.md: who may import whom, what pure files may touch, how long things may grow. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix, relative, sep } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const MAX_FILE_LINES = 300
+const MAX_FUNCTION_LINES = 60
+const ROOMS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'] as const
+type Room = (typeof ROOMS)[number]
+
+const MAY_IMPORT: Record<Room, readonly Room[]> = {
+  crds: ['crds'],
+  core: ['crds', 'core'],
+  operator: ['crds', 'core', 'operator'],
+  router: ['crds', 'core', 'router'],
+  bridge: ['crds', 'core', 'bridge'],
+  local: ['crds', 'core', 'router', 'local'],
+  cli: ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
+}
+
+/** Folders and files that do no I/O and read no clock, environment, randomness or log. */
+const PURE = [
+  'crds/',
+  'core/catalog/',
+  'core/json.ts',
+  'core/errors.ts',
+  'operator/plan/',
+  'router/catalog/',
+  'local/import/',
+]
+/** The postings library is pure; the word lists are read once when an index is first built. */
+const PURE_MAY_IMPORT = new Set([
+  'node:crypto',
+  'node:path',
+  'zod',
+  'flexsearch',
+  'wink-porter2-stemmer',
+  'jsonc-parser',
+  'picomatch',
+  'yaml',
+])
+
+type Source = { path: string; room: Room; text: string; code: string }
+const sources = ROOMS.flatMap(room => filesOf(join(root, room)).map(path => read(path, room)))
+
+test('imports run crds ← core ← operator, router, bridge, local ← cli', () => {
+  const wrong = sources.flatMap(source =>
+    importsOf(source)
+      .filter(name => name.startsWith('.'))
+      .map(name => posix.normalize(posix.join(posix.dirname(source.path), name)))
+      .filter(target => !MAY_IMPORT[source.room].includes(target.split('/')[0] as Room))
+      .map(target => `${source.path} imports ${target}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('crds imports zod only', () => {
+  const wrong = sources
+    .filter(source => source.room === 'crds')
+    .flatMap(source =>
+      importsOf(source)
+        .filter(name => !name.startsWith('.') && name !== 'zod')
+        .map(name => `${source.path} imports ${name}`),
+    )
+  assert.deepEqual(wrong, [])
+})
+
+test('pure files import nothing that acts', () => {
+  const wrong = pureSources().flatMap(source =>
+    importsOf(source)
+      .filter(name => !name.startsWith('.') && !PURE_MAY_IMPORT.has(name))
+      .map(name => `${source.path} imports ${name}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('pure files read no clock, environment, randomness or log', () => {
+  const acts =
+    /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bfetch\(|\brandom(?:UUID|Bytes)\b|\bglobalThis\b/
+  const wrong = pureSources().flatMap(source => matches(source, acts))
+  assert.deepEqual(wrong, [])
+})
+
+test('environment and argv are read only in main.ts, config.ts and cli/', () => {
+  const wrong = sources
+    .filter(source => source.room !== 'cli' && !/(^|\/)(main|config)\.ts$/.test(source.path))
+    .flatMap(source => matches(source, /\bprocess\.(env|argv)\b/))
+  assert.deepEqual(wrong, [])
+})
+
+test('only core/kube talks to the API server', () => {
+  const wrong = sources
+    .filter(source => !source.path.startsWith('core/kube/'))
+    .flatMap(source =>
+      importsOf(source)
+        .filter(name => name === '@kubernetes/client-node')
+        .map(() => source.path),
+    )
+  assert.deepEqual(wrong, [])
+})
+
+test('no console, no default export, no any, no barrel', () => {
+  const wrong = sources.flatMap(source => [
+    ...matches(source, /\bconsole\.\w+/),
+    ...matches(source, /^export default\b/m),
+    ...matches(source, /:\s*any\b|\bas any\b|<any>/),
+    ...matches(source, /^export (?:\*|\{[^}]*\}) from /m),
+  ])
+  assert.deepEqual(wrong, [])
+})
+
+test('nothing runs at import and no module keeps mutable state', () => {
+  const wrong = sources
+    .filter(source => !/(^|\/)main\.ts$/.test(source.path) && !/worker\.ts$/.test(source.path))
+    .flatMap(source => [
+      ...matches(source, /^let\b.*/m),
+      ...matches(source, /^(?:await|if|for|while|try|void)\b.*/m),
+      ...matches(source, /^[a-zA-Z_$][\w$.]*\(.*/m),
+      ...matches(
+        source,
+        /^(?:export )?const \w+(?:: [^=]+)? = new (?:Map|Set|WeakMap|Array)(?:<[^=]*>)?\(\)\s*$/m,
+      ),
+    ])
+  assert.deepEqual(wrong, [])
+})
+
+test('no file is named utils, helpers, common, manager or types', () => {
+  const names = /(^|\/)(utils?|helpers?|common|managers?|types)\.ts$/
+  assert.deepEqual(
+    allFiles().filter(path => names.test(path)),
+    [],
+  )
+})
+
+test(`files stay within ${MAX_FILE_LINES} lines`, () => {
+  const wrong = allFiles()
+    .map(path => ({ path, lines: readFileSync(join(root, path), 'utf8').split('\n').length - 1 }))
+    .filter(file => file.lines > MAX_FILE_LINES)
+  assert.deepEqual(wrong, [])
+})
+
+test(`functions stay within ${MAX_FUNCTION_LINES} lines`, () => {
+  const wrong = allFiles()
+    .filter(path => !path.endsWith('.test.ts'))
+    .flatMap(path => longFunctions(path, readFileSync(join(root, path), 'utf8')))
+  assert.deepEqual(wrong, [])
+})
+
+test('every file begins with a sentence that says what it is', () => {
+  const wrong = sources.filter(source => !/^(#!.*\n)?\/\*\*/.test(source.text)).map(source => source.path)
+  assert.deepEqual(wrong, [])
+})
+
+test('nothing in the project names a path of a machine', () => {
+  const pattern = new RegExp(`(^|[^A-Za-z0-9_.])/(${['work', 'root', 'farm'].join('|')})/[a-z]`)
+  const text = [
+    ...allFiles(),
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'package.json',
+  ]
+  const wrong = text.filter(path => pattern.test(readFileSync(join(root, path), 'utf8')))
+  assert.deepEqual(wrong, [])
+})
+
+function pureSources(): Source[] {
+  return sources.filter(source => PURE.some(place => source.path.startsWith(place)))
+}
+
+function filesOf(folder: string): string[] {
+  let entries: ReturnType<typeof readdirSync>
+  try {
+    entries = readdirSync(folder, { recursive: true })
+  } catch {
+    return []
+  }
+  return (entries as string[])
+    .filter(name => name.endsWith('.ts') || name.endsWith('.mjs'))
+    .filter(name => !name.endsWith('.d.ts') && !name.includes('node_modules'))
+    .map(name => relative(root, join(folder, name)).split(sep).join('/'))
+}
+
+function allFiles(): string[] {
+  return [...ROOMS, 'scripts', 'test'].flatMap(room => filesOf(join(root, room)))
+}
+
+function read(path: string, room: Room): Source {
+  const text = readFileSync(join(root, path), 'utf8')
+  return { path, room, text, code: withoutTextAndComments(text) }
+}
+
+function importsOf(source: Source): string[] {
+  if (source.path.endsWith('.test.ts')) return []
+  return [
+    ...source.text.matchAll(
+      /^\s*(?:import|export)\b[^'"`;]*?from\s+['"]([^'"]+)['"]|^import\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm,
+    ),
+  ].map(match => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+function matches(source: Source, pattern: RegExp): string[] {
+  if (source.path.endsWith('.test.ts')) return []
+  const found = pattern.exec(source.code)
+  return found ? [`${source.path}: ${found[0].trim()}`] : []
+}
+
+/** Blanks comments and string contents, so that patterns see code alone; newlines stay. */
+function withoutTextAndComments(text: string): string {
+  const blank = (part: string) => part.replace(/[^\n]/g, ' ')
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, part =>
+    part[0] === '/' ? blank(part) : `${part[0]}${blank(part.slice(1, -1))}${part[0]}`,
+  )
+}
+
+/** Named functions and methods whose closing brace stands at the indentation of their first line. */
+function longFunctions(path: string, text: string): string[] {
+  const lines = text.split('\n')
+  const wrong: string[] = []
+  lines.forEach((line, start) => {
+    const head =
+      /^(\s*)(?:export )?(?:async )?(?:function\*? \w+|(?:private |readonly |static |async |\*|get |set )*[\w$]+\([^)]*\)[^;=]*\{$|const \w+ = (?:async )?\(?[^=]*=> \{$)/.exec(
+        line,
+      )
+    if (!head || /^\s*(?:if|for|while|switch|test|describe|it|return|await)\b/.test(line)) return
+    const indent = head[1] ?? ''
+    const end = lines.findIndex((other, at) => at > start && other.startsWith(`${indent}}`))
+    if (end - start + 1 > MAX_FUNCTION_LINES) wrong.push(`${path}:${start + 1} (${end - start + 1} lines)`)
+  })
+  return wrong
+}
