@@ -1,7 +1,7 @@
 /** Installs what a fresh clone lacks (packages by the lockfile, Node 24 among them) and says so. Plain JavaScript for Node 20. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -17,7 +17,6 @@ export async function readyNode() {
   const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return node
   if (!hasEverything(node)) await install()
-  linkCommand()
   writeFileSync(stamp, wanted)
   return node
 }
@@ -55,16 +54,6 @@ async function install() {
     process.exit(1)
   }
   say(` done in ${Math.round((Date.now() - started) / 1000)} s\n`)
-}
-
-/** `npx portolan` in this folder finds the command in node_modules/.bin. */
-function linkCommand() {
-  const link = join(modules, '.bin', 'portolan')
-  mkdirSync(dirname(link), { recursive: true })
-  if (process.platform === 'win32')
-    return writeFileSync(`${link}.cmd`, '@node "%~dp0\\..\\..\\scripts\\portolan.mjs" %*\r\n')
-  rmSync(link, { force: true })
-  symlinkSync(join('..', '..', 'scripts', 'portolan.mjs'), link)
 }
 
 /**

@@ -1,7 +1,12 @@
 /** A clock that stands still until a test moves it. */
 import type { Clock } from '../../core/async.ts'
 
-export type ManualClock = Clock & { /** Moves time on and runs what is due, in order. */ advance(ms: number): void; /** Timers that still wait. */ pending(): number }
+export type ManualClock = Clock & {
+  /** Moves time on and runs what is due, in order. */ advance(
+    ms: number,
+  ): void /** Timers that still wait. */
+  pending(): number
+}
 
 export function createManualClock(start = 0): ManualClock {
   let now = start
@@ -11,7 +16,11 @@ export function createManualClock(start = 0): ManualClock {
     after(ms, run) {
       const entry = { at: now + ms, run }
       waiting.push(entry)
-      return { cancel: () => { waiting = waiting.filter(other => other !== entry) } }
+      return {
+        cancel: () => {
+          waiting = waiting.filter(other => other !== entry)
+        },
+      }
     },
     advance(ms) {
       const end = now + ms

@@ -1,0 +1,102 @@
+/** What a user waits for: a restart, a changed manifest; and what the gateway costs at rest, in memory and in tokens. */
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { discoverTools, request } from '../support/mcp.ts'
+import { load, residentMegabytes, type Target } from './load.ts'
+import { type BenchRow, quantile } from './row.ts'
+
+const CHANGES = 20
+const MEMORY_CALLS = 100_000
+
+/** From the spawn of the process to its first answered search, with a catalog that is already cached. */
+export async function benchStart(url: string, startedAt: number): Promise<BenchRow> {
+  for (;;) {
+    const found = await discoverTools(url, 'gitlab create issue').catch(() => undefined)
+    if (found && found.tools.length > 0) break
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  return {
+    what: 'start to first answered search with a cached catalog of 42 servers',
+    aim: '≤ 1 s',
+    measured: `${seconds.toFixed(2)} s`,
+    ok: seconds <= 1,
+  }
+}
+
+/** Writes manifests of a running server under new names and waits until a search by exact name finds them. */
+export async function benchChange(
+  url: string,
+  folder: string,
+  upstream: string,
+  tool: string,
+): Promise<BenchRow> {
+  const times: number[] = []
+  for (let round = 0; round < CHANGES; round++) {
+    const name = `added-${round}`
+    const file = join(folder, `${name}.yaml`)
+    const manifest = {
+      apiVersion: 'portolan.dev/v1alpha1',
+      kind: 'McpServer',
+      metadata: { name },
+      spec: { remote: { url: upstream } },
+    }
+    const started = performance.now()
+    writeFileSync(file, JSON.stringify(manifest))
+    await untilFound(url, `${name}:${tool}`)
+    times.push(performance.now() - started)
+    rmSync(file)
+  }
+  const p95 = quantile(times, 0.95)
+  return {
+    what: 'change of one manifest to its tools being found, p95 (server already running)',
+    aim: '≤ 1 s',
+    measured: `p50 ${(quantile(times, 0.5) / 1000).toFixed(2)} s, p95 ${(p95 / 1000).toFixed(2)} s`,
+    ok: p95 <= 1000,
+  }
+}
+
+async function untilFound(url: string, path: string): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (performance.now() < deadline) {
+    const found = await discoverTools(url, path)
+    if (found.tools[0]?.tool_path === path) return
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  throw new Error(`${path} was not found within 30 s`)
+}
+
+/** Resident memory before and after many calls. */
+export async function benchMemory(gateway: Target): Promise<BenchRow> {
+  const idle = residentMegabytes(gateway.pid)
+  let calls = 0
+  while (calls < MEMORY_CALLS) calls += 5 * (await load(gateway, 16, 5)).callsPerSecond
+  const after = residentMegabytes(gateway.pid)
+  return {
+    what: `resident memory with 784 tools, idle and after ${MEMORY_CALLS.toLocaleString('en')} calls`,
+    aim: '≤ 130 MB, flat',
+    measured: `${idle.toFixed(0)} MB, ${after.toFixed(0)} MB`,
+    ok: idle <= 130 && after <= 130,
+  }
+}
+
+/** What tools/list of the gateway costs, and what it saves against all definitions. */
+export async function benchTokens(url: string, direct: number): Promise<BenchRow> {
+  const { tools } = (await request(url, 'tools/list')) as {
+    tools: { name: string; description: string; inputSchema: object }[]
+  }
+  const cost = tools
+    .map(
+      ({ name, description, inputSchema }) =>
+        encode(JSON.stringify({ name, description, inputSchema })).length,
+    )
+    .reduce((sum, tokens) => sum + tokens, 0)
+  const saved = 1 - cost / direct
+  return {
+    what: `tokens of tools/list; saved against all tools (${direct.toLocaleString('en')})`,
+    aim: '≤ 600; ≥ 99.7 %',
+    measured: `${cost}; ${(saved * 100).toFixed(2)} %`,
+    ok: cost <= 600 && saved >= 0.997,
+  }
+}

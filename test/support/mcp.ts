@@ -1,0 +1,49 @@
+/** The smallest MCP client: one POST, one answer, without a session. For benchmarks and for tests of what is on the wire. */
+
+export type ToolAnswer = {
+  content: { type: string; text: string }[]
+  isError?: boolean
+  [key: string]: unknown
+}
+
+/** A JSON-RPC request body of the 2025 era. */
+export function requestBody(method: string, params: object, id = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+export const MCP_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+}
+
+/** Sends one request to `url`; returns its result, or throws with the error's text. */
+export async function request(
+  url: string,
+  method: string,
+  params: object = {},
+): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: MCP_HEADERS,
+    body: requestBody(method, params),
+  })
+  const text = await response.text()
+  const json = text.startsWith('{') ? text : (/^data: (\{.*)$/m.exec(text)?.[1] ?? '{}')
+  const message = JSON.parse(json) as { result?: Record<string, unknown>; error?: { message: string } }
+  if (!message.result) throw new Error(`${method}: HTTP ${response.status} ${message.error?.message ?? text}`)
+  return message.result
+}
+
+export async function callTool(url: string, name: string, args: object): Promise<ToolAnswer> {
+  return (await request(url, 'tools/call', { name, arguments: args })) as ToolAnswer
+}
+
+/** What discover_mcp_tools answers, parsed. */
+export async function discoverTools(
+  url: string,
+  query: string | string[],
+): Promise<{ tools: { tool_path: string; relevance_score: number }[]; total_found: number }> {
+  const answer = await callTool(url, 'discover_mcp_tools', { query })
+  return JSON.parse(answer.content[0]?.text ?? '{}')
+}

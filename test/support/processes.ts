@@ -1,0 +1,84 @@
+/** The product and its surroundings as processes of their own, for end-to-end tests and benchmarks. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { delay, systemClock } from '../../core/async.ts'
+import { freePort } from './free-port.ts'
+
+const POLL_MS = 5
+const STDERR_KEPT = 20_000
+const READY_DEADLINE_MS = 120_000
+
+export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
+
+/** Starts a script on this very Node and resolves with it and the first line of stdout that parses as JSON. */
+export async function startScript<Ready>(
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Running & { ready: Ready }> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.startsWith('{')) continue
+    child.stdout.resume()
+    return { pid: child.pid ?? 0, child, ready: JSON.parse(line) as Ready, stop: () => stop(child) }
+  }
+  throw new Error(`${args[0]} ended before it was ready`)
+}
+
+export type Gateway = Running & {
+  url: string /** performance.now() at the spawn. */
+  startedAt: number /** The end of what it wrote to stderr. */
+  stderr(): string
+}
+
+/** Starts `portolan up` and resolves once /readyz answers 200. */
+export async function startGateway(
+  paths: string[],
+  options: { cache: string; args?: string[]; env?: NodeJS.ProcessEnv },
+): Promise<Gateway> {
+  const port = await freePort()
+  const startedAt = performance.now()
+  const child = spawn(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      'cli/main.ts',
+      'up',
+      ...paths,
+      '--port',
+      String(port),
+      ...(options.args ?? []),
+    ],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, PORTOLAN_CACHE: options.cache, NO_COLOR: '1', ...options.env },
+    },
+  )
+  let errors = ''
+  child.stderr.on('data', chunk => {
+    errors = (errors + String(chunk)).slice(-STDERR_KEPT)
+  })
+  const url = `http://127.0.0.1:${port}`
+  await untilReady(url, child, () => errors)
+  return { pid: child.pid ?? 0, child, url, startedAt, stderr: () => errors, stop: () => stop(child) }
+}
+
+async function untilReady(url: string, child: ChildProcess, stderr: () => string): Promise<void> {
+  const deadline = performance.now() + READY_DEADLINE_MS
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`portolan up ended:\n${stderr()}`)
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined)
+    if (answer?.ok) return
+    await delay(systemClock, POLL_MS)
+  }
+  throw new Error(`portolan up was not ready in time:\n${stderr()}`)
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
