@@ -1,0 +1,65 @@
+/** The tools of the rude server: each shows one thing that a call can run into. */
+const text = value => ({ content: [{ type: 'text', text: String(value) }] })
+const objectSchema = properties => ({ type: 'object', properties })
+
+export const tools = new Map()
+
+function add(name, description, properties, run) {
+  tools.set(name, { definition: { name, description, inputSchema: objectSchema(properties) }, run })
+}
+
+const number = { type: 'number' }
+const string = { type: 'string' }
+
+add('echo', 'Answers with the text it was given', { text: string }, (server, id, args) =>
+  server.answer(id, text(args.text)),
+)
+add('pid', 'The process id of this server', {}, (server, id) => server.answer(id, text(process.pid)))
+add('arguments', 'The params of this call as they came', {}, (server, id, _args, params) =>
+  server.answer(id, text(JSON.stringify(params))),
+)
+add('environment', 'The names and values of the environment as JSON', {}, (server, id) =>
+  server.answer(id, text(JSON.stringify(process.env))),
+)
+add('sleep', 'Answers after some milliseconds', { ms: number }, (server, id, args) => {
+  setTimeout(() => server.answer(id, text('slept')), args.ms)
+})
+add('hang', 'Never answers', {}, () => {})
+add('die', 'Ends the process instead of answering', { code: number, last: string }, (_server, _id, args) => {
+  if (args.last) process.stderr.write(`${args.last}\n`)
+  process.exitCode = args.code ?? 7
+  process.stdout.write('', () => process.exit())
+})
+add('big', 'Answers with this many bytes', { bytes: number }, (server, id, args) =>
+  server.answer(id, text('x'.repeat(args.bytes))),
+)
+add('big_id_first', 'The same, with the id in front', { bytes: number }, (server, id, args) =>
+  server.writeLine(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(text('x'.repeat(args.bytes)))}}`),
+)
+add('big_id_last', 'The same, with the id at the end', { bytes: number }, (server, id, args) =>
+  server.writeLine(`{"result":${JSON.stringify(text('x'.repeat(args.bytes)))},"jsonrpc":"2.0","id":${id}}`),
+)
+add('progress', 'Reports progress, then answers', { steps: number }, (server, id, args, params) => {
+  const token = params._meta?.progressToken
+  for (let progress = 1; progress <= (args.steps ?? 3); progress++) {
+    if (token !== undefined)
+      server.send({
+        method: 'notifications/progress',
+        params: { progressToken: token, progress, total: args.steps ?? 3 },
+      })
+  }
+  server.answer(id, text('done'))
+})
+add('seen', 'Notifications and answers that the client has sent, as JSON', {}, (server, id) =>
+  server.answer(id, text(JSON.stringify(server.seen))),
+)
+add('ask', 'Sends the client a request of this method; its answer shows in `seen`', { method: string }, (server, id, args) => {
+  server.send({ id: `ask-${args.method}`, method: args.method, params: {} })
+  server.answer(id, text('asked'))
+})
+add('change', 'Adds a tool to the list and says so', { name: string }, (server, id, args) => {
+  server.tools.push({ name: args.name, description: 'New', inputSchema: objectSchema({}) })
+  server.send({ method: 'notifications/tools/list_changed' })
+  server.answer(id, text('changed'))
+})
+add('error', 'Answers with a JSON-RPC error', {}, (server, id) => server.fail(id, -32000, 'it went wrong'))
