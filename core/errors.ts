@@ -40,7 +40,11 @@ export class Fault extends Error {
   constructor(
     code: FaultCode,
     message: string,
-    options: { cause?: unknown; retryable?: boolean; details?: Record<string, string | number | boolean> } = {},
+    options: {
+      cause?: unknown
+      retryable?: boolean
+      details?: Record<string, string | number | boolean>
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'Fault'

@@ -54,7 +54,14 @@ export type ServerLimits = {
   maxResultBytes: number
 }
 
-export type ServerState = 'ready' | 'starting' | 'asleep' | 'failed' | 'authRequired' | 'suspended' | 'notAccepted'
+export type ServerState =
+  | 'ready'
+  | 'starting'
+  | 'asleep'
+  | 'failed'
+  | 'authRequired'
+  | 'suspended'
+  | 'notAccepted'
 
 export type ServerStatus = {
   state: ServerState

@@ -1,0 +1,43 @@
+/** What a manifest lets through of a server's tools, and how it redescribes them. Pure. */
+import type { ToolPolicy } from './router-config.ts'
+import type { ToolDefinition } from './server-catalog.ts'
+
+/** Whether a tool of this name is offered: some `allow` matches and no `deny` does. */
+export function isAllowed(policy: ToolPolicy, tool: string): boolean {
+  return (
+    policy.allow.some(pattern => matches(pattern, tool)) &&
+    !policy.deny.some(pattern => matches(pattern, tool))
+  )
+}
+
+/** The definition with the manifest's description; the very same object where there is none. */
+export function applyOverride(policy: ToolPolicy, definition: ToolDefinition): ToolDefinition {
+  const override = Object.hasOwn(policy.overrides, definition.name)
+    ? policy.overrides[definition.name]
+    : undefined
+  return override?.description === undefined
+    ? definition
+    : { ...definition, description: override.description }
+}
+
+/** Glob match where `*` stands for any characters; time grows with pattern × name, never more. */
+export function matches(pattern: string, name: string): boolean {
+  let at = 0
+  let position = 0
+  let star = -1
+  let resume = 0
+  while (position < name.length) {
+    if (pattern[at] === '*') {
+      star = at++
+      resume = position
+    } else if (pattern[at] === name[position]) {
+      at++
+      position++
+    } else if (star >= 0) {
+      at = star + 1
+      position = ++resume
+    } else return false
+  }
+  while (pattern[at] === '*') at++
+  return at === pattern.length
+}

@@ -1,0 +1,212 @@
+/** From manifests and what was observed to the config of a router. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { McpGatewaySpec } from '../../crds/gateway.ts'
+import { parseManifest } from '../../crds/parse.ts'
+import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
+import { connectionDigest, sourceDigest } from './digests.ts'
+import { defaultGateway, resolve, type ServerObservation } from './resolve.ts'
+
+const NOW = 1_000_000
+const npm = { npm: { package: 'a' } }
+
+function server(name: string, spec: McpServerSpecInput = npm, metadata: object = {}): McpServer {
+  const value = {
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name, ...metadata },
+    spec,
+  }
+  const { manifest, problems } = parseManifest(value)
+  assert.ok(manifest?.kind === 'McpServer', JSON.stringify(problems))
+  return manifest
+}
+
+function gateway(spec: Partial<McpGatewaySpec> = {}, namespace = 'default') {
+  const standard = defaultGateway()
+  return { ...standard, metadata: { name: 'tools', namespace }, spec: { ...standard.spec, ...spec } }
+}
+
+function resolveLocal(
+  servers: McpServer[],
+  observed: Record<string, ServerObservation> = {},
+  more: object = {},
+) {
+  return resolve({
+    servers,
+    observed: new Map(Object.entries(observed)),
+    placement: 'local',
+    now: NOW,
+    ...more,
+  })
+}
+
+const statusOf = (spec: McpServerSpecInput, observation?: Partial<ServerObservation>) => {
+  const observed = observation && { a: { state: 'ready' as const, since: NOW, ...observation } }
+  const { config, after } = resolveLocal([server('a', spec)], observed ?? {})
+  return { ...config.servers[0]?.status, after }
+}
+
+test('servers are sorted, whatever order the manifests came in', () => {
+  const names = resolveLocal([server('b'), server('c'), server('a')]).config.servers.map(({ name }) => name)
+  assert.deepEqual(names, ['a', 'b', 'c'])
+})
+
+test('a gateway sees the servers of its own namespace that its selector matches', () => {
+  const servers = [
+    server('a', npm, { labels: { team: 'x', tier: 'gold' } }),
+    server('b', npm, { labels: { team: 'y' } }),
+    server('c', npm, { labels: { team: 'x' }, namespace: 'other' }),
+    server('d'),
+  ]
+  const selected = (selector: McpGatewaySpec['servers']['selector'], namespace?: string) =>
+    resolveLocal(servers, {}, { gateway: gateway({ servers: { selector } }, namespace) }).config.servers.map(
+      ({ name }) => name,
+    )
+  assert.deepEqual(selected({}), ['a', 'b', 'd'])
+  assert.deepEqual(selected({}, 'other'), ['c'])
+  assert.deepEqual(selected({ matchLabels: { team: 'x' } }), ['a'])
+  const where = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', values?: string[]) =>
+    selected({ matchExpressions: [{ key, operator, values }] })
+  assert.deepEqual(where('team', 'In', ['y', 'z']), ['b'])
+  assert.deepEqual(where('team', 'NotIn', ['y']), ['a', 'd'])
+  assert.deepEqual(where('tier', 'Exists'), ['a'])
+  assert.deepEqual(where('toString', 'Exists'), [])
+  assert.deepEqual(where('team', 'DoesNotExist'), ['d'])
+})
+
+test('without a gateway every server of every namespace is served', () => {
+  const { config } = resolveLocal([server('a'), server('b', npm, { namespace: 'other' })])
+  assert.deepEqual(config.gateway, { name: 'default', namespace: 'default' })
+  assert.deepEqual(
+    config.servers.map(({ namespace }) => namespace),
+    ['default', 'other'],
+  )
+})
+
+test('a failed server is hidden after 30 s, and resolve says when', () => {
+  const failed = { state: 'failed' as const, reason: 'CrashLooping', message: 'it ended with code 1' }
+  assert.deepEqual(statusOf(npm, { ...failed, since: NOW - 30_000 }), { ...failed, hidden: false, after: 1 })
+  assert.deepEqual(statusOf(npm, { ...failed, since: NOW - 30_001 }), {
+    ...failed,
+    hidden: true,
+    after: undefined,
+  })
+})
+
+test('ready, starting and asleep are shown; authRequired and suspended are hidden', () => {
+  const hidden = (state: ServerObservation['state']) => statusOf(npm, { state }).hidden
+  assert.deepEqual(
+    [hidden('ready'), hidden('starting'), hidden('asleep'), hidden('authRequired')],
+    [false, false, false, true],
+  )
+  assert.deepEqual(statusOf({ ...npm, suspend: true }, { state: 'ready' }), {
+    state: 'suspended',
+    reason: 'Suspended',
+    message: 'switched off by its manifest',
+    hidden: true,
+    after: undefined,
+  })
+  assert.equal(statusOf(npm).state, 'starting')
+})
+
+test('what a placement cannot do is not accepted, with the reason', () => {
+  const reasons = (spec: McpServerSpecInput, placement: 'local' | 'cluster') => {
+    const { config, problems } = resolve({
+      servers: [server('a', spec)],
+      observed: new Map(),
+      placement,
+      now: NOW,
+    })
+    return [
+      config.servers[0]?.status.state,
+      ...problems.map(({ name, reason, path }) => `${name} ${path} ${reason}`),
+    ]
+  }
+  const command = { command: { run: 'x' } }
+  assert.deepEqual(reasons(command, 'local'), ['starting'])
+  assert.deepEqual(reasons(command, 'cluster'), ['notAccepted', 'a spec.command LocalOnly'])
+  assert.deepEqual(reasons({ ...npm, scaling: { min: 0 } }, 'local'), ['starting'])
+  assert.deepEqual(reasons({ ...npm, scaling: { min: 0 } }, 'cluster'), [
+    'notAccepted',
+    'a spec.scaling.min NotYetSupported',
+  ])
+  assert.deepEqual(reasons({ ...npm, sessions: 'perUser' }, 'local'), [
+    'notAccepted',
+    'a spec.sessions NotYetSupported',
+  ])
+  const env = [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }]
+  assert.deepEqual(reasons({ ...npm, env }, 'local'), ['notAccepted', 'a spec.env[0].valueFrom ClusterOnly'])
+  assert.deepEqual(reasons({ ...npm, env }, 'cluster'), ['starting'])
+  assert.deepEqual(reasons({ ...npm, tools: { pin: 'sha256:1' } }, 'local'), [
+    'starting',
+    'a spec.tools.pin NotYetSupported',
+  ])
+})
+
+test('a gateway whose protection has no effect yet says so', () => {
+  const { problems } = resolveLocal([], {}, { gateway: gateway({ auth: { tokens: { secretName: 's' } } }) })
+  assert.deepEqual(
+    problems.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`),
+    ['McpGateway spec.auth NotYetSupported'],
+  )
+})
+
+test('the stricter of server and gateway decides what of payloads is logged', () => {
+  const payloads = (own: 'none' | 'redacted' | 'full', audit: 'none' | 'redacted' | 'full') =>
+    resolveLocal(
+      [server('a', { ...npm, logging: { payloads: own } })],
+      {},
+      { gateway: gateway({ audit: { payloads: audit } }) },
+    ).config.servers[0]?.logging.payloads
+  assert.deepEqual(
+    [
+      payloads('full', 'none'),
+      payloads('full', 'redacted'),
+      payloads('redacted', 'full'),
+      payloads('full', 'full'),
+    ],
+    ['none', 'redacted', 'redacted', 'full'],
+  )
+})
+
+test('in a cluster servers are reached at their Service, a remote at its own address', () => {
+  const endpoint = (spec: McpServerSpecInput) => {
+    const { config } = resolve({
+      servers: [server('a', spec, { namespace: 'ns' })],
+      observed: new Map(),
+      placement: 'cluster',
+      now: NOW,
+    })
+    const found = config.servers[0]?.endpoint
+    return found?.kind === 'http' ? `${found.transport} ${found.url}` : found?.kind
+  }
+  assert.equal(endpoint(npm), 'streamable-http http://mcp-a.ns.svc/mcp')
+  assert.equal(
+    endpoint({ image: { name: 'i', transport: 'http', port: 8080, path: '/x' } }),
+    'streamable-http http://mcp-a.ns.svc/x',
+  )
+  assert.equal(
+    endpoint({ remote: { url: 'https://example.com/sse', transport: 'sse' } }),
+    'sse https://example.com/sse',
+  )
+})
+
+test('a new connection is needed for what it is made of, and for nothing else', () => {
+  const base = server('a', { ...npm, title: 'A' })
+  const revision = (spec: McpServerSpecInput, inputs?: string) => connectionDigest(server('a', spec), inputs)
+  assert.equal(
+    revision({ ...npm, title: 'B', keywords: ['x'], tools: { deny: ['y'] }, limits: { callTimeout: '1s' } }),
+    connectionDigest(base),
+  )
+  const others = [
+    revision({ npm: { package: 'b' } }),
+    revision({ ...npm, env: [{ name: 'A', value: '1' }] }),
+    revision({ ...npm, sessions: 'perClient' }),
+    revision({ ...npm, scaling: { idleAfter: '1m' } }),
+    revision(npm, 'another secret'),
+    connectionDigest(base),
+  ]
+  assert.equal(new Set(others).size, others.length)
+  assert.equal(sourceDigest(server('a', { ...npm, sessions: 'perClient' })), sourceDigest(base))
+})

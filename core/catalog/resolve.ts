@@ -1,0 +1,197 @@
+/** Resolves manifests and what was observed of their servers into the config of a router. Pure. */
+import { REASON } from '../../crds/conditions.ts'
+import { type McpGateway, mcpGatewaySchema } from '../../crds/gateway.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import { parseBytes, parseDuration } from '../../crds/quantity.ts'
+import type { McpServer } from '../../crds/server.ts'
+import type { Problem } from '../errors.ts'
+import { acceptGateway, acceptServer, type Objection, type Placement } from './accept.ts'
+import { connectionDigest } from './digests.ts'
+import type {
+  Endpoint,
+  Payloads,
+  RouterConfig,
+  RouterServer,
+  ServerState,
+  ServerStatus,
+} from './router-config.ts'
+import { selects } from './select.ts'
+
+/** A failed server stays found this long: most come back. */
+export const FAILED_SHOWN_MS = 30_000
+export const DEFAULT_NAMESPACE = 'default'
+const DEFAULT_GATEWAY = 'default'
+
+/** What was seen of one server. */
+export type ServerObservation = {
+  state: ServerState
+  reason?: string
+  message?: string
+  /** When it came into this state, in milliseconds since the epoch. */
+  since: number
+  /** Digest of what the manifest only refers to (values of Secrets, the manifest's folder): a new one means a new connection. */
+  inputs?: string
+}
+
+export type ResolveInput = {
+  /** Absent on a laptop without one: the default gateway, which selects every server of every namespace. */
+  gateway?: McpGateway
+  servers: readonly McpServer[]
+  /** By name of the server; one without an entry is starting. */
+  observed: ReadonlyMap<string, ServerObservation>
+  placement: Placement
+  now: number
+}
+
+export type Resolved = {
+  config: RouterConfig
+  problems: ResolveProblem[]
+  /** Milliseconds until a server that failed becomes hidden; absent where none will. */
+  after?: number
+}
+
+/** A problem with the resource that it is about. */
+export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name: string }
+
+export function resolve(input: ResolveInput): Resolved {
+  const gateway = input.gateway ?? defaultGateway()
+  const problems: ResolveProblem[] = acceptGateway(gateway).map(problem => about(gateway, problem))
+  const servers = input.servers
+    .filter(server => !input.gateway || isSelected(gateway, server))
+    .sort((a, b) => compare(a.metadata.name, b.metadata.name))
+    .map(server => {
+      const objections = acceptServer(server, input.placement)
+      problems.push(...objections.map(({ refuses: _, ...problem }) => about(server, problem)))
+      const refusal = objections.find(({ refuses }) => refuses)
+      return routerServer(server, gateway, input, statusOf(server, refusal, input))
+    })
+  return { config: routerConfig(gateway, servers), problems, after: nextHidden(servers, input) }
+}
+
+/** What a laptop without a McpGateway gets: every default, and every server. */
+export function defaultGateway(): McpGateway {
+  const metadata = { name: DEFAULT_GATEWAY }
+  return mcpGatewaySchema.parse({ apiVersion: API_VERSION, kind: 'McpGateway', metadata })
+}
+
+function about({ kind, metadata }: McpServer | McpGateway, problem: Problem): ResolveProblem {
+  return { ...problem, kind, name: metadata.name }
+}
+
+function isSelected(gateway: McpGateway, server: McpServer): boolean {
+  const sameNamespace = namespaceOf(gateway) === namespaceOf(server)
+  return sameNamespace && selects(gateway.spec.servers.selector, server.metadata.labels)
+}
+
+function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfig {
+  const { metadata, spec } = gateway
+  const { default: profile, allowed } = spec.profiles
+  return {
+    gateway: { name: metadata.name, namespace: namespaceOf(gateway) },
+    profile,
+    allowedProfiles: [...new Set(allowed)].filter(other => other !== profile).sort(compare),
+    exposeServers: spec.expose.servers,
+    budget: spec.budget,
+    audit: spec.audit,
+    servers,
+  }
+}
+
+function routerServer(
+  server: McpServer,
+  gateway: McpGateway,
+  { placement, observed }: ResolveInput,
+  status: ServerStatus,
+): RouterServer {
+  const { metadata, spec } = server
+  const { allow, deny, overrides } = spec.tools
+  return {
+    name: metadata.name,
+    namespace: namespaceOf(server),
+    title: spec.title,
+    description: spec.description,
+    category: spec.category,
+    keywords: spec.keywords,
+    transport: transportOf(server),
+    endpoint: endpointOf(server, placement, observed.get(metadata.name)?.inputs),
+    sessions: spec.sessions === 'shared' ? 'shared' : 'perClient',
+    tools: { allow, deny, overrides },
+    limits: {
+      callTimeoutMs: parseDuration(spec.limits.callTimeout),
+      startTimeoutMs: parseDuration(spec.limits.startTimeout),
+      concurrency: spec.limits.concurrency,
+      maxResultBytes: parseBytes(spec.limits.maxResultBytes),
+    },
+    logging: {
+      requests: spec.logging.requests,
+      payloads: stricter(spec.logging.payloads, gateway.spec.audit.payloads),
+    },
+    status,
+  }
+}
+
+/** The server's own transport: what Portolan has to speak to the thing itself, not to the bridge before it. */
+export function transportOf({ spec }: McpServer): RouterServer['transport'] {
+  if (spec.remote) return spec.remote.transport === 'sse' ? 'sse' : 'http'
+  return spec.image?.transport === 'http' ? 'http' : 'stdio'
+}
+
+/** On a laptop every upstream hangs on this very process, which holds headers and secrets. */
+function endpointOf(server: McpServer, placement: Placement, inputs: string | undefined): Endpoint {
+  const { metadata, spec } = server
+  const revision = connectionDigest(server, inputs)
+  if (placement === 'local' || spec.command) return { kind: 'local', id: metadata.name, revision }
+  if (spec.remote) return { kind: 'http', url: spec.remote.url, transport: spec.remote.transport, revision }
+  const path = spec.image?.transport === 'http' ? spec.image.path : '/mcp'
+  const url = `http://mcp-${metadata.name}.${namespaceOf(server)}.svc${path}`
+  return { kind: 'http', url, transport: 'streamable-http', revision }
+}
+
+function statusOf(
+  server: McpServer,
+  refusal: Objection | undefined,
+  { observed, now }: ResolveInput,
+): ServerStatus {
+  if (refusal) {
+    const message = `${refusal.path}: ${refusal.message}`
+    return { state: 'notAccepted', reason: refusal.reason, message, hidden: true }
+  }
+  if (server.spec.suspend) {
+    return {
+      state: 'suspended',
+      reason: REASON.suspended,
+      message: 'switched off by its manifest',
+      hidden: true,
+    }
+  }
+  const seen = observed.get(server.metadata.name)
+  if (!seen) return { state: 'starting', reason: REASON.starting, hidden: false }
+  const { state, reason, message, since } = seen
+  return { state, reason, message, hidden: isHidden(state, since, now) }
+}
+
+function isHidden(state: ServerState, since: number, now: number): boolean {
+  if (state === 'failed') return now - since > FAILED_SHOWN_MS
+  return state === 'authRequired' || state === 'suspended' || state === 'notAccepted'
+}
+
+function nextHidden(servers: readonly RouterServer[], { observed, now }: ResolveInput): number | undefined {
+  const waits = servers
+    .filter(({ status }) => status.state === 'failed' && !status.hidden)
+    .map(({ name }) => (observed.get(name)?.since ?? now) + FAILED_SHOWN_MS + 1 - now)
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}
+
+const STRICTEST_FIRST: readonly Payloads[] = ['none', 'redacted', 'full']
+
+function stricter(a: Payloads, b: Payloads): Payloads {
+  return STRICTEST_FIRST.indexOf(a) < STRICTEST_FIRST.indexOf(b) ? a : b
+}
+
+function namespaceOf(resource: McpServer | McpGateway): string {
+  return resource.metadata.namespace ?? DEFAULT_NAMESPACE
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

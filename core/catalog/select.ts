@@ -1,0 +1,26 @@
+/** Kubernetes label selectors. Pure. */
+import type { LabelSelector } from '../../crds/core-v1.ts'
+
+/** Whether labels satisfy a selector; an empty selector is satisfied by all. */
+export function selects(selector: LabelSelector, labels: Readonly<Record<string, string>> = {}): boolean {
+  const label = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined)
+  const equal = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => label(key) === value)
+  return (
+    equal && (selector.matchExpressions ?? []).every(expression => holds(expression, label(expression.key)))
+  )
+}
+
+type Expression = NonNullable<LabelSelector['matchExpressions']>[number]
+
+function holds({ operator, values = [] }: Expression, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value)
+    case 'NotIn':
+      return value === undefined || !values.includes(value)
+    case 'Exists':
+      return value !== undefined
+    case 'DoesNotExist':
+      return value === undefined
+  }
+}

@@ -1,0 +1,51 @@
+/** Condition types and reasons as constants, with the shape of a condition: what status speaks in. */
+import { z } from 'zod'
+
+export const CONDITION = { accepted: 'Accepted', ready: 'Ready', toolsDiscovered: 'ToolsDiscovered' } as const
+
+/** Reasons in conditions, in problems and in what agents are told of a server. */
+export const REASON = {
+  // Accepted
+  accepted: 'Accepted',
+  invalid: 'Invalid',
+  clusterOnly: 'ClusterOnly',
+  localOnly: 'LocalOnly',
+  nameTaken: 'NameTaken',
+  notYetSupported: 'NotYetSupported',
+  secretNotFound: 'SecretNotFound',
+  configMapNotFound: 'ConfigMapNotFound',
+  // Ready
+  ready: 'Ready',
+  starting: 'Starting',
+  asleep: 'Asleep',
+  suspended: 'Suspended',
+  authRequired: 'AuthRequired',
+  crashLooping: 'CrashLooping',
+  startTimeout: 'StartTimeout',
+  unreachable: 'Unreachable',
+  notAccepted: 'NotAccepted',
+  // ToolsDiscovered
+  discovered: 'Discovered',
+  discoveryPending: 'DiscoveryPending',
+  discoveryFailed: 'DiscoveryFailed',
+  toolsChanged: 'ToolsChanged',
+} as const
+
+/** metav1.Condition. */
+export const condition = z.strictObject({
+  type: z.string().max(316).describe('Accepted, Ready or ToolsDiscovered.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
+  reason: z.string().max(1_024).describe('One word in CamelCase.'),
+  message: z.string().max(32_768).describe('A sentence for people.'),
+  observedGeneration: z.int().min(0).optional().describe('The generation that this speaks of.'),
+  lastTransitionTime: z.iso.datetime({ offset: true }).describe('When the status last changed.'),
+})
+
+/** A map list by type, so that each condition has an owner of its own. */
+export const conditions = z
+  .array(condition)
+  .max(16)
+  .optional()
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+
+export type Condition = z.output<typeof condition>

@@ -1,0 +1,14 @@
+/** The core v1 ConfigMap, as far as a file of manifests needs it: what `configMapKeyRef` and `envFrom` point at. */
+import { z } from 'zod'
+import { foreignMetadata } from './object-meta.ts'
+
+export const configMapSchema = z.strictObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('ConfigMap'),
+  metadata: foreignMetadata,
+  immutable: z.boolean().optional(),
+  data: z.record(z.string(), z.string()).optional(),
+  binaryData: z.record(z.string(), z.string()).optional(),
+})
+
+export type ConfigMap = z.output<typeof configMapSchema>

@@ -1,0 +1,202 @@
+/** The kind McpGateway: its schema, from which the type, the CRD, the checks of local mode and the reference page come. */
+import { z } from 'zod'
+import { conditions } from './conditions.ts'
+import { freeForm, labelSelector, secretKeyRef } from './core-v1.ts'
+import { API_VERSION, ownMetadata } from './object-meta.ts'
+import { payloads } from './server.ts'
+
+const LATER = 'Not supported yet.'
+
+export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct'])
+
+const profiles = z.strictObject({
+  default: profile
+    .default('hierarchical')
+    .describe('The meta-tools served at /mcp: hierarchical, search, registry, or direct (all tools listed).'),
+  allowed: z.array(profile).max(4).default([]).describe('Profiles served besides it, at /mcp/<profile>.'),
+})
+
+const url = z
+  .string()
+  .max(2_048)
+  .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
+
+const search = z.strictObject({
+  semantic: z
+    .enum(['auto', 'none'])
+    .default('auto')
+    .describe(
+      'auto: search by meaning too, where the weights of the embedded encoder are. none: by words alone.',
+    ),
+  embeddings: z
+    .strictObject({
+      url: url.describe('An OpenAI-compatible endpoint.'),
+      model: z.string().min(1).max(256).describe('Name of the model.'),
+      secretRef: secretKeyRef.optional().describe('The Secret and key that hold the API key.'),
+    })
+    .optional()
+    .describe(`An embeddings service instead of the embedded encoder. ${LATER}`),
+})
+
+const budget = z.strictObject({
+  definitionTokens: z
+    .int()
+    .min(500)
+    .max(1_000_000)
+    .default(5_000)
+    .describe('What activated definitions may cost.'),
+  activeTools: z.int().min(1).max(1_000).default(10).describe('Tools active at a time.'),
+  responseTokens: z
+    .int()
+    .min(200)
+    .max(100_000)
+    .default(1_200)
+    .describe('What one answer of a meta-tool may cost.'),
+})
+
+const auth = z.strictObject({
+  tokens: z
+    .strictObject({
+      secretName: z.string().min(1).max(253).describe('Secret whose values are accepted tokens.'),
+    })
+    .optional()
+    .describe('Static bearer tokens.'),
+  jwt: z
+    .array(
+      z.strictObject({
+        issuer: url.describe('Who signs.'),
+        audiences: z.array(z.string().min(1)).max(16).describe('For whom.'),
+        jwksUri: url.optional().describe('Where the keys are, if discovery does not tell.'),
+      }),
+    )
+    .max(16)
+    .optional()
+    .describe('Tokens of an identity provider.'),
+  serviceAccounts: z
+    .strictObject({
+      audiences: z
+        .array(z.string().min(1))
+        .max(16)
+        .default(['portolan'])
+        .describe('Audiences of accepted tokens.'),
+    })
+    .optional()
+    .describe("Tokens of the cluster's service accounts."),
+})
+
+const accessRule = z.strictObject({
+  subjects: z
+    .array(
+      z.strictObject({
+        claim: z.string().min(1).describe('A claim of the token.'),
+        values: z.array(z.string()).max(256).describe('Values that match.'),
+      }),
+    )
+    .max(64)
+    .describe('Whom the rule is for.'),
+  servers: labelSelector.prefault({}).describe('Servers they see.'),
+  tools: z
+    .strictObject({
+      allow: z.array(z.string().min(1)).max(1_000).default(['*']).describe('Tools they see.'),
+      deny: z.array(z.string().min(1)).max(1_000).default([]).describe('Tools they do not see.'),
+    })
+    .prefault({})
+    .describe('Tools they see.'),
+})
+
+const router = z.strictObject({
+  replicas: z.int().min(0).max(100).default(2).describe('Routers that run.'),
+  resources: freeForm.optional().describe('Resources of the container, as in a pod.'),
+  autoscaling: freeForm
+    .optional()
+    .describe('minReplicas, maxReplicas and metrics, as in a HorizontalPodAutoscaler.'),
+  service: freeForm.optional().describe('Parts of the Service, such as type and annotations.'),
+  pod: freeForm.optional().describe('Parts of the pod, merged as in a McpServer.'),
+  debug: z.boolean().default(false).describe('Whether /debug/status is open.'),
+})
+
+export const gatewaySpec = z.strictObject({
+  servers: z
+    .strictObject({ selector: labelSelector.prefault({}).describe('By labels; empty selects all.') })
+    .prefault({})
+    .describe('Which McpServers of the namespace are offered.'),
+  profiles: profiles.prefault({}).describe('Which meta-tools agents see.'),
+  expose: z
+    .strictObject({
+      servers: z.boolean().default(false).describe('Whether /servers/<name>/mcp serves one server alone.'),
+    })
+    .prefault({})
+    .describe('What is served besides the profiles.'),
+  search: search.prefault({}).describe('How tools are found.'),
+  budget: budget.prefault({}).describe('Bounds of what agents are charged, in tokens (o200k_base).'),
+  auth: auth.optional().describe(`Who may call. ${LATER}`),
+  access: z.array(accessRule).max(256).default([]).describe(`Who sees what. ${LATER}`),
+  limits: z
+    .strictObject({
+      requestsPerMinute: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(600)
+        .describe('Requests of one caller in a minute.'),
+    })
+    .prefault({})
+    .describe('Bounds for callers.'),
+  audit: z
+    .strictObject({
+      payloads: payloads.default('none').describe('What of arguments and results is logged at most.'),
+    })
+    .prefault({})
+    .describe('What the request log holds.'),
+  router: router.prefault({}).describe('How the router runs in a cluster.'),
+})
+
+const count = z.int().min(0)
+
+export const gatewayStatus = z.strictObject({
+  conditions: conditions.describe('Accepted, Ready.'),
+  observedGeneration: count.optional().describe('The generation that the status speaks of.'),
+  url: z.string().optional().describe('Where agents reach the gateway within the cluster.'),
+  servers: z
+    .strictObject({
+      selected: count.optional().describe('Servers that the selector matches.'),
+      ready: count.optional().describe('Those of them that are ready.'),
+    })
+    .optional()
+    .describe('Servers behind the gateway.'),
+  tools: count.optional().describe('Tools that can be found.'),
+  tokens: z
+    .strictObject({
+      direct: count.optional().describe('What listing all tools would cost an agent.'),
+      exposed: count.optional().describe('What listing the meta-tools costs.'),
+      saved: z.string().optional().describe('The difference in percent.'),
+    })
+    .optional()
+    .describe('The price of tools/list (o200k_base).'),
+  routers: z
+    .array(
+      z.strictObject({
+        pod: z.string().describe('Name of the pod.'),
+        generation: count.optional().describe('The catalog generation that it serves.'),
+      }),
+    )
+    .max(100)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['pod'] })
+    .describe('Which catalog each router serves.'),
+})
+
+export const mcpGatewaySchema = z.strictObject({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('McpGateway'),
+  metadata: ownMetadata,
+  spec: gatewaySpec.prefault({}).describe('What agents are offered, and how.'),
+  status: gatewayStatus.optional().describe('What is known of it; written by Portolan.'),
+})
+
+/** With all defaults filled in. */
+export type McpGateway = z.output<typeof mcpGatewaySchema>
+/** As a user writes it. */
+export type McpGatewayInput = z.input<typeof mcpGatewaySchema>
+export type McpGatewaySpec = McpGateway['spec']
+export type McpGatewayStatus = z.output<typeof gatewayStatus>

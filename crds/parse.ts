@@ -1,0 +1,94 @@
+/** Parses one manifest: a plain value in, the manifest with its defaults or everything that is wrong with it out. Pure. */
+import type { z } from 'zod'
+import { type ConfigMap, configMapSchema } from './config-map.ts'
+import { type McpGateway, mcpGatewaySchema } from './gateway.ts'
+import { explain, type ManifestProblem, problem, toProblems } from './issues.ts'
+import { nearestWord } from './nearest.ts'
+import { API_GROUP, API_VERSION } from './object-meta.ts'
+import { SERVER_RULES } from './rules.ts'
+import { type Secret, secretSchema } from './secret.ts'
+import { type McpServer, mcpServerSchema } from './server.ts'
+
+export type Manifest = McpServer | McpGateway | Secret | ConfigMap
+
+export type ParsedManifest =
+  | { manifest: Manifest; problems?: undefined; skipped?: undefined }
+  | { problems: ManifestProblem[]; manifest?: undefined; skipped?: undefined }
+  /** No mistake, and nothing to do: a resource of Kubernetes that is not ours, or (both empty) no manifest at all. */
+  | { skipped: { apiVersion: string; kind: string }; manifest?: undefined; problems?: undefined }
+
+const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Manifest> }>> = {
+  McpServer: { apiVersion: API_VERSION, schema: mcpServerSchema },
+  McpGateway: { apiVersion: API_VERSION, schema: mcpGatewaySchema },
+  Secret: { apiVersion: 'v1', schema: secretSchema },
+  ConfigMap: { apiVersion: 'v1', schema: configMapSchema },
+}
+
+const MANIFEST_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec']
+const OWN_KINDS = ['McpServer', 'McpGateway']
+
+/** Never throws. All problems of the manifest are reported at once. */
+export function parseManifest(value: unknown): ParsedManifest {
+  if (!isRecord(value)) {
+    const message = 'a manifest is a map of apiVersion, kind, metadata and spec'
+    return { problems: [problem('NotAManifest', message, [])] }
+  }
+  if (!MANIFEST_FIELDS.some(field => field in value)) return { skipped: { apiVersion: '', kind: '' } }
+  const { apiVersion, kind } = value
+  const known = typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined
+  if (known && apiVersion === known.apiVersion) return check(known.schema, value, kind === 'McpServer')
+  if (typeof apiVersion === 'string' && typeof kind === 'string' && isForeign(apiVersion, kind)) {
+    return { skipped: { apiVersion, kind } }
+  }
+  return { problems: [wrongKind(apiVersion, kind)] }
+}
+
+function check(schema: z.ZodType<Manifest>, given: object, isServer: boolean): ParsedManifest {
+  const value = withoutNulls(given) as { spec?: unknown }
+  const parsed = schema.safeParse(value, { error: explain })
+  const problems = parsed.success ? [] : toProblems(schema, parsed.error.issues)
+  if (isServer && isRecord(value.spec)) problems.push(...brokenRules(value.spec, problems))
+  return parsed.success && problems.length === 0 ? { manifest: parsed.data } : { problems }
+}
+
+/** Rules that span fields; one whose field is already complained about stays silent. */
+function brokenRules(spec: Record<string, unknown>, known: readonly ManifestProblem[]): ManifestProblem[] {
+  return SERVER_RULES.filter(rule => rule.broken(spec))
+    .map(rule => problem(rule.reason, rule.message, ['spec', ...rule.path]))
+    .filter(found => !known.some(other => other.path === found.path))
+}
+
+/** Of another group than ours, and no misspelling of one of our kinds. */
+function isForeign(apiVersion: string, kind: string): boolean {
+  if (kind === '' || OWN_KINDS.includes(kind)) return false
+  if (!/^([a-z0-9.-]+\/)?v[0-9][a-z0-9]*$/.test(apiVersion)) return false
+  return !apiVersion.startsWith(`${API_GROUP}/`)
+}
+
+function wrongKind(apiVersion: unknown, kind: unknown): ManifestProblem {
+  const missing = (field: string, example: string) =>
+    problem('MissingField', `is required: write "${field}: ${example}"`, [field])
+  if (apiVersion === undefined || apiVersion === null) return missing('apiVersion', API_VERSION)
+  if (kind === undefined || kind === null) return missing('kind', 'McpServer')
+  if (typeof apiVersion === 'string' && apiVersion === API_VERSION) return unknownKind(kind)
+  const wanted = typeof kind === 'string' ? KINDS[kind]?.apiVersion : undefined
+  return problem('UnknownApiVersion', `must be "${wanted ?? API_VERSION}"`, ['apiVersion'])
+}
+
+function unknownKind(kind: unknown): ManifestProblem {
+  const nearest = typeof kind === 'string' ? nearestWord(kind, OWN_KINDS) : undefined
+  const hint = nearest ? `: did you mean "${nearest}"?` : ''
+  return problem('UnknownKind', `must be McpServer or McpGateway in ${API_VERSION}${hint}`, ['kind'])
+}
+
+/** A field left empty counts as absent, as for the API server. Entries of lists stay. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (!isRecord(value)) return value
+  const given = Object.entries(value).filter(([, inner]) => inner !== null)
+  return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,110 @@
+/** Rules that span several fields of a spec, each once for us (`broken`) and once for the API server (`cel`). Pure. */
+
+/** A spec before it was checked: anything may be missing or of a wrong type. */
+type RawSpec = Record<string, unknown>
+
+export type Rule = {
+  reason: string
+  /** Relative to the spec. */
+  path: (string | number)[]
+  message: string
+  /** True where the specification holds. */
+  cel: string
+  broken: (spec: RawSpec) => boolean
+}
+
+export const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
+
+const SOURCE_LIST = 'npm, pypi, image, remote or command'
+const HTTP_CEL = "(has(self.remote) || (has(self.image) && self.image.transport == 'http'))"
+
+export const SERVER_RULES: readonly Rule[] = [
+  {
+    reason: 'SourceMissing',
+    path: [],
+    message: `needs a source: give one of ${SOURCE_LIST}`,
+    cel: SOURCES.map(source => `has(self.${source})`).join(' || '),
+    broken: spec => sourcesOf(spec).length === 0,
+  },
+  {
+    reason: 'SourceAmbiguous',
+    path: [],
+    message: `must have exactly one of ${SOURCE_LIST}: remove the others`,
+    cel: `[${SOURCES.map(source => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
+    broken: spec => sourcesOf(spec).length > 1,
+  },
+  {
+    reason: 'PortMissing',
+    path: ['image', 'port'],
+    message: 'is required where image.transport is http: give the port that the server listens on',
+    cel: "!has(self.image) || self.image.transport != 'http' || has(self.image.port)",
+    broken: spec => record(spec.image).transport === 'http' && record(spec.image).port === undefined,
+  },
+  {
+    reason: 'CommandMissing',
+    path: ['image', 'command'],
+    message: "is required where image.transport is stdio: Kubernetes cannot tell an image's entrypoint",
+    cel: "!has(self.image) || self.image.transport != 'stdio' || (has(self.image.command) && size(self.image.command) > 0)",
+    broken: spec =>
+      isObject(spec.image) && (spec.image.transport ?? 'stdio') === 'stdio' && !filled(spec.image.command),
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['headers'],
+    message: 'is for servers over HTTP: give a stdio server its credentials under env',
+    cel: `!has(self.headers) || size(self.headers) == 0 || ${HTTP_CEL}`,
+    broken: spec => filled(spec.headers) && isStdio(spec),
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['auth'],
+    message: 'is for servers over HTTP: give a stdio server its credentials under env',
+    cel: `!has(self.auth) || ${HTTP_CEL}`,
+    broken: spec => spec.auth !== undefined && isStdio(spec),
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['env'],
+    message: 'is for processes that Portolan starts: give a remote server its credentials under headers',
+    cel: '!has(self.env) || size(self.env) == 0 || !has(self.remote)',
+    broken: spec => filled(spec.env) && sourcesOf(spec).join() === 'remote',
+  },
+  {
+    reason: 'OutOfRange',
+    path: ['scaling', 'min'],
+    message: 'must not be greater than scaling.max',
+    cel: '!has(self.scaling) || !has(self.scaling.min) || self.scaling.min <= self.scaling.max',
+    broken: spec => Number(record(spec.scaling).min ?? 0) > Number(record(spec.scaling).max ?? 1),
+  },
+]
+
+/** The rules as `x-kubernetes-validations`. */
+export function toValidations(rules: readonly Rule[]) {
+  return rules.map(({ path, message, cel }) => ({
+    rule: cel,
+    message: path.length === 0 ? message : `${path.join('.')} ${message}`,
+  }))
+}
+
+/** Names of the sources that a spec gives. */
+export function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
+  return SOURCES.filter(source => spec[source] !== undefined && spec[source] !== null)
+}
+
+function isStdio(spec: RawSpec): boolean {
+  const [source, ...others] = sourcesOf(spec)
+  if (source === undefined || others.length > 0 || source === 'remote') return false
+  return source !== 'image' || record(spec.image).transport !== 'http'
+}
+
+function filled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}
+
+function record(value: unknown): RawSpec {
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: unknown): value is RawSpec {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,228 @@
+/** The kind McpServer: its schema, from which the type, the CRD, the checks of local mode and the reference page come. */
+import { z } from 'zod'
+import { conditions } from './conditions.ts'
+import { env, envFrom, freeForm, headers, secretKeyRef } from './core-v1.ts'
+import { API_VERSION, ownMetadata } from './object-meta.ts'
+import { bytes, duration } from './quantity.ts'
+import { SERVER_RULES, toValidations } from './rules.ts'
+import { command, image, npm, pypi, remote } from './sources.ts'
+
+const MAX_PATTERNS = 1_000
+
+/** Headers that the protocol itself sets. */
+const OWN_HEADERS = [
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+]
+
+const headerName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, {
+    error: 'must be an HTTP header name, such as "Authorization"',
+    abort: true,
+  })
+  .refine(name => !OWN_HEADERS.includes(name.toLowerCase()), {
+    error: 'is set by the protocol itself: remove this header',
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: `!(self.lowerAscii() in [${OWN_HEADERS.map(name => `'${name}'`).join(', ')}])`,
+        message: 'is set by the protocol itself: remove this header',
+      },
+    ],
+  })
+
+const auth = z.strictObject({
+  oauth: z
+    .strictObject({
+      tokenUrl: z
+        .string()
+        .max(2_048)
+        .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
+        .describe('Where tokens are asked for.'),
+      clientId: z.string().min(1).max(1_024).describe('The client id.'),
+      clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
+      scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes asked for.'),
+      audience: z.string().max(1_024).optional().describe('Audience asked for, where the server wants one.'),
+    })
+    .optional()
+    .describe('OAuth 2 client credentials: the token is cached and renewed once on 401.'),
+})
+
+const scaling = z.strictObject({
+  min: z
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe(
+      'Instances kept running. Default 1 in a cluster, 0 on a laptop: asleep when idle, woken by the first call. 0 in a cluster is not supported yet.',
+    ),
+  max: z.int().min(1).max(100).default(1).describe('Instances at most.'),
+  idleAfter: duration('3m').default('3m').describe('How long without a call until it sleeps.'),
+})
+
+const toolPattern = z.string().min(1).max(256)
+
+const toolOverride = z.strictObject({
+  description: z.string().min(1).max(8_192).optional().describe('Replaces the description.'),
+  keywords: z
+    .array(z.string().min(1).max(128))
+    .max(64)
+    .default([])
+    .describe('More words by which the tool is found.'),
+  category: z.string().min(1).max(128).optional().describe('Replaces the category of the server.'),
+})
+
+const tools = z.strictObject({
+  allow: z
+    .array(toolPattern)
+    .max(MAX_PATTERNS)
+    .default(['*'])
+    .describe('Names of tools to offer; `*` stands for any characters.'),
+  deny: z
+    .array(toolPattern)
+    .max(MAX_PATTERNS)
+    .default([])
+    .describe('Names of tools to leave out; wins over `allow`.'),
+  pin: z.string().max(128).default('').describe('An approved digest of the tool list. Not supported yet.'),
+  overrides: z
+    .record(z.string(), toolOverride)
+    .default({})
+    .describe('Changes to single tools, by their name.'),
+})
+
+const limits = z.strictObject({
+  callTimeout: duration('60s').default('60s').describe('How long one call may take.'),
+  startTimeout: duration('60s')
+    .default('60s')
+    .describe('How long the server may take to start and answer initialize.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(1_024)
+    .default(16)
+    .describe('Calls in flight at a time; more wait in a short queue.'),
+  maxResultBytes: bytes('1Mi').default('1Mi').describe('The largest result that is passed on whole.'),
+})
+
+export const payloads = z.enum(['none', 'redacted', 'full'])
+
+const logging = z.strictObject({
+  requests: z.boolean().default(true).describe('Whether calls are written to the request log.'),
+  payloads: payloads
+    .default('none')
+    .describe(
+      'What of arguments and results is logged: none, redacted or full. The stricter of server and gateway wins.',
+    ),
+})
+
+const egressRule = z.strictObject({
+  to: z.array(freeForm).max(256).optional().describe('Peers, as in a NetworkPolicy.'),
+  ports: z.array(freeForm).max(256).optional().describe('Ports, as in a NetworkPolicy.'),
+})
+
+export const serverSpec = z
+  .strictObject({
+    title: z.string().min(1).max(256).optional().describe('Name shown to agents and people.'),
+    description: z
+      .string()
+      .min(1)
+      .max(8_192)
+      .optional()
+      .describe('What the server is good for; feeds the search.'),
+    category: z.string().min(1).max(128).optional().describe('A group of servers, such as `devops`.'),
+    keywords: z
+      .array(z.string().min(1).max(128))
+      .max(64)
+      .default([])
+      .describe('More words by which its tools are found.'),
+    npm: npm.optional(),
+    pypi: pypi.optional(),
+    image: image.optional(),
+    remote: remote.optional(),
+    command: command.optional(),
+    env: env.describe(
+      'Environment of the process, as in a container: plain values, keys of Secrets and ConfigMaps.',
+    ),
+    envFrom: envFrom.describe('All keys of Secrets and ConfigMaps as environment.'),
+    headers: headers(headerName).describe('Headers sent to an upstream over HTTP.'),
+    auth: auth.optional().describe('How to log in at an upstream over HTTP.'),
+    sessions: z
+      .enum(['shared', 'perClient', 'perUser'])
+      .default('shared')
+      .describe(
+        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser. perUser: not supported yet.',
+      ),
+    scaling: scaling.prefault({}).describe('How many instances run, and when they sleep.'),
+    tools: tools.prefault({}).describe('Which tools are offered, and how they are described.'),
+    discovery: z
+      .strictObject({
+        interval: duration('10m').default('10m').describe('How often the lists are read again.'),
+      })
+      .prefault({})
+      .describe('When tools, resources and prompts are listed again.'),
+    limits: limits.prefault({}).describe('Bounds of time, number and size.'),
+    logging: logging.prefault({}).describe('What is logged of calls to this server.'),
+    pod: freeForm
+      .optional()
+      .describe(
+        'Parts of the pod: resources, nodeSelector, tolerations, affinity, serviceAccountName, volumes, securityContext and so on. Maps merge, lists append by name, scalars replace. Clusters only.',
+      ),
+    egress: z
+      .array(egressRule)
+      .max(256)
+      .default([])
+      .describe('What its pod may reach besides DNS; becomes a NetworkPolicy. Clusters only.'),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe('Switches the server off: its tools are hidden and nothing runs.'),
+  })
+  .meta({ 'x-kubernetes-validations': toValidations(SERVER_RULES) })
+
+const count = z.int().min(0)
+
+export const serverStatus = z.strictObject({
+  conditions: conditions.describe('Accepted, Ready, ToolsDiscovered.'),
+  observedGeneration: count.optional().describe('The generation that the status speaks of.'),
+  endpoint: z.string().optional().describe('Where the server is reached within the cluster.'),
+  protocol: z.string().optional().describe('The MCP revision that was negotiated.'),
+  tools: z
+    .strictObject({
+      count: count.optional().describe('Tools offered.'),
+      tokens: count.optional().describe('What their definitions would cost an agent (o200k_base).'),
+      invalid: count.optional().describe('Tools left out because their definition is broken.'),
+      digest: z.string().optional().describe('Digest of the list.'),
+      lastChanged: z.string().optional().describe('When the list last changed.'),
+    })
+    .optional()
+    .describe('The tool list as last discovered.'),
+  resources: count.optional().describe('Resources listed.'),
+  prompts: count.optional().describe('Prompts listed.'),
+})
+
+export const mcpServerSchema = z.strictObject({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('McpServer'),
+  metadata: ownMetadata,
+  spec: serverSpec.describe('What the server is and how it is offered.'),
+  status: serverStatus.optional().describe('What is known of it; written by Portolan.'),
+})
+
+/** With all defaults filled in. */
+export type McpServer = z.output<typeof mcpServerSchema>
+/** As a user writes it. */
+export type McpServerInput = z.input<typeof mcpServerSchema>
+export type McpServerSpec = McpServer['spec']
+export type McpServerSpecInput = McpServerInput['spec']
+export type McpServerStatus = z.output<typeof serverStatus>

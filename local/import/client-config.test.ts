@@ -1,0 +1,122 @@
+/** Client configs as they are, to manifests. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { importConfig, isClientConfig } from './client-config.ts'
+import { looksSecret, secretArgument } from './secrecy.ts'
+
+const imported = (config: unknown, more: object = {}) =>
+  importConfig(typeof config === 'string' ? config : JSON.stringify(config), {
+    file: '/home/ada/mcp.json',
+    ...more,
+  })
+
+test('client configs are told from manifests and other files, broken ones too', () => {
+  for (const text of [
+    '{"mcpServers":{}}',
+    '{"servers":{}, // c\n}',
+    '\uFEFF{"mcp":{"servers":{}}}',
+    '{"mcpServers":{"a":{"command":',
+    '{"mcpServers":[]}',
+  ]) {
+    assert.ok(isClientConfig(text), text)
+  }
+  const others = [
+    '',
+    '[]',
+    '{"name":"x"}',
+    '{"apiVersion":"v1","servers":{}}',
+    '{"servers":[{"url":"/"}]}',
+    'apiVersion: v1',
+    '['.repeat(50_000),
+  ]
+  for (const text of others) assert.ok(!isClientConfig(text), text.slice(0, 20))
+})
+
+test('a file without servers is no mistake, one without a table of them is', () => {
+  assert.deepEqual(imported({ mcpServers: {} }).problems, [])
+  assert.equal(imported({}).problems[0]?.reason, 'NoServers')
+  assert.equal(imported('').problems[0]?.reason, 'InvalidJson')
+  assert.equal(imported('['.repeat(50_000)).problems[0]?.reason, 'InvalidJson')
+})
+
+test('a broken entry keeps no other from being read, and is named as manifests name it', () => {
+  const config = imported({ mcpServers: { 'My Bad': {}, good: { command: 'node' } } })
+  assert.deepEqual(
+    config.servers.map(({ manifest }) => manifest.metadata.name),
+    ['good'],
+  )
+  assert.deepEqual(config.broken, ['my-bad'])
+  assert.equal(imported('{"mcpServers": {').broken, undefined)
+})
+
+test('secrets and variables never stand in a manifest, but wait in parts', () => {
+  const entry = {
+    command: 'node',
+    env: { PLAIN: 'a', API_KEY: 'literal', FROM: '${env:OTHER}', MIXED: 'x-${input:id}', EMPTY_TOKEN: '' },
+  }
+  const { servers, secrets } = imported({ mcpServers: { a: entry } }, { lookup: () => undefined })
+  const ref = (key: string) => ({ name: key, valueFrom: { secretKeyRef: { name: 'a-secrets', key } } })
+  assert.deepEqual(servers[0]?.manifest.spec.env, [
+    { name: 'PLAIN', value: 'a' },
+    ref('API_KEY'),
+    ref('FROM'),
+    ref('MIXED'),
+    { name: 'EMPTY_TOKEN', value: '' },
+  ])
+  assert.deepEqual(secrets, {
+    'a-secrets': {
+      API_KEY: [{ kind: 'text', text: 'literal' }],
+      FROM: [{ kind: 'env', name: 'OTHER' }],
+      MIXED: [
+        { kind: 'text', text: 'x-' },
+        { kind: 'input', id: 'id' },
+      ],
+    },
+  })
+})
+
+test('variables in arguments are filled for running, and kept with a note for writing', () => {
+  const config = { mcpServers: { a: { command: 'node', args: ['${env:DIR}/x', '${NONE:-d}'] } } }
+  const running = imported(config, {
+    lookup: ({ name }: { name?: string }) => (name === 'DIR' ? '/srv' : undefined),
+  })
+  assert.deepEqual(running.servers[0]?.manifest.spec.command?.args, ['/srv/x', 'd'])
+  const written = imported(config)
+  assert.deepEqual(written.servers[0]?.manifest.spec.command?.args, ['${DIR}/x', 'd'])
+  assert.deepEqual(
+    written.notes.map(({ reason }) => reason),
+    ['VariableKept', 'DefaultUsed'],
+  )
+})
+
+test('a config of an editor stands on the folder above its own', () => {
+  const text = '{"servers":{}}'
+  assert.equal(importConfig(text, { file: '/p/.vscode/mcp.json' }).folder, '/p')
+  assert.equal(importConfig(text, { file: '/p/mcp.json' }).folder, '/p')
+  assert.equal(importConfig(text, { file: '.mcp.json' }).folder, '.')
+})
+
+test('secrets are known by name and by looks', () => {
+  const secret = [
+    ['GITHUB_TOKEN', 'x'],
+    ['x-api-key', 'x'],
+    ['clientSecret', 'x'],
+    ['Authorization', 'x'],
+    ['URL', 'postgres://u:p@h/d'],
+    ['A', `ghp_${'a'.repeat(20)}`],
+  ]
+  for (const [name = '', value = ''] of secret) assert.ok(looksSecret(name, value), name)
+  for (const [name = '', value = ''] of [
+    ['AUTHOR', 'ada'],
+    ['KEYWORDS', 'a'],
+    ['MONKEY', 'x'],
+    ['URL', 'https://h/d'],
+    ['TOKEN', ''],
+  ]) {
+    assert.ok(!looksSecret(name, value), name)
+  }
+  assert.equal(secretArgument(['--port', '80', '--api-key', 'x']), 3)
+  assert.equal(secretArgument(['--token=x']), 0)
+  assert.equal(secretArgument(['--token', '--verbose', '-m', 'key']), -1)
+})

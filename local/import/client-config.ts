@@ -1,0 +1,212 @@
+/**
+ * Reads a client's own list of MCP servers (`mcp.json`, `.mcp.json`, `claude_desktop_config.json`, VS Code's `mcp.json`) into
+ * manifests. Pure.
+ *
+ * Values in `env` and `headers` that hold variables (`${env:NAME}`, `${NAME:-default}`, `${input:id}`) or look like secrets do
+ * not go into a manifest. There they are a `secretKeyRef` to a Secret `<server>-secrets`, which exists only in `secrets` of the
+ * result, as parts that `fillVariables` puts together when they are needed. So a manifest can be written to a file as it is.
+ */
+import { basename, dirname } from 'node:path'
+import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
+import type { Position, Problem } from '../../core/errors.ts'
+import { isObject, type JsonValue } from '../../core/json.ts'
+import { pathText } from '../../crds/issues.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import { parseManifest } from '../../crds/parse.ts'
+import type { McpServer, McpServerInput } from '../../crds/server.ts'
+import { convertEntry } from './entry.ts'
+import type { NamedParts } from './entry-values.ts'
+import { parseJsonc, placeOf, propertiesOf } from './jsonc.ts'
+import { serverNames } from './server-name.ts'
+import type { Lookup } from './variables.ts'
+
+export const MAX_CONFIG_BYTES = 16 * 1024 * 1024
+const MAX_SERVERS = 1_000
+
+export type ImportOptions = {
+  /** Path of the config: its folder is what relative paths and `${workspaceFolder}` stand on. */
+  file: string
+  home?: string
+  /** Values for variables in commands, arguments and URLs. Without it they are left as they stand, with a note. */
+  lookup?: Lookup
+}
+
+export type ImportedServer = Required<Position> & {
+  /** Its name in the config. */
+  name: string
+  manifest: McpServer
+  /** The same without defaults, to be written to a file. */
+  input: McpServerInput
+}
+
+export type ImportedConfig = {
+  servers: ImportedServer[]
+  /** Values of Secrets in parts, by name of the Secret and key. */
+  secrets: Record<string, NamedParts>
+  /** What `${input:id}` asks for. */
+  inputs: Record<string, ImportedInput>
+  /** The folder that relative paths stand on. */
+  folder: string
+  problems: Problem[]
+  /** Things to know that are no mistakes: fields without effect, changed names. */
+  notes: Problem[]
+  /** Names (as manifests have them) of entries with problems: earlier states of them may be kept. Undefined: the whole file is broken. */
+  broken?: string[]
+}
+
+export type ImportedInput = { description?: string; password: boolean; default?: string }
+
+/** Tables of servers, as the clients call them. */
+const TABLES = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['mcp', 'mcpServers'], ['context_servers']]
+
+/** Whether a text is a client's config, broken or not, rather than a manifest. */
+export function isClientConfig(text: string): boolean {
+  const { root } = parseJsonc(text, MAX_CONFIG_BYTES)
+  return root !== undefined && !findNodeAtLocation(root, ['apiVersion']) && tableOf(root) !== undefined
+}
+
+/** Never throws. Each entry stands for itself: a broken one keeps no other from being read. */
+export function importConfig(text: string, options: ImportOptions): ImportedConfig {
+  const folder = workspaceOf(options.file)
+  const config: ImportedConfig = { servers: [], secrets: {}, inputs: {}, folder, problems: [], notes: [] }
+  const { root, problem } = parseJsonc(text, MAX_CONFIG_BYTES)
+  const table = root && tableOf(root)
+  const reading = { text, options, config }
+  if (problem) {
+    config.problems.push({
+      reason: 'InvalidJson',
+      message: problem.message,
+      ...place(reading, problem.offset),
+    })
+  } else if (!table) {
+    const message = 'has no table of servers: a client config has "mcpServers" or "servers"'
+    config.problems.push({ reason: 'NoServers', message, ...place(reading, 0) })
+  } else {
+    config.inputs = inputsOf(root)
+    readTable(table, reading)
+  }
+  return config
+}
+
+type Table = { path: string[]; node: Node }
+type Entry = { name: string; key: Node; value: Node }
+type Reading = { text: string; options: ImportOptions; config: ImportedConfig }
+
+function readTable({ path, node }: Table, reading: Reading): void {
+  const { problems, notes } = reading.config
+  if (node.type !== 'object') {
+    const message = 'must be a map of names to servers, not a list or a text'
+    problems.push({ reason: 'InvalidType', message, path: pathText(path), ...place(reading, node.offset) })
+    return
+  }
+  reading.config.broken = []
+  const entries = propertiesOf(node)
+  const last = new Map(entries.map(entry => [entry.name, entry]))
+  for (const entry of entries.filter(entry => last.get(entry.name) !== entry)) {
+    const message = 'is given twice, and the last one counts: rename or remove one'
+    const at = { path: pathText([...path, entry.name]), ...place(reading, entry.key.offset) }
+    notes.push({ reason: 'DuplicateName', message, ...at })
+  }
+  const kept = [...last.values()]
+  if (kept.length > MAX_SERVERS) {
+    const message = `has more than ${MAX_SERVERS} servers: split it`
+    problems.push({ reason: 'TooLarge', message, path: pathText(path), ...place(reading, node.offset) })
+  }
+  const names = serverNames(kept.map(({ name }) => name))
+  for (const [index, entry] of kept.slice(0, MAX_SERVERS).entries()) {
+    readEntry(entry, names[index] ?? entry.name, path, reading)
+  }
+}
+
+function readEntry(entry: Entry, name: string, table: string[], reading: Reading): void {
+  const { config, options } = reading
+  const report = (list: Problem[]) => (reason: string, message: string, path: readonly string[]) => {
+    const offset = offsetOf(entry, path)
+    list.push({
+      reason,
+      message,
+      path: pathText([...table, entry.name, ...path.map(step)]),
+      ...place(reading, offset),
+    })
+  }
+  const before = config.problems.length
+  const problem = report(config.problems)
+  const note = report(config.notes)
+  const given: unknown = getNodeValue(entry.value)
+  const secretName = `${name}-secrets`
+  const folders = { workspace: config.folder, home: options.home }
+  const converted = isObject(given)
+    ? convertEntry(given, { secretName, folders, lookup: options.lookup, problem, note })
+    : problem('InvalidType', 'must be a map with "command" or "url"', [])
+  if (name !== entry.name)
+    note('Renamed', `is called "${name}" here: names are lower-case letters, digits and "-"`, [])
+  const title = name === entry.name ? {} : { title: entry.name.slice(0, 256) }
+  if (converted && config.problems.length === before) {
+    const spec = { ...title, ...converted.spec }
+    const input: McpServerInput = { apiVersion: API_VERSION, kind: 'McpServer', metadata: { name }, spec }
+    const parsed = parseManifest(input)
+    for (const { reason, message, path } of parsed.problems ?? []) problem(reason, `${path} ${message}`, [])
+    if (parsed.manifest?.kind === 'McpServer') {
+      const { manifest } = parsed
+      config.servers.push({ name: entry.name, manifest, input, ...place(reading, entry.key.offset) })
+      if (Object.keys(converted.secrets).length > 0) config.secrets[secretName] = converted.secrets
+    }
+  }
+  if (config.problems.length > before) config.broken?.push(name)
+}
+
+/** The table of servers, wherever this client keeps it. */
+function tableOf(root: Node): Table | undefined {
+  for (const path of TABLES) {
+    const node = findNodeAtLocation(root, path)
+    if (node?.type === 'object' || (node && path[0] === 'mcpServers')) return { path, node }
+  }
+  return undefined
+}
+
+/** VS Code's `inputs`: what its user is asked for. */
+function inputsOf(root: Node): Record<string, ImportedInput> {
+  const node = findNodeAtLocation(root, ['inputs']) ?? findNodeAtLocation(root, ['mcp', 'inputs'])
+  const list: JsonValue = node ? getNodeValue(node) : []
+  const inputs: Record<string, ImportedInput> = {}
+  for (const input of Array.isArray(list) ? list : []) {
+    if (!isObject(input) || typeof input.id !== 'string') continue
+    const { description, default: preset } = input
+    inputs[input.id] = {
+      ...(typeof description === 'string' && { description }),
+      password: input.password === true,
+      ...(typeof preset === 'string' && { default: preset }),
+    }
+  }
+  return inputs
+}
+
+/** Configs in `.vscode/`, `.cursor/` and the like belong to the folder above. */
+function workspaceOf(file: string): string {
+  const folder = dirname(file)
+  return /^\.[^.]/.test(basename(folder)) ? dirname(folder) : folder
+}
+
+/** Where the deepest field of a path that is there stands: its value if that is plain, else its key. */
+function offsetOf(entry: Entry, path: readonly string[]): number {
+  let offset = entry.key.offset
+  let node: Node | undefined = entry.value
+  for (const name of path) {
+    const list: Node | undefined = node?.type === 'array' ? node.children?.[Number(name)] : undefined
+    const property: { key: Node; value: Node } | undefined = list
+      ? { key: list, value: list }
+      : node && propertiesOf(node).find(other => other.name === name)
+    if (!property) break
+    node = property.value
+    offset = node.children ? property.key.offset : node.offset
+  }
+  return offset
+}
+
+function step(name: string): string | number {
+  return /^\d+$/.test(name) ? Number(name) : name
+}
+
+function place({ text, options }: Reading, offset: number): Required<Position> {
+  return { file: options.file, ...placeOf(text, offset) }
+}

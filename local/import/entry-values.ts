@@ -1,0 +1,104 @@
+/** Texts of a client config's entry: variables put in, or left as references to a Secret. Pure. */
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { looksSecret } from './secrecy.ts'
+import {
+  type Folders,
+  fillVariables,
+  isPlain,
+  type Lookup,
+  type Part,
+  parseVariables,
+  writeVariables,
+} from './variables.ts'
+
+export type EntryContext = {
+  /** The Secret through which a manifest refers to values that are not to be written into it. */
+  secretName: string
+  folders: Folders
+  /** Values of variables, where they are to be put in; absent where the result is to be written to a file. */
+  lookup?: Lookup
+  /** A mistake: the entry is not served. The path begins at the entry. */
+  problem(reason: string, message: string, path: readonly string[]): void
+  /** Something to know: the entry is served. */
+  note(reason: string, message: string, path: readonly string[]): void
+}
+
+export type NamedParts = Record<string, Part[]>
+
+type NamedValue = {
+  name: string
+  value?: string
+  valueFrom?: { secretKeyRef: { name: string; key: string } }
+}
+
+/**
+ * `env` or `headers` as the list of a manifest; undefined where one of them is wrong. Variables and what looks like a
+ * secret become references, and are added to `secrets`.
+ */
+export function namedValues(
+  entry: JsonObject,
+  field: 'env' | 'headers',
+  secrets: NamedParts,
+  context: EntryContext,
+) {
+  const given = entry[field] ?? {}
+  if (!isObject(given)) return void context.problem('InvalidType', 'must be a map of names to texts', [field])
+  const list: NamedValue[] = []
+  let whole = true
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null || value === undefined) continue
+    const path = [field, name]
+    const parts = typeof value === 'object' ? undefined : split(String(value), path, context)
+    if (typeof value === 'object') context.problem('InvalidType', 'must be a text in quotes', path)
+    if (parts) list.push(namedValue(name, parts, secrets, context))
+    else whole = false
+  }
+  return whole ? list : undefined
+}
+
+/**
+ * A text of which a manifest has no reference: the values of its variables are put in. Undefined, and a problem, where one
+ * is missing; without a lookup it stays as it is, with a note.
+ */
+export function fill(text: string, path: readonly string[], context: EntryContext): string | undefined {
+  const parts = split(text, path, context)
+  if (!parts || isPlain(parts)) return parts && writeVariables(parts)
+  const filled = fillVariables(parts, context.lookup ?? noValues)
+  if ('text' in filled) {
+    if (!context.lookup) context.note('DefaultUsed', `${heldBy(parts)}: its default was put in`, path)
+    return filled.text
+  }
+  if (!context.lookup) {
+    context.note('VariableKept', `${heldBy(parts)}: write the value in its place`, path)
+    return writeVariables(parts)
+  }
+  const { missing } = filled
+  const example = `set it in the environment, or give a default as in \${NAME:-default}`
+  const help = missing.kind === 'env' ? example : 'give it a value'
+  const message = `needs ${writeVariables([missing])}, which has no value: ${help}`
+  return void context.problem('VariableUnset', message, path)
+}
+
+function namedValue(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
+  const filled = fillVariables(parts, noValues)
+  const settled = isPlain(parts) || !context.lookup
+  if (settled && 'text' in filled && !looksSecret(name, filled.text)) return { name, value: filled.text }
+  const key = name.replaceAll(/[^-._a-zA-Z0-9]/g, '_')
+  secrets[key] = parts
+  return { name, valueFrom: { secretKeyRef: { name: context.secretName, key } } }
+}
+
+function noValues(): undefined {
+  return undefined
+}
+
+function heldBy(parts: readonly Part[]): string {
+  return `holds ${writeVariables(parts.filter(part => part.kind !== 'text'))}`
+}
+
+function split(text: string, path: readonly string[], context: EntryContext): Part[] | undefined {
+  const { parts, foreign } = parseVariables(text, context.folders)
+  if (foreign === undefined) return parts
+  const message = `holds ${foreign}, which only its editor knows: write the value, or \${env:NAME}`
+  return void context.problem('VariableNotSupported', message, path)
+}

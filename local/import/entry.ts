@@ -1,0 +1,181 @@
+/** Turns one entry of a client config into the spec of a McpServer. Pure. */
+
+import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { McpServerSpecInput } from '../../crds/server.ts'
+import { type EntryContext, fill, type NamedParts, namedValues } from './entry-values.ts'
+import { sourceOf } from './launch.ts'
+import { secretArgument } from './secrecy.ts'
+
+export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }
+
+/** Fields that matter to their client alone. */
+const CLIENT_FIELDS = new Set(
+  'alwaysAllow autoApprove autoStart dev displayName env_vars gallery icon iconPath id metadata name sandbox sandboxEnabled startupTimeout startup_timeout_sec timeout tool_timeout_sec trust type transport transportType version'.split(
+    ' ',
+  ),
+)
+const READ_FIELDS = new Set(
+  'args command cwd description disabled disabledTools enabled enabledTools env excludeTools headers httpUrl includeTools serverUrl tools url'.split(
+    ' ',
+  ),
+)
+const URL_FIELDS = ['url', 'serverUrl', 'httpUrl']
+
+export function convertEntry(entry: JsonObject, context: EntryContext): ConvertedEntry | undefined {
+  const secrets: NamedParts = {}
+  const source = sourceSpec(entry, secrets, context)
+  noteFields(entry, context)
+  if (!source) return undefined
+  const tools = toolFilter(entry, context)
+  const spec: McpServerSpecInput = {
+    ...(typeof entry.description === 'string' &&
+      entry.description !== '' && { description: entry.description }),
+    ...source,
+    ...(tools && { tools }),
+    ...((entry.disabled === true || entry.enabled === false) && { suspend: true }),
+  }
+  return { spec, secrets }
+}
+
+function sourceSpec(
+  entry: JsonObject,
+  secrets: NamedParts,
+  context: EntryContext,
+): McpServerSpecInput | undefined {
+  const type = String(entry.type ?? entry.transport ?? entry.transportType ?? '')
+    .toLowerCase()
+    .replaceAll(/[_-]/g, '')
+  const urlField = URL_FIELDS.find(field => entry[field] !== undefined)
+  if (type.startsWith('ws') || type === 'websocket') {
+    context.problem('TransportNotSupported', 'WebSocket is not supported: use http or sse', ['type'])
+  } else if (entry.command === undefined && urlField === undefined) {
+    context.problem('SourceMissing', 'needs "command" (a program to start) or "url" (a server that runs)', [])
+  } else if (entry.command !== undefined && urlField !== undefined && type === '') {
+    context.problem('SourceAmbiguous', 'has both "command" and "url": remove one', [urlField])
+  } else if (urlField !== undefined && (entry.command === undefined || type !== 'stdio')) {
+    return remoteSpec(entry, urlField, type, secrets, context)
+  } else return stdioSpec(entry, secrets, context)
+  return undefined
+}
+
+function remoteSpec(
+  entry: JsonObject,
+  field: string,
+  type: string,
+  secrets: NamedParts,
+  context: EntryContext,
+) {
+  const given = entry[field]
+  if (typeof given !== 'string')
+    return void context.problem('InvalidType', 'must be a URL in quotes', [field])
+  const url = fill(given, [field], context)
+  if (/[?&][^=&]*(key|token|secret)[^=&]*=[^&]/i.test(given) && !given.includes('${')) {
+    context.note('SecretInUrl', 'seems to hold a secret: send it as a header where the server allows it', [
+      field,
+    ])
+  }
+  if (entry.env !== undefined)
+    context.note('NotApplicable', 'is not used by a server over HTTP: use headers', ['env'])
+  const headers = namedValues(entry, 'headers', secrets, context)
+  if (url === undefined || headers === undefined) return undefined
+  const sse = type === 'sse' || (type === '' && /\/sse\/?([?#]|$)/.test(url))
+  return {
+    remote: { url, ...(sse && { transport: 'sse' as const }) },
+    ...(headers.length > 0 && { headers }),
+  }
+}
+
+function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext) {
+  const words = commandLine(entry, context)
+  const env = namedValues(entry, 'env', secrets, context)
+  const cwd = entry.cwd
+  if (cwd !== undefined && typeof cwd !== 'string') {
+    context.problem('InvalidType', 'must be a folder in quotes', ['cwd'])
+  }
+  const folder = typeof cwd === 'string' && cwd !== '' ? fill(cwd, ['cwd'], context) : undefined
+  const [command, ...args] = words ?? []
+  if (command === undefined || env === undefined) return undefined
+  noteSecretArguments(entry, context)
+  const source = sourceOf(command, args, folder)
+  const placed = source.command || folder === undefined || folder === context.folders.workspace
+  return {
+    ...(placed ? source : { command: { run: command, args, cwd: folder } }),
+    ...(env.length > 0 && { env }),
+  }
+}
+
+/** Of the arguments as they are written: a variable is no secret in plain text. */
+function noteSecretArguments({ args }: JsonObject, context: EntryContext): void {
+  if (!Array.isArray(args)) return
+  const plain = args.map(arg => (typeof arg === 'string' && !arg.includes('${') ? arg : ''))
+  if (secretArgument(plain) < 0) return
+  context.note('SecretInArgs', 'seem to hold a secret: give it under env where the server allows it', [
+    'args',
+  ])
+}
+
+/** The program and its arguments; undefined where one of them is wrong. */
+function commandLine(entry: JsonObject, context: EntryContext): string[] | undefined {
+  const { command, args = [] } = entry
+  if (!Array.isArray(args))
+    return void context.problem('InvalidType', 'must be a list, as in ["-m", "my_server"]', ['args'])
+  const bad = [...args].findIndex(
+    arg => typeof arg !== 'string' && typeof arg !== 'number' && typeof arg !== 'boolean',
+  )
+  if (bad >= 0) return void context.problem('InvalidType', 'must be a text in quotes', ['args', String(bad)])
+  const start = commandWords(command, args.length)
+  if (!start)
+    return void context.problem('InvalidType', 'must be the name of a program in quotes', ['command'])
+  if (start.length > 1 && typeof command === 'string') {
+    context.note('CommandSplit', 'was split at its spaces: give arguments under args', ['command'])
+  }
+  const words = [
+    ...start.map(word => fill(word, ['command'], context)),
+    ...args.map((arg, index) => fill(String(arg), ['args', String(index)], context)),
+  ]
+  return words.every(word => word !== undefined) ? words : undefined
+}
+
+/** A list holds the arguments too; a text with spaces that is no path, and has no arguments beside it, is a command line. */
+function commandWords(command: JsonValue | undefined, argCount: number): string[] | undefined {
+  if (Array.isArray(command))
+    return command.length > 0 && command.every(word => typeof word === 'string') ? command : undefined
+  if (typeof command !== 'string' || command.trim() === '') return undefined
+  const plain = argCount === 0 && /^[\w.-]+\s[^"'`\\$]*$/.test(command.trim())
+  return plain ? command.trim().split(/\s+/) : [command]
+}
+
+/** Names of tools to offer or to leave out, as Gemini, Copilot, Windsurf and others write them. */
+function toolFilter(entry: JsonObject, context: EntryContext): McpServerSpecInput['tools'] {
+  const names = (...fields: string[]) =>
+    fields.flatMap(field => {
+      const given = entry[field] ?? []
+      if (Array.isArray(given) && given.every(name => typeof name === 'string' && name !== ''))
+        return given as string[]
+      context.note('InvalidType', 'is not used: it must be a list of names', [field])
+      return []
+    })
+  const allow = names('includeTools', 'enabledTools', 'tools')
+  const deny = names('excludeTools', 'disabledTools')
+  if (allow.length === 0 && deny.length === 0) return undefined
+  return { ...(allow.length > 0 && { allow }), ...(deny.length > 0 && { deny }) }
+}
+
+function noteFields(entry: JsonObject, context: EntryContext): void {
+  for (const field of Object.keys(entry)) {
+    if (READ_FIELDS.has(field) || CLIENT_FIELDS.has(field)) continue
+    if (field === 'envFile') {
+      context.note(
+        'EnvFileNotRead',
+        `is not read: name its variables under env, as in "TOKEN": "\${env:TOKEN}"`,
+        [field],
+      )
+    } else if (field === 'oauth' || field === 'auth') {
+      context.note(
+        'LoginNotImported',
+        'is not used: a login in the browser is not supported, give a token under headers',
+        [field],
+      )
+    } else context.note('UnknownField', 'is not used', [field])
+  }
+}

@@ -1,0 +1,39 @@
+/** Writes imported servers as a file of manifests: no secret's value in it, and a stub of every Secret that it needs. Pure. */
+import { stringify } from 'yaml'
+import type { ImportedConfig } from './client-config.ts'
+import { type Part, writeVariables } from './variables.ts'
+
+/** YAML documents, one a server; ends with a newline. */
+export function renderImported({ servers, secrets }: ImportedConfig): string {
+  const documents = servers.map(({ input }) => stringify(input, { lineWidth: 0, version: '1.1' }))
+  const stubs = Object.entries(secrets).map(([name, values]) => renderSecret(name, values))
+  return `${stubs.length > 0 ? SECRETS_HELP : ''}${[...documents, ...stubs].join('---\n')}`
+}
+
+const SECRETS_HELP = `# Values of secrets are not in this file. Give each as a Secret manifest (stubs below), as a file NAME/KEY under
+# --secrets DIR, or in the environment as NAME_KEY.
+`
+
+/** A Secret to be filled in, commented out: an empty value would count as given. */
+function renderSecret(name: string, values: Record<string, Part[]>): string {
+  const lines = Object.entries(values).map(([key, parts]) => `#   ${key}: ""  # ${originOf(parts)}`)
+  return [
+    '# apiVersion: v1',
+    '# kind: Secret',
+    `# metadata: { name: ${name} }`,
+    '# stringData:',
+    ...lines,
+    '',
+  ].join('\n')
+}
+
+/** Where a value came from; texts around variables are shown only where they are short words such as `Bearer `. */
+function originOf(parts: readonly Part[]): string {
+  if (parts.every(part => part.kind === 'text')) return 'the value in the client config'
+  return `was ${writeVariables(parts.map(withoutValues))}`
+}
+
+function withoutValues(part: Part): Part {
+  if (part.kind === 'env') return { kind: 'env', name: part.name }
+  return part.kind === 'input' || /^[A-Za-z]{1,10} $/.test(part.text) ? part : { kind: 'text', text: '…' }
+}

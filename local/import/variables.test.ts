@@ -1,0 +1,55 @@
+/** Variables in client configs. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { fillVariables, isPlain, parseVariables, writeVariables } from './variables.ts'
+
+const folders = { workspace: '/home/ada/project', home: '/home/ada' }
+const form = (text: string) => `\${${text}}`
+const fill = (text: string, values: Record<string, string> = {}) => {
+  const filled = fillVariables(
+    parseVariables(text, folders).parts,
+    part => values[part.kind === 'env' ? part.name : part.id],
+  )
+  return 'text' in filled ? filled.text : filled.missing
+}
+
+test('every form of a variable is filled', () => {
+  const values = { KEY: 'k', token: 't' }
+  const text = `a ${form('KEY')} ${form('env:KEY')} ${form('input:token')} ${form('NONE:-x:-y')} ${form('env:NONE:-')}!`
+  assert.equal(fill(text, values), 'a k k t x:-y !')
+  assert.equal(
+    fill(`${form('workspaceFolder')}/${form('workspaceFolderBasename')}${form('/')}${form('userHome')}`),
+    '/home/ada/project/project//home/ada',
+  )
+})
+
+test('an empty value counts as given, a missing one is named', () => {
+  assert.equal(fill(form('KEY:-x'), { KEY: '' }), '')
+  assert.deepEqual(fill(`a${form('KEY')}`), { kind: 'env', name: 'KEY' })
+  assert.deepEqual(fill(form('input:token')), { kind: 'input', id: 'token' })
+})
+
+test('what is no variable stays as it is', () => {
+  for (const text of ['', '$KEY', '${', '${}', '${1}', '${a b}', '$(KEY)', '{{KEY}}', '%KEY%']) {
+    assert.ok(isPlain(parseVariables(text, folders).parts), text)
+    assert.equal(fill(text), text)
+  }
+})
+
+test('forms that only an editor can fill are told', () => {
+  for (const name of ['config:a.b', 'command:x', 'file', 'fileDirname'])
+    assert.equal(parseVariables(form(name), folders).foreign, form(name))
+})
+
+test('any text is written again as it was parsed', () => {
+  const piece = fc.oneof(fc.string(), fc.constantFrom('${A}', '${A:-b}', '${input:x}', '${', '}'))
+  fc.assert(
+    fc.property(fc.array(piece), pieces => {
+      const text = pieces.join('')
+      const { parts } = parseVariables(text, folders)
+      assert.deepEqual(parseVariables(writeVariables(parts), folders).parts, parts)
+    }),
+  )
+})

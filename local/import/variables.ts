@@ -1,0 +1,86 @@
+/** The `${…}` forms of client configs: parsed into parts, and put together again when their values are known. Pure. */
+
+/** A text in parts. `env` is a variable of the gateway's own environment, `input` a value that the client would ask its user for. */
+export type Part =
+  | { kind: 'text'; text: string }
+  | { kind: 'env'; name: string; default?: string }
+  | { kind: 'input'; id: string }
+
+export type Folders = { workspace: string; home?: string }
+
+/** The value of a variable, or undefined where there is none. */
+export type Lookup = (part: Exclude<Part, { kind: 'text' }>) => string | undefined
+
+const FORM = /\$\{([^{}]*)\}/g
+const ENV_FORM = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+const INPUT_FORM = /^input:(.+)$/
+/** Forms of VS Code and Cursor that stand for what only they know. */
+const FOREIGN_FORM =
+  /^(config|command|file|fileBasename|fileDirname|relativeFile|selectedText|lineNumber|defaultBuildTask|extensionInstallFolder)\b/
+
+/** Splits a text; folders are put in at once. A form that only its client can fill is given back as `foreign`. */
+export function parseVariables(text: string, folders: Folders): { parts: Part[]; foreign?: string } {
+  const parts: Part[] = []
+  let foreign: string | undefined
+  let from = 0
+  for (const match of text.matchAll(FORM)) {
+    const part = parseForm(match[1] ?? '', folders)
+    if (part === 'foreign') foreign ??= match[0]
+    if (part === undefined || part === 'foreign') continue
+    addText(parts, text.slice(from, match.index))
+    if (part.kind === 'text') addText(parts, part.text)
+    else parts.push(part)
+    from = match.index + match[0].length
+  }
+  addText(parts, text.slice(from))
+  return { parts, foreign }
+}
+
+/** The text with the values of its variables, or the first variable that has none. */
+export function fillVariables(parts: readonly Part[], lookup: Lookup): { text: string } | { missing: Part } {
+  let text = ''
+  for (const part of parts) {
+    const value =
+      part.kind === 'text' ? part.text : (lookup(part) ?? (part.kind === 'env' ? part.default : undefined))
+    if (value === undefined) return { missing: part }
+    text += value
+  }
+  return { text }
+}
+
+/** The text as a config has it. */
+export function writeVariables(parts: readonly Part[]): string {
+  return parts.map(writePart).join('')
+}
+
+export function isPlain(parts: readonly Part[]): boolean {
+  return parts.every(part => part.kind === 'text')
+}
+
+function parseForm(form: string, { workspace, home }: Folders): Part | 'foreign' | undefined {
+  if (form === 'workspaceFolder') return { kind: 'text', text: workspace }
+  if (form === 'workspaceFolderBasename') return { kind: 'text', text: workspace.split('/').at(-1) ?? '' }
+  if (form === 'userHome')
+    return home === undefined ? { kind: 'env', name: 'HOME' } : { kind: 'text', text: home }
+  if (form === 'pathSeparator' || form === '/') return { kind: 'text', text: '/' }
+  const input = INPUT_FORM.exec(form)
+  if (input?.[1]) return { kind: 'input', id: input[1] }
+  if (FOREIGN_FORM.test(form)) return 'foreign'
+  const env = ENV_FORM.exec(form)
+  return env?.[1]
+    ? { kind: 'env', name: env[1], ...(env[2] !== undefined && { default: env[2] }) }
+    : undefined
+}
+
+function writePart(part: Part): string {
+  if (part.kind === 'text') return part.text
+  if (part.kind === 'input') return `\${input:${part.id}}`
+  return `\${${part.name}${part.default === undefined ? '' : `:-${part.default}`}}`
+}
+
+function addText(parts: Part[], text: string): void {
+  const last = parts.at(-1)
+  if (text === '') return
+  if (last?.kind === 'text') last.text += text
+  else parts.push({ kind: 'text', text })
+}

@@ -1,0 +1,152 @@
+/** Makes CustomResourceDefinitions of the schemas in crds/: structural OpenAPI v3 with CEL rules. Pure. */
+import { z } from 'zod'
+import { mcpGatewaySchema } from '../crds/gateway.ts'
+import { API_GROUP, NAME_RULES } from '../crds/object-meta.ts'
+import { mcpServerSchema } from '../crds/server.ts'
+
+/** As much of OpenAPI v3 as a structural schema may use. */
+export type Schema = {
+  type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
+  description?: string
+  default?: unknown
+  properties?: Record<string, Schema>
+  additionalProperties?: Schema | false
+  items?: Schema
+  required?: string[]
+  enum?: string[]
+  format?: string
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  'x-kubernetes-validations'?: { rule: string; message: string }[]
+  'x-kubernetes-list-type'?: string
+  'x-kubernetes-preserve-unknown-fields'?: true
+}
+
+type PrintColumn = { name: string; type: string; jsonPath: string; description?: string; priority?: number }
+
+export type KindDefinition = {
+  kind: string
+  plural: string
+  shortName: string
+  description: string
+  schema: z.ZodObject
+  columns: PrintColumn[]
+}
+
+const AGE: PrintColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
+
+/** Our kinds, as the API server is to know them. */
+export function kindDefinitions(): KindDefinition[] {
+  return [
+    {
+      kind: 'McpServer',
+      plural: 'mcpservers',
+      shortName: 'mcps',
+      description:
+        'An upstream MCP server: where it comes from, how it runs, and which of its tools are offered.',
+      schema: mcpServerSchema,
+      columns: [
+        readyColumn('status'),
+        { name: 'Tools', type: 'integer', jsonPath: '.status.tools.count' },
+        { name: 'Tokens', type: 'integer', jsonPath: '.status.tools.tokens' },
+        readyColumn('reason'),
+        AGE,
+        { name: 'Protocol', type: 'string', jsonPath: '.status.protocol', priority: 1 },
+        { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', priority: 1 },
+      ],
+    },
+    {
+      kind: 'McpGateway',
+      plural: 'mcpgateways',
+      shortName: 'mcpgw',
+      description: 'One endpoint for agents: which servers stand behind it, and which meta-tools it shows.',
+      schema: mcpGatewaySchema,
+      columns: [
+        readyColumn('status'),
+        { name: 'Servers', type: 'integer', jsonPath: '.status.servers.selected' },
+        { name: 'Tools', type: 'integer', jsonPath: '.status.tools' },
+        { name: 'Saved', type: 'string', jsonPath: '.status.tokens.saved' },
+        { name: 'URL', type: 'string', jsonPath: '.status.url' },
+        AGE,
+      ],
+    },
+  ]
+}
+
+/** The whole CustomResourceDefinition of a kind. */
+export function customResourceDefinition(definition: KindDefinition) {
+  const { kind, plural, shortName, columns } = definition
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${API_GROUP}` },
+    spec: {
+      group: API_GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: [shortName],
+        categories: ['portolan'],
+      },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: columns,
+          schema: { openAPIV3Schema: structuralSchema(definition) },
+        },
+      ],
+    },
+  }
+}
+
+/** The schema of a kind as the API server takes it: the root's metadata may be restricted by rules alone. */
+export function structuralSchema({ description, schema }: KindDefinition): Schema {
+  const { spec, status } = plainSchema(schema).properties ?? {}
+  return {
+    type: 'object',
+    description,
+    required: spec?.default === undefined ? ['spec'] : undefined,
+    properties: {
+      apiVersion: { type: 'string', description: 'Version of the schema.' },
+      kind: { type: 'string', description: 'Kind of the resource.' },
+      metadata: { type: 'object' },
+      ...(spec && { spec: structural(spec) }),
+      ...(status && { status: structural(status) }),
+    },
+    'x-kubernetes-validations': NAME_RULES,
+  }
+}
+
+/** JSON schema of what users write, descriptions included. */
+export function plainSchema(schema: z.ZodObject): Schema {
+  return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any' }) as Schema
+}
+
+function structural(node: Schema): Schema {
+  const { additionalProperties, properties, items, ...rest } = node
+  const result: Schema = { ...rest }
+  const fields = Object.entries(properties ?? {})
+  if (fields.length > 0)
+    result.properties = Object.fromEntries(fields.map(([name, field]) => [name, structural(field)]))
+  if (additionalProperties && Object.keys(additionalProperties).length > 0) {
+    result.additionalProperties = structural(additionalProperties)
+  } else if (additionalProperties) result['x-kubernetes-preserve-unknown-fields'] = true
+  if (items) result.items = structural(items)
+  if (node.type === 'array') result['x-kubernetes-list-type'] ??= 'atomic'
+  if (node.type === 'integer') result.format = 'int64'
+  if (result.maximum === Number.MAX_SAFE_INTEGER) delete result.maximum
+  if (node.format === 'date-time') delete result.pattern
+  return result
+}
+
+function readyColumn(field: 'status' | 'reason'): PrintColumn {
+  const name = field === 'status' ? 'Ready' : 'Reason'
+  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="Ready")].${field}` }
+}

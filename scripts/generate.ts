@@ -1,0 +1,46 @@
+/** `npm run generate`: writes what is generated from crds/, or with `--check` names what has drifted. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { stringify } from 'yaml'
+import { API_GROUP } from '../crds/object-meta.ts'
+import { customResourceDefinition, kindDefinitions } from './crd.ts'
+import { referencePage } from './reference.ts'
+
+const HEADER = '# Generated from crds/*.ts by `npm run generate`: do not edit.\n'
+
+/** Paths from the project's root, with their contents. */
+export function generatedFiles(): Map<string, string> {
+  const kinds = kindDefinitions()
+  const crds = kinds.map(kind => {
+    const yaml = stringify(customResourceDefinition(kind), {
+      lineWidth: 120,
+      version: '1.1',
+      aliasDuplicateObjects: false,
+    })
+    return [`crds/${API_GROUP}_${kind.plural}.yaml`, HEADER + yaml] as const
+  })
+  return new Map([...crds, ['docs/reference.md', referencePage(kinds)]])
+}
+
+function main(): number {
+  const root = dirname(import.meta.dirname)
+  const check = process.argv.includes('--check')
+  const drifted = [...generatedFiles()].filter(([path, content]) => read(join(root, path)) !== content)
+  for (const [path, content] of drifted) {
+    process.stdout.write(`${path} ${check ? 'has drifted: run npm run generate' : 'written'}\n`)
+    if (check) continue
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), content)
+  }
+  return check && drifted.length > 0 ? 1 : 0
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+if (import.meta.main) process.exitCode = main()
