@@ -1,0 +1,125 @@
+/** Tests of the index as its users see it: what is found, what is hidden, what is reused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { buildIndex, type LexicalIndex, runSliced } from './build.ts'
+import type { SearchDocument, SearchIndex } from './search-index.ts'
+
+const documents: SearchDocument[] = [
+  tool('forge', 'create_issue', 'Open a new issue in a repository'),
+  tool('forge', 'create_issue_comment', 'Comment on an issue'),
+  tool('forge', 'list_issues', 'List the issues of a repository'),
+  tool('forge', 'merge_pull_request', 'Merge a pull request'),
+  tool('tracker', 'create_issue', 'Report a bug'),
+  tool('files', 'delete_file', 'Remove a file from disk'),
+  tool('files', 'read_file', 'Read a text file', { keywords: ['cat'] }),
+  tool('monitor', 'get_current_oncall', 'Who is on duty'),
+  tool('odd', 'constructor', '__proto__ toString'),
+  tool('odd', '列出分支', '列出仓库的所有分支'),
+]
+const index = build(documents)
+
+test('the tool that a query speaks of comes before its siblings', () => {
+  const cases: Record<string, string> = {
+    'open an issue in forge': 'forge:create_issue',
+    'write a comment on an issue': 'forge:create_issue_comment',
+    'show all issues': 'forge:list_issues',
+    'merge a pull request': 'forge:merge_pull_request',
+    'throw a file away': 'files:delete_file',
+    'who is on call': 'monitor:get_current_oncall',
+  }
+  for (const [query, path] of Object.entries(cases)) assert.equal(paths(index, query)[0], path, query)
+})
+
+test('mistyped, clipped and abbreviated words, other languages and keywords are understood', () => {
+  const cases: Record<string, string> = {
+    'crete isue forge': 'forge:create_issue',
+    'lst isss forge': 'forge:list_issues',
+    'rm file': 'files:delete_file',
+    'mrge PR': 'forge:merge_pull_request',
+    'eine Datei löschen': 'files:delete_file',
+    列出分支: 'odd:列出分支',
+    cat: 'files:read_file',
+  }
+  for (const [query, path] of Object.entries(cases)) assert.equal(paths(index, query)[0], path, query)
+})
+
+test('an exact name or path is first, sure and marked, in every way of writing it', () => {
+  const queries = [
+    'tracker:create_issue',
+    'tracker__create_issue',
+    'tracker create_issue',
+    'Tracker createIssue',
+    'please call `tracker:create_issue`',
+  ]
+  for (const query of queries) {
+    const hit = index.search(query, { limit: 1 }).hits[0]
+    assert.deepEqual(hit, { document: 4, relevance: 1, weak: false, exact: true }, query)
+  }
+  assert.deepEqual(paths(index, 'create_issue').slice(0, 2), ['forge:create_issue', 'tracker:create_issue'])
+  assert.equal(paths(index, 'constructor')[0], 'odd:constructor')
+})
+
+test('hidden tools are neither found nor counted, not even by their exact name', () => {
+  const visible = (document: number) => documents[document]?.server !== 'forge'
+  for (const query of ['create issue', 'forge:create_issue', 'merge a pull request']) {
+    const answer = index.search(query, { limit: 10, visible })
+    assert.ok(
+      answer.hits.every(hit => visible(hit.document)),
+      query,
+    )
+    assert.equal(answer.total, answer.hits.length)
+  }
+})
+
+test('nothing is found for nothing, and for what no tool does', () => {
+  for (const query of ['', '   ', '!?', 'zzzzqqqq'])
+    assert.deepEqual(index.search(query, { limit: 5 }), { hits: [], total: 0 })
+  assert.deepEqual(build([]).search('anything', { limit: 5 }), { hits: [], total: 0 })
+  assert.equal(index.search('issue', { limit: 0 }).hits.length, 0)
+})
+
+test('an index built from an earlier one answers as one built anew, and reads only what changed', () => {
+  const changed = documents.map((document, at) =>
+    at === 5 ? tool('files', 'erase', 'Wipe a disk') : { ...document },
+  )
+  const fresh = build(changed)
+  const rebuilt = build(changed, index)
+  for (const query of ['issue', 'wipe', 'delete file', 'read file', 'forge'])
+    assert.deepEqual(rebuilt.search(query, { limit: 10 }), fresh.search(query, { limit: 10 }), query)
+  const kept = rebuilt.reusable.terms.filter((terms, at) => terms === index.reusable.terms[at])
+  assert.equal(kept.length, documents.length - 1)
+})
+
+test('a build can give way after every step and gives the same index', async () => {
+  let pauses = 0
+  const sliced = await runSliced(buildIndex(documents), () => {
+    pauses++
+    return Promise.resolve()
+  })
+  assert.ok(pauses > documents.length)
+  assert.deepEqual(sliced.search('issue', { limit: 5 }), index.search('issue', { limit: 5 }))
+})
+
+function tool(
+  server: string,
+  name: string,
+  description: string,
+  more: Partial<SearchDocument> = {},
+): SearchDocument {
+  return { server, tool: name, description, keywords: [], ...more }
+}
+
+function build(content: readonly SearchDocument[], previous?: LexicalIndex): LexicalIndex {
+  const steps = buildIndex(content, previous)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+function paths(from: SearchIndex, query: string): string[] {
+  return from
+    .search(query, { limit: 10 })
+    .hits.map(hit => from.documents[hit.document])
+    .map(document => `${document?.server}:${document?.tool}`)
+}

@@ -1,0 +1,129 @@
+/** Everything the ranking needs to know of the documents, made step by step from their texts. Pure. */
+import { FIELDS, type Field, readTool, type ToolTerms } from './fields.ts'
+import type { Lexicon } from './lexicon.ts'
+import { buildNameCover, type NameCover } from './name-cover.ts'
+import { createNames, type Names } from './names.ts'
+import { createPostings, inverseFrequency, type Postings } from './postings.ts'
+import type { SearchDocument } from './search-index.ts'
+import { createSpelling, type Spelling } from './spelling.ts'
+import { createTermReader } from './text.ts'
+
+export type Corpus = {
+  documents: readonly SearchDocument[]
+  /** The terms of every document, kept for the next build. */
+  fields: readonly ToolTerms[]
+  tools: Postings
+  servers: Postings
+  /** Number of the server of every document, as in `servers`. */
+  serverOf: Int32Array
+  serverCount: number
+  /** Bits of the classes of actions of every tool. */
+  actions: Int32Array
+  names: Names
+  nameCover: NameCover
+  spelling: Spelling
+}
+
+/** Weight of a field, and how much its length counts against it (BM25F). */
+const FIELD_WEIGHTS: Readonly<Record<Field, { weight: number; length: number }>> = {
+  name: { weight: 3, length: 0.8 },
+  server: { weight: 2.5, length: 0.5 },
+  description: { weight: 1, length: 0.5 },
+  parameters: { weight: 0.8, length: 0.5 },
+  parameterTexts: { weight: 0.4, length: 0.5 },
+  serverDescription: { weight: 0.2, length: 0.5 },
+}
+const SERVER_WEIGHTS = { server: 3, serverDescription: 1, name: 1, description: 0.3 }
+const TOOL_SATURATION = 1.6
+const SERVER_SATURATION = 1.2
+const SERVER_LENGTH = 0.75
+
+/** Yields after every document of every pass, so that the caller can give way. */
+export function* buildCorpus(
+  documents: readonly SearchDocument[],
+  lexicon: Lexicon,
+  reuse: (document: SearchDocument) => ToolTerms | undefined,
+): Generator<void, Corpus> {
+  const reader = createTermReader()
+  const fields: ToolTerms[] = []
+  const names = createNames()
+  const actions = new Int32Array(documents.length)
+  for (const [at, document] of documents.entries()) {
+    const terms = reuse(document) ?? readTool(document, reader, lexicon)
+    fields.push(terms)
+    actions[at] = terms.actions
+    names.add(at, document)
+    yield
+  }
+  const tools = yield* toolPostings(fields)
+  const servers = yield* serverPostings(documents, fields)
+  const nameCover = yield* buildNameCover(
+    fields.map(terms => terms.ownName),
+    term => inverseFrequency(tools.count(term), documents.length),
+  )
+  const spelling = createSpelling(new Set([...tools.terms(), ...lexicon.words()]), tools.count)
+  return { documents, fields, tools, names, nameCover, actions, spelling, ...servers }
+}
+
+function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> {
+  const postings = createPostings(TOOL_SATURATION)
+  const averages = averageLengths(fields)
+  for (const [at, terms] of fields.entries()) {
+    const weights = new Map<string, number>()
+    for (const field of FIELDS) {
+      const { weight, length } = FIELD_WEIGHTS[field]
+      const each = weight / (1 - length + (length * terms[field].length) / averages[field])
+      for (const term of terms[field]) weights.set(term, (weights.get(term) ?? 0) + each)
+    }
+    postings.add(at, weights)
+    yield
+  }
+  return postings
+}
+
+function averageLengths(fields: readonly ToolTerms[]): Record<Field, number> {
+  const average = (field: Field) =>
+    fields.reduce((sum, terms) => sum + terms[field].length, 0) / fields.length || 1
+  return Object.fromEntries(FIELDS.map(field => [field, average(field)])) as Record<Field, number>
+}
+
+type ServerPart = Pick<Corpus, 'servers' | 'serverOf' | 'serverCount'>
+
+/** A server as one document: its own words and those of all its tools. */
+function* serverPostings(
+  documents: readonly SearchDocument[],
+  fields: readonly ToolTerms[],
+): Generator<void, ServerPart> {
+  const numbers = new Map<string, number>()
+  const weights: Map<string, number>[] = []
+  const serverOf = new Int32Array(documents.length)
+  for (const [at, document] of documents.entries()) {
+    const terms = fields[at] as ToolTerms
+    const number = numbers.get(document.server) ?? numbers.size
+    serverOf[at] = number
+    let own = weights[number]
+    if (own === undefined) {
+      numbers.set(document.server, number)
+      own = new Map()
+      weights.push(own)
+      addAll(own, terms.server, SERVER_WEIGHTS.server)
+      addAll(own, terms.serverDescription, SERVER_WEIGHTS.serverDescription)
+    }
+    addAll(own, terms.name, SERVER_WEIGHTS.name)
+    addAll(own, terms.description, SERVER_WEIGHTS.description)
+    yield
+  }
+  const servers = createPostings(SERVER_SATURATION)
+  const lengths = weights.map(own => own.values().reduce((sum, weight) => sum + weight, 0))
+  const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length || 1
+  for (const [number, own] of weights.entries()) {
+    const norm = 1 - SERVER_LENGTH + (SERVER_LENGTH * (lengths[number] ?? 0)) / average
+    servers.add(number, new Map(own.entries().map(([term, weight]) => [term, weight / norm])))
+    yield
+  }
+  return { servers, serverOf, serverCount: weights.length }
+}
+
+function addAll(weights: Map<string, number>, terms: readonly string[], weight: number): void {
+  for (const term of terms) weights.set(term, (weights.get(term) ?? 0) + weight)
+}

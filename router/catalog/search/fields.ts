@@ -1,0 +1,77 @@
+/** The fields of a tool as lists of terms, the matter that postings and ranking are made of. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { toolActions } from './actions.ts'
+import type { Lexicon } from './lexicon.ts'
+import type { SearchDocument } from './search-index.ts'
+import type { TermReader, Word } from './text.ts'
+
+export const FIELDS = [
+  'name',
+  'server',
+  'description',
+  'parameters',
+  'parameterTexts',
+  'serverDescription',
+] as const
+export type Field = (typeof FIELDS)[number]
+/** What is read of a tool once, and kept while the tool stays as it is. */
+export type ToolTerms = Readonly<Record<Field, readonly string[]>> & {
+  /** The words of the tool's own name, each once, without those of its server. */
+  readonly ownName: readonly string[]
+  /** Bits of its classes of actions. */
+  readonly actions: number
+}
+
+/** How deep schemas are read: properties of properties of properties. */
+const MAX_SCHEMA_DEPTH = 3
+/** Bounds for what a tool may put into the index. */
+const MAX_PARAMETERS = 500
+const MAX_TEXT_CHARACTERS = 8_000
+
+export function readTool(document: SearchDocument, reader: TermReader, lexicon: Lexicon): ToolTerms {
+  const { server, serverTitle = '', tool, title = '', keywords } = document
+  const parameters = parametersOf(document.inputSchema)
+  const terms = (text: string | undefined) => reader.terms(text?.slice(0, MAX_TEXT_CHARACTERS))
+  const serverTerms = terms(`${server} ${serverTitle}`)
+  return {
+    name: terms([tool, title, ...keywords].join(' ')),
+    server: serverTerms,
+    description: terms(document.description),
+    parameters: terms(parameters.map(parameter => parameter.name).join(' ')),
+    parameterTexts: terms(parameters.map(parameter => parameter.text).join(' ')),
+    serverDescription: terms(document.serverDescription),
+    ownName: ownNameOf(reader.words(tool), serverTerms),
+    actions: toolActions(document, reader, lexicon),
+  }
+}
+
+function ownNameOf(words: readonly Word[], server: readonly string[]): string[] {
+  return [...new Set(words.map(word => word.term))].filter(term => !server.includes(term))
+}
+
+type Parameter = { name: string; text: string }
+
+/** Names of all properties of a schema, each with its description and the words it may take. */
+function parametersOf(schema: JsonObject | undefined): Parameter[] {
+  const parameters: Parameter[] = []
+  walk(schema, 0, parameters)
+  return parameters
+}
+
+function walk(schema: JsonValue | undefined, depth: number, found: Parameter[]): void {
+  if (!isObject(schema) || depth > MAX_SCHEMA_DEPTH) return
+  if (isObject(schema.properties))
+    for (const [name, property] of Object.entries(schema.properties)) {
+      if (found.length >= MAX_PARAMETERS) return
+      found.push({ name, text: textOf(property) })
+      walk(property, depth + 1, found)
+    }
+  walk(schema.items, depth + 1, found)
+}
+
+function textOf(property: JsonValue | undefined): string {
+  if (!isObject(property)) return ''
+  const description = typeof property.description === 'string' ? property.description : ''
+  const words = Array.isArray(property.enum) ? property.enum.filter(word => typeof word === 'string') : []
+  return `${description} ${words.join(' ')}`
+}

@@ -1,0 +1,135 @@
+/** The lexical layer: how well the words of a query are met by each tool. Pure. */
+import { type Accumulator, createAccumulator } from './accumulator.ts'
+import type { Corpus } from './corpus.ts'
+import type { Lexicon } from './lexicon.ts'
+import { impactOf, inverseFrequency, type Postings } from './postings.ts'
+import type { Query } from './query.ts'
+import { stem } from './text.ts'
+
+/** What one query met. It is a view on scratch memory: the next query overwrites it. */
+export type LexicalMatch = {
+  /** The visible documents that met some word of the query, in no order. */
+  hits: Int32Array
+  /** Score by document. */
+  scores: Float64Array
+  /** The best score. */
+  best: number
+  /** Share of the query's weight that the best document met, 0 to 1. */
+  cover: number
+}
+
+export type LexicalScorer = (query: Query, visible: (document: number) => boolean) => LexicalMatch
+
+const FOREIGN = 0.8
+const SERVER_PRIOR = 0.4
+const NAME_COVER = 0.15
+const SAME_ACTION = 1.15
+const BOTH_READ = 1.06
+const OTHER_ACTION = 0.9
+
+export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalScorer {
+  const { tools, documents, nameCover } = corpus
+  const found = createAccumulator(documents.length)
+  const serverScores = new Float64Array(corpus.serverCount)
+  return (query, visible) => {
+    found.reset()
+    nameCover.reset()
+    let ideal = 0
+    for (const [term, { count, word }] of query.terms) {
+      const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
+      for (const [other, weight] of alternatives) nameCover.meet(other, weight)
+      ideal += count * addUnit(found, tools, documents.length, alternatives, cap)
+      found.settle(count)
+    }
+    for (const [pair, weight] of query.pairs) addPair(found, tools, documents.length, pair, weight)
+    found.keep(visible)
+    weighActions(found, corpus.actions, query.actions, lexicon.reading)
+    for (const document of found.hits())
+      found.scores[document] = (found.scores[document] as number) * (1 + NAME_COVER * nameCover.of(document))
+    addServerPrior(found, corpus, serverScores, query)
+    const best = found.best()
+    const cover = ideal > 0 ? Math.min(1, best / ideal) : 0
+    return { hits: found.hits(), scores: found.scores, best, cover }
+  }
+}
+
+/** Offers every document the best of a term's alternatives. Returns the most that a document can get. */
+function addUnit(
+  found: Accumulator,
+  tools: Postings,
+  size: number,
+  alternatives: ReadonlyMap<string, number>,
+  cap: number,
+): number {
+  let most = 0
+  for (const [term, weight] of alternatives) {
+    const rarity = inverseFrequency(tools.count(term), size)
+    if (rarity === 0) continue
+    const worth = weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
+    most = Math.max(most, worth)
+    found.offer(tools.of(term), worth)
+  }
+  return most || Math.log(1 + size)
+}
+
+/** In the index a compound stands joined, and a word stemmed. */
+function addPair(found: Accumulator, tools: Postings, size: number, joined: string, weight: number): void {
+  for (const form of new Set([joined, stem(joined)]))
+    found.offer(tools.of(form), inverseFrequency(tools.count(form), size))
+  found.settle(weight)
+}
+
+function weighActions(found: Accumulator, actions: Int32Array, asked: number, reading: number): void {
+  if (asked === 0) return
+  for (const document of found.hits()) {
+    const own = actions[document] as number
+    if (own === 0) continue
+    const bothRead = (own & reading) !== 0 && (asked & reading) !== 0
+    const factor = (own & asked) !== 0 ? SAME_ACTION : bothRead ? BOTH_READ : OTHER_ACTION
+    found.scores[document] = (found.scores[document] as number) * factor
+  }
+}
+
+/** Tools of the servers that the query is about get a share of the best score. */
+function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float64Array, query: Query): void {
+  const { servers, serverOf, serverCount } = corpus
+  serverScores.fill(0)
+  for (const [term, { count }] of query.terms) {
+    const worth = count * inverseFrequency(servers.count(term), serverCount)
+    const lists = servers.of(term)
+    for (let step = 0; step < lists.length; step++)
+      for (const server of lists[step] ?? [])
+        serverScores[server] = (serverScores[server] as number) + worth * impactOf(step)
+  }
+  const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
+  const most = found.hits().reduce((best, document) => Math.max(best, scoreOf(document)), 0)
+  if (most === 0) return
+  const share = (SERVER_PRIOR * found.best()) / most
+  for (const document of found.hits())
+    found.scores[document] = (found.scores[document] as number) + share * scoreOf(document)
+}
+
+/** The terms that may stand for a query's term, each with its weight, and the most that any of them may say. */
+function alternativesOf(
+  { tools, spelling, documents }: Corpus,
+  lexicon: Lexicon,
+  term: string,
+  word: string,
+  foreign: readonly string[] | undefined,
+): { alternatives: Map<string, number>; cap: number } {
+  const alternatives = new Map<string, number>([[term, 1]])
+  const offer = (other: string, weight: number) =>
+    alternatives.set(other, Math.max(alternatives.get(other) ?? 0, weight))
+  for (const [other, weight] of lexicon.neighbours(term) ?? []) offer(other, weight)
+  for (const other of foreign ?? []) alternatives.set(other, FOREIGN)
+  const count = tools.count(term)
+  if (count > 0 || foreign)
+    return { alternatives, cap: foreign ? 0 : inverseFrequency(count, documents.length) }
+  let cap = 0
+  for (const [other, weight] of spelling(word)) {
+    offer(other, weight)
+    for (const [neighbour, share] of lexicon.neighbours(other) ?? []) offer(neighbour, weight * share)
+    cap ||= inverseFrequency(tools.count(other), documents.length)
+  }
+  return { alternatives, cap }
+}

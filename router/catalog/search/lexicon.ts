@@ -1,0 +1,90 @@
+/** What words have to do with each other: near-equal words, jargon and everyday words, abbreviations, kinds of actions. Pure. */
+import actionWords from './data/actions.json' with { type: 'json' }
+import lists from './data/lexicon.json' with { type: 'json' }
+import { createStemmer, stem } from './text.ts'
+
+export type Lexicon = {
+  /** Stem → stems that may stand for it, each with its weight (at most 1). */
+  neighbours(term: string): ReadonlyMap<string, number> | undefined
+  /** Every stem that has neighbours. */
+  words(): IterableIterator<string>
+  /** The class of the action that a stem (or two: `turn on`) names, as one bit; 0 for what is no verb. */
+  action(term: string): number
+  /** Bits of the classes that only read. */
+  reading: number
+}
+
+/** Share of its weight that a term passes to its neighbour. */
+const NEIGHBOUR = 0.5
+const WEIGHTS = {
+  synonym: 1,
+  group: 0.7,
+  jargon: 0.7,
+  jargonBack: 0.4,
+  abbreviation: 1.6,
+  abbreviationBack: 0.8,
+}
+const READING = ['get', 'list', 'search', 'download']
+
+/**
+ * Reads the word lists: some 20 ms, so it yields between them, and one lexicon is handed from index to index.
+ */
+export function* buildLexicon(): Generator<void, Lexicon> {
+  const stemWord = createStemmer()
+  const stems = (line: string) => line.split(/[\s:]+/).map(stemWord)
+  const edges = new Map<string, Map<string, number>>()
+  for (const line of lists.synonyms) addGroup(edges, stems(line), WEIGHTS.synonym)
+  yield
+  for (const line of lists.neighbours) addGroup(edges, stems(line), WEIGHTS.group)
+  yield
+  for (const line of lists.abbreviations) addAbbreviation(edges, stems(line))
+  yield
+  for (const line of lists.jargon) addJargon(edges, stems(line))
+  yield
+  const classes = Object.keys(actionWords)
+  const actions = new Map<string, number>()
+  for (const [at, words] of Object.values(actionWords).entries())
+    for (const verb of words.split(' ').map(stemPhrase)) if (!actions.has(verb)) actions.set(verb, 1 << at)
+  return {
+    neighbours: term => edges.get(term),
+    words: () => edges.keys(),
+    action: term => actions.get(term) ?? 0,
+    reading: READING.reduce((bits, name) => bits | (1 << classes.indexOf(name)), 0),
+  }
+}
+
+type Edges = Map<string, Map<string, number>>
+
+function addGroup(edges: Edges, words: string[], weight: number): void {
+  const group = new Set(words)
+  for (const from of group) for (const to of group) addEdge(edges, from, to, weight)
+}
+
+/** `k8s kubernetes`; an abbreviation of several words leads back with less weight. */
+function addAbbreviation(edges: Edges, [short = '', ...long]: string[]): void {
+  for (const word of long) {
+    addEdge(edges, short, word, WEIGHTS.abbreviation)
+    addEdge(edges, word, short, long.length === 1 ? WEIGHTS.abbreviation : WEIGHTS.abbreviationBack)
+  }
+}
+
+/** `pod: container workload`: an everyday word leads to the jargon more strongly than back. */
+function addJargon(edges: Edges, [jargon = '', ...everyday]: string[]): void {
+  for (const word of everyday) {
+    addEdge(edges, word, jargon, WEIGHTS.jargon)
+    addEdge(edges, jargon, word, WEIGHTS.jargonBack)
+  }
+}
+
+/** The highest of several edges wins. */
+function addEdge(edges: Edges, from: string, to: string, weight: number): void {
+  if (from === to) return
+  const row = edges.get(from) ?? new Map<string, number>()
+  edges.set(from, row)
+  row.set(to, Math.max(row.get(to) ?? 0, Math.min(1, NEIGHBOUR * weight)))
+}
+
+/** `turn_on` in the list is `turn on` in a query. */
+function stemPhrase(phrase: string): string {
+  return phrase.split('_').map(stem).join(' ')
+}

@@ -1,0 +1,18 @@
+/** Tests of the names that are offered for one that does not exist. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nearestNames } from './nearest.ts'
+
+const names = ['github:create_issue', 'github:create_branch', 'gitlab:create_issue', 'maps:geocode', 'x']
+
+test('the nearest names come first, mistyped or without their server', () => {
+  assert.equal(nearestNames('github:create_isue', names, 3)[0], 'github:create_issue')
+  assert.deepEqual(nearestNames('create_issue', names, 2), ['github:create_issue', 'gitlab:create_issue'])
+  assert.equal(nearestNames('geocod', names, 3)[0], 'maps:geocode')
+})
+
+test('nothing is offered for a name that is like none, and nothing breaks on odd ones', () => {
+  assert.deepEqual(nearestNames('zzzzqqqq', names, 3), [])
+  for (const odd of ['', ' ', '::', '云', 'a'.repeat(100_000)])
+    assert.ok(nearestNames(odd, names, 3).length <= 3)
+})

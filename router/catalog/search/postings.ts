@@ -1,0 +1,70 @@
+/** Weighted postings: which documents hold a term, and how much it says about each. FlexSearch keeps them. Pure. */
+import { Index } from 'flexsearch'
+
+export type Postings = {
+  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
+  add(document: number, weights: ReadonlyMap<string, number>): void
+  /** The documents of a term by steps: those in list s have impact `impactOf(s)`. Not to be changed. */
+  of(term: string): readonly (readonly number[] | undefined)[]
+  /** How many documents hold the term. */
+  count(term: string): number
+  /** Every term that some document holds. */
+  terms(): IterableIterator<string>
+}
+
+/** FlexSearch keeps, for every term, one list of documents a step. The last step would say nothing and stays empty. */
+const STEPS = 31
+const LAST_STEP = STEPS - 2
+const NONE: readonly (readonly number[] | undefined)[] = []
+
+/** The impact, above 0 to 1, that a step of the postings stands for. */
+export function impactOf(step: number): number {
+  return 1 - step / (STEPS - 1)
+}
+
+/** Inverse document frequency of BM25: how much a word says of `size` documents; 0 for a word that none of them holds. */
+export function inverseFrequency(count: number, size: number): number {
+  return count === 0 ? 0 : Math.log(1 + (size - count + 0.5) / (count + 0.5))
+}
+
+/** `saturation` is the weight at which a term has half its greatest impact: impact = w / (w + saturation). */
+export function createPostings(saturation: number): Postings {
+  const counts = new Map<string, number>()
+  let steps: number[] = []
+  const index = new Index({
+    tokenize: 'strict',
+    resolution: STEPS,
+    cache: false,
+    encode: asTerms,
+    score: (_content, _term, position) => steps[position] ?? LAST_STEP,
+  })
+  return {
+    add(document, weights) {
+      const terms = [...weights.keys()]
+      if (terms.length === 0) return
+      steps = Array.from(weights.values(), weight => stepOf(weight / (weight + saturation)))
+      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+      index.add(document, terms as unknown as string)
+    },
+    of: term => (counts.has(term) ? listsOf(index, term) : NONE),
+    count: term => counts.get(term) ?? 0,
+    terms: () => counts.keys(),
+  }
+}
+
+function stepOf(impact: number): number {
+  return Math.min(LAST_STEP, Math.max(0, Math.round((1 - impact) * (STEPS - 1))))
+}
+
+/** A document comes as its list of terms, a query as one term. */
+function asTerms(content: string | string[]): string[] {
+  return typeof content === 'string' ? [content] : content
+}
+
+/** Without `resolve` FlexSearch hands out the lists as they are, without copying. */
+function listsOf(index: Index, term: string): readonly (readonly number[] | undefined)[] {
+  return index.search(term, { resolve: false }).result as unknown as readonly (
+    | readonly number[]
+    | undefined
+  )[]
+}

@@ -1,0 +1,75 @@
+/** A query as the index reads it: its terms, what may stand for each of them, and the action it asks for. Pure. */
+import { actionsOf } from './actions.ts'
+import type { Gloss, Glossary } from './gloss.ts'
+import type { Lexicon } from './lexicon.ts'
+import { isStopword, stem, type Word, wordsOf } from './text.ts'
+
+export type Query = {
+  text: string
+  /** Every term once: how often it stands in the query, and its word as it was written first. */
+  terms: ReadonlyMap<string, QueryTerm>
+  /** English stems for a term of another language. */
+  foreign: ReadonlyMap<string, readonly string[]>
+  /** Neighbouring words written as one, each with its weight. */
+  pairs: ReadonlyMap<string, number>
+  /** Bits of the classes of actions that are named. */
+  actions: number
+}
+
+export type QueryTerm = { count: number; word: string }
+
+/** What is read of a query; the rest of a longer one is ignored. */
+export const MAX_QUERY_CHARACTERS = 1_000
+const MAX_QUERY_WORDS = 120
+const PAIR = 0.5
+const WHOLE_PAIR = 1
+
+export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Query {
+  const bounded = text.slice(0, MAX_QUERY_CHARACTERS)
+  const gloss = glossary(bounded)
+  const words = wordsOf(bounded).slice(0, MAX_QUERY_WORDS)
+  const terms = new Map<string, QueryTerm>()
+  for (const { text: word, term } of words) {
+    if (isStopword(word)) continue
+    const known = terms.get(term)
+    if (known) known.count++
+    else terms.set(term, { count: 1, word })
+  }
+  return {
+    text: bounded,
+    foreign: gloss ? translations(gloss, terms) : new Map(),
+    terms,
+    pairs: pairsOf(words),
+    actions: actionsOf(gloss ? wordsOf(gloss.text) : words, lexicon),
+  }
+}
+
+/**
+ * Words that are also written as one: `site map`, `GitHub`, `on call`. Where one of the two is a stopword, or both were
+ * written as one, the joined form is all there is, and counts fully.
+ */
+function pairsOf(words: readonly Word[]): Map<string, number> {
+  const pairs = new Map<string, number>()
+  for (const [at, second] of words.entries()) {
+    const first = words[at - 1]
+    if (first === undefined) continue
+    const stopwords = Number(isStopword(first.text)) + Number(isStopword(second.text))
+    if (stopwords === 2) continue
+    const weight = stopwords === 1 || first.run === second.run ? WHOLE_PAIR : PAIR
+    pairs.set(first.text + second.text, weight)
+  }
+  return pairs
+}
+
+/** English stems by foreign term; a word that gave no term of its own (Han) adds its English words as terms. */
+function translations(gloss: Gloss, terms: Map<string, QueryTerm>): Map<string, string[]> {
+  const foreign = new Map<string, string[]>()
+  for (const { word, english } of gloss.words) {
+    const own = wordsOf(word).map(part => part.term)
+    const stems = english.map(stem)
+    for (const term of own) foreign.set(term, [...(foreign.get(term) ?? []), ...stems])
+    if (own.some(term => terms.has(term))) continue
+    for (const term of stems) if (!terms.has(term)) terms.set(term, { count: 1, word: term })
+  }
+  return foreign
+}

@@ -1,0 +1,14 @@
+/** Builds a search index without giving way, for tests. */
+import { buildIndex, type LexicalIndex } from '../../router/catalog/search/build.ts'
+import type { SearchDocument } from '../../router/catalog/search/search-index.ts'
+
+export function buildIndexAtOnce(
+  documents: readonly SearchDocument[],
+  previous?: LexicalIndex,
+): LexicalIndex {
+  const steps = buildIndex(documents, previous)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
