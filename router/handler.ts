@@ -28,6 +28,8 @@ export type McpHandler = {
   handle(request: McpRequest): Promise<McpReply>
   /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
   describe(route: McpRoute): RouteDescription | undefined
+  /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */
+  inputSchema?(route: McpRoute, tool: string): JsonObject | undefined
 }
 
 export type RouteDescription = { capabilities: JsonObject; serverInfo: JsonObject; instructions?: string }

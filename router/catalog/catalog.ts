@@ -1,0 +1,177 @@
+/** Everything a router serves at one moment: routes, search indexes and states, immutable and swapped as a whole. Pure. */
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import type { Snapshot } from '../source/source.ts'
+import { buildIndex, type LexicalIndex } from './search/build.ts'
+import type { SearchDocument } from './search/search-index.ts'
+import {
+  buildServerPart,
+  type PromptRoute,
+  partKey,
+  type ResourceRoute,
+  type ServerPart,
+  type ToolRoute,
+} from './server-part.ts'
+
+/** What is offered, whatever the states of the servers: built anew only where a list or its policy changed. */
+type Offer = {
+  parts: readonly ServerPart[]
+  /** Aligned with the ids of `index`. */
+  tools: readonly ToolRoute[]
+  index: LexicalIndex
+  /** By tool path and by listed name. */
+  toolByName: ReadonlyMap<string, ToolRoute>
+  /** By the upstream's own name, which several servers may share. */
+  toolsByOwnName: ReadonlyMap<string, readonly ToolRoute[]>
+  prompts: readonly PromptRoute[]
+  promptByName: ReadonlyMap<string, PromptRoute>
+  resources: readonly ResourceRoute[]
+  templates: readonly ResourceRoute[]
+  /** Over `extras`: resources, then templates, then prompts. */
+  extraIndex: LexicalIndex
+  extras: readonly Extra[]
+}
+
+export type Extra = { resource: ResourceRoute } | { template: ResourceRoute } | { prompt: PromptRoute }
+
+export type Catalog = Offer & {
+  generation: number
+  config: RouterConfig
+  /** All servers of the config with their states, hidden ones too. */
+  servers: ReadonlyMap<string, RouterServer>
+  /** By server; a server that was never discovered has none. */
+  catalogs: ReadonlyMap<string, ServerCatalog>
+  /** Which tools may be shown, by search id; undefined where all may. */
+  shown?: (tool: number) => boolean
+  /** Of what may be shown. `tokens`: what the tools would cost an agent directly. */
+  totals: {
+    servers: number
+    tools: number
+    tokens: number
+    resources: number
+    templates: number
+    prompts: number
+  }
+}
+
+/**
+ * Builds the catalog of a snapshot; yields often, so that its driver can give way. What did not change is taken from
+ * `previous`: where only states, limits or budgets changed, that is nearly everything.
+ */
+export function* buildCatalog(snapshot: Snapshot, previous?: Catalog): Generator<void, Catalog> {
+  const parts = yield* buildParts(snapshot, previous)
+  const same =
+    previous?.parts.length === parts.length &&
+    parts.every((part, position) => part === previous.parts[position])
+  const offer = same ? previous : yield* buildOffer(parts, previous)
+  return { ...offer, ...viewOf(snapshot, offer) }
+}
+
+/** Whether a server's tools, resources and prompts are found and listed. */
+export function isShown(catalog: Catalog, server: string): boolean {
+  return catalog.servers.get(server)?.status.hidden === false
+}
+
+function* buildParts(snapshot: Snapshot, previous?: Catalog): Generator<void, ServerPart[]> {
+  const known = new Map(previous?.parts.map(part => [part.server, part]))
+  const parts: ServerPart[] = []
+  for (const server of snapshot.config.servers) {
+    const catalog = snapshot.catalogs.get(server.name)
+    if (!catalog) continue
+    const before = known.get(server.name)
+    if (before?.key === partKey(server, catalog)) {
+      parts.push(before)
+      continue
+    }
+    parts.push(yield* buildServerPart(server, catalog))
+    yield
+  }
+  return parts
+}
+
+function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generator<void, Offer> {
+  const tools = parts.flatMap(part => part.tools)
+  const prompts = parts.flatMap(part => part.prompts)
+  const resources = parts.flatMap(part => part.resources).sort(byShownUri)
+  const templates = parts.flatMap(part => part.templates).sort(byShownUri)
+  yield
+  const toolByName = new Map<string, ToolRoute>()
+  for (const tool of tools) toolByName.set(tool.path, tool).set(tool.listedName, tool)
+  const promptByName = new Map<string, PromptRoute>()
+  for (const prompt of prompts) promptByName.set(prompt.path, prompt).set(prompt.listedName, prompt)
+  yield
+  const toolsByOwnName = Map.groupBy(tools, tool => tool.tool)
+  yield
+  const extras = [
+    ...resources.map(resource => ({ resource })),
+    ...templates.map(template => ({ template })),
+    ...prompts.map(prompt => ({ prompt })),
+  ]
+  const documents = parts.flatMap(part => part.documents)
+  const index = yield* buildIndex(documents, previous?.index)
+  const extraIndex = yield* buildIndex(extras.map(extraDocument), previous?.extraIndex ?? index)
+  return {
+    parts,
+    tools,
+    index,
+    toolByName,
+    toolsByOwnName,
+    prompts,
+    promptByName,
+    resources,
+    templates,
+    extras,
+    extraIndex,
+  }
+}
+
+function viewOf({ generation, config, catalogs }: Snapshot, offer: Offer) {
+  const servers = new Map(config.servers.map(server => [server.name, server]))
+  const isHidden = (item: { server: string }): boolean => servers.get(item.server)?.status.hidden !== false
+  const shown = offer.parts.filter(part => !isHidden(part))
+  const sum = (count: (part: ServerPart) => number): number =>
+    shown.reduce((total, part) => total + count(part), 0)
+  return {
+    generation,
+    config,
+    catalogs,
+    servers,
+    shown: shown.length === offer.parts.length ? undefined : shownTools(offer, isHidden),
+    totals: {
+      servers: config.servers.filter(server => !server.status.hidden).length,
+      tools: sum(part => part.tools.length),
+      tokens: sum(part => part.tokens),
+      resources: sum(part => part.resources.length),
+      templates: sum(part => part.templates.length),
+      prompts: sum(part => part.prompts.length),
+    },
+  }
+}
+
+function shownTools(offer: Offer, isHidden: (part: ServerPart) => boolean): (tool: number) => boolean {
+  const mask = new Uint8Array(offer.tools.length)
+  let first = 0
+  for (const part of offer.parts) {
+    const end = first + part.tools.length
+    if (!isHidden(part)) mask.fill(1, first, end)
+    first = end
+  }
+  return tool => mask[tool] === 1
+}
+
+function extraDocument(extra: Extra): SearchDocument {
+  const { server, definition } =
+    'prompt' in extra ? extra.prompt : 'template' in extra ? extra.template : extra.resource
+  const { name, title, description } = definition
+  return {
+    server,
+    tool: typeof name === 'string' ? name : '',
+    title: typeof title === 'string' ? title : undefined,
+    description: typeof description === 'string' ? description : undefined,
+    keywords: [],
+  }
+}
+
+function byShownUri(a: ResourceRoute, b: ResourceRoute): number {
+  return a.shownUri < b.shownUri ? -1 : a.shownUri > b.shownUri ? 1 : 0
+}

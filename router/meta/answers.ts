@@ -1,0 +1,44 @@
+/** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
+
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { estimateTokens } from '../catalog/estimate.ts'
+import type { McpReply } from '../handler.ts'
+import type { CallOutcome } from '../observer.ts'
+import type { Work } from './meta-tool.ts'
+
+/** Why a request goes no further. */
+export type Refusal = {
+  refusal: string
+  outcome: CallOutcome
+  /** What it was about, where the catalog knows it. */
+  server?: RouterServer
+  tool?: string
+}
+
+export function textReply(text: string): McpReply {
+  return { result: { content: [{ type: 'text', text }] } }
+}
+
+/** A tool result with `isError`; its tokens are counted as served. */
+export function errorReply(work: Work, sentence: string): McpReply {
+  work.observer.tokensServed('error', estimateTokens(sentence))
+  return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
+}
+
+/** Reports a request that was refused, and answers it with its sentence. */
+export function refuse(work: Work, refusal: Refusal): McpReply {
+  reportRefusal(work, refusal)
+  return errorReply(work, refusal.refusal)
+}
+
+export function reportRefusal(work: Work, { outcome, server, tool }: Refusal): void {
+  work.observer.called({
+    server: server?.name,
+    tool,
+    method: work.request.method,
+    outcome,
+    totalMs: performance.now() - work.arrivedMs,
+    upstreamMs: 0,
+    log: server?.logging.requests ?? true,
+  })
+}

@@ -1,0 +1,99 @@
+/** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
+import { exposeItem, exposePromptResult, exposeReadResult } from '../../core/catalog/expose.ts'
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { isShown } from '../catalog/catalog.ts'
+import type { McpReply } from '../handler.ts'
+import { type Forwarded, forward } from './forward.ts'
+import type { Work } from './meta-tool.ts'
+import { pageOf } from './pages.ts'
+import { findResource } from './resource-target.ts'
+import { invalid, refuseNatively, unanswered } from './rpc-errors.ts'
+import { findPrompt } from './targets.ts'
+
+const PAGE_ITEMS = 200
+
+export function listNatively(work: Work, list: 'resources' | 'resourceTemplates' | 'prompts'): McpReply {
+  const { catalog, request } = work
+  const fits = (_item: unknown, count: number): boolean => count < PAGE_ITEMS
+  if (list === 'prompts') {
+    const prompts = catalog.prompts.filter(({ server }) => isShown(catalog, server))
+    const page = pageOf(prompts.sort(byListedName), prompt => prompt.listedName, request.params.cursor, fits)
+    if (!page) return invalid('cursor is not valid')
+    const named = page.items.map(({ server, listedName, definition }) => ({
+      ...exposeItem(server, definition),
+      name: listedName,
+    }))
+    return { result: { prompts: named, nextCursor: page.nextCursor } }
+  }
+  const routes = list === 'resources' ? catalog.resources : catalog.templates
+  const shown = routes.filter(({ server }) => isShown(catalog, server))
+  const page = pageOf(shown, route => route.shownUri, request.params.cursor, fits)
+  if (!page) return invalid('cursor is not valid')
+  const items = page.items.map(({ server, definition }) => exposeItem(server, definition))
+  return { result: { [list]: items, nextCursor: page.nextCursor } }
+}
+
+export async function readNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  if (typeof params.uri !== 'string') return invalid('uri is missing')
+  const target = findResource(work.catalog, params.uri)
+  if ('refusal' in target) return refuseNatively(work, target)
+  const sent = { server: target.server, method: 'resources/read', params: { ...params, uri: target.uri } }
+  return passOn(work, sent, exposeReadResult)
+}
+
+export async function getPromptNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  if (typeof params.name !== 'string') return invalid('name is missing')
+  const target = findPrompt(work.catalog, params.name)
+  if ('refusal' in target) return refuseNatively(work, target)
+  const { server, prompt } = target
+  return passOn(
+    work,
+    { server, method: 'prompts/get', params: { ...params, name: prompt.prompt } },
+    exposePromptResult,
+  )
+}
+
+/** Completes an argument of a prompt or of a resource template. */
+export async function completeNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  const { ref } = params
+  const method = 'completion/complete'
+  if (isObject(ref) && typeof ref.name === 'string') {
+    const target = findPrompt(work.catalog, ref.name)
+    if ('refusal' in target) return refuseNatively(work, target)
+    const { server, prompt } = target
+    return passOn(work, { server, method, params: { ...params, ref: { ...ref, name: prompt.prompt } } }, asIs)
+  }
+  if (isObject(ref) && typeof ref.uri === 'string') {
+    const target = findResource(work.catalog, ref.uri)
+    if ('refusal' in target) return refuseNatively(work, target)
+    return passOn(
+      work,
+      { server: target.server, method, params: { ...params, ref: { ...ref, uri: target.uri } } },
+      asIs,
+    )
+  }
+  return invalid('ref names neither a prompt nor a resource')
+}
+
+type Rewrite = (server: string, result: JsonObject) => JsonObject
+
+/** An upstream's error is passed on as it is; a fault becomes an error that says what to do. */
+async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpReply> {
+  const answer = await forward(work, sent)
+  if (answer instanceof Fault) return unanswered(answer, sent.server)
+  if (answer.error) return answer
+  const result = rewrite(sent.server.name, answer.result)
+  return result === answer.result ? answer : { result }
+}
+
+function asIs(_server: string, result: JsonObject): JsonObject {
+  return result
+}
+
+function byListedName(a: { listedName: string }, b: { listedName: string }): number {
+  return a.listedName < b.listedName ? -1 : a.listedName > b.listedName ? 1 : 0
+}

@@ -1,0 +1,21 @@
+/** The profiles of a gateway: which meta-tools each shows, and what their definitions cost. */
+import type { Profile } from '../../core/catalog/router-config.ts'
+import { discoverMcpTools } from './discover-mcp-tools.ts'
+import { executeMcpTool } from './execute-mcp-tool.ts'
+import { listMcpResources } from './list-mcp-resources.ts'
+import type { MetaTool } from './meta-tool.ts'
+import { readMcpResource } from './read-mcp-resource.ts'
+
+export type ProfileTools = {
+  tools: readonly MetaTool[]
+  /** o200k_base tokens of the definitions as they are listed; a test counts them. */
+  definitionTokens: number
+}
+
+/** Profiles without an entry are part of the contract, but not of this version. */
+export const PROFILES: Readonly<Partial<Record<Profile, ProfileTools>>> = {
+  hierarchical: {
+    tools: [discoverMcpTools, executeMcpTool, listMcpResources, readMcpResource],
+    definitionTokens: 343,
+  },
+}

@@ -1,0 +1,34 @@
+/** Fetches a prompt for execute_mcp_tool and gives its messages as text. */
+import { exposeToolResult } from '../../core/catalog/expose.ts'
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { McpReply } from '../handler.ts'
+import { errorReply } from './answers.ts'
+import { forward } from './forward.ts'
+import type { Work } from './meta-tool.ts'
+import { faultSentence, refusalSentence } from './sentences.ts'
+import type { PromptTarget } from './targets.ts'
+
+/** One text a message, with its role in front; content that is no text stays what it is. */
+export async function getPromptAsText(
+  work: Work,
+  { server, prompt }: PromptTarget,
+  args: JsonObject,
+): Promise<McpReply> {
+  const params = { name: prompt.prompt, arguments: args, _meta: work.request.params._meta }
+  const answer = await forward(work, { server, method: 'prompts/get', params })
+  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
+  if (answer.error) return errorReply(work, refusalSentence(server, prompt.path, answer.error))
+  const { messages, _meta } = answer.result
+  const content = Array.isArray(messages) ? messages.flatMap(contentOf) : []
+  return { result: exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta }) }
+}
+
+function contentOf(message: JsonValue): JsonValue[] {
+  if (!isObject(message)) return []
+  const items = Array.isArray(message.content) ? message.content : [message.content]
+  return items.filter(isObject).map(item => {
+    if (item.type !== 'text' || typeof item.text !== 'string') return item
+    return { ...item, text: typeof message.role === 'string' ? `${message.role}: ${item.text}` : item.text }
+  })
+}

@@ -1,0 +1,110 @@
+/** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { Fault } from '../../core/errors.ts'
+import type { JsonRpcError } from '../../core/mcp/upstream.ts'
+import { shorten } from './shorten.ts'
+
+const LONGEST_REASON = 300
+const LONGEST_ECHO = 120
+const LONGEST_UPSTREAM_MESSAGE = 1_000
+
+/** A name out of a request, safe to repeat. */
+export function quote(name: string): string {
+  return `"${shorten(name, LONGEST_ECHO)}"`
+}
+
+/** Why a server cannot be used in the state it is in. */
+export function stateSentence(server: RouterServer): string {
+  const { state, reason, message } = server.status
+  const why = [reason, message && shorten(message, LONGEST_REASON)].filter(Boolean).join(': ')
+  const because = why ? ` (${why})` : ''
+  switch (state) {
+    case 'failed':
+      return `Server ${quote(server.name)} is down${because}. Use another server, or try again in a minute.`
+    case 'authRequired':
+      return `Server ${quote(server.name)} needs credentials${because}. Whoever runs this gateway has to provide them; trying again does not help.`
+    case 'suspended':
+      return `Server ${quote(server.name)} is switched off (suspended in its manifest). Use another server.`
+    case 'notAccepted':
+      return `Server ${quote(server.name)} is not in use: its manifest was not accepted${because}. Use another server.`
+    case 'starting':
+      return `Server ${quote(server.name)} is starting${because} and its tools are not known yet. Try again in a few seconds.`
+    case 'asleep':
+    case 'ready':
+      return `Server ${quote(server.name)} is ${state}${because}, but its tools are not known yet. Try again in a few seconds.`
+  }
+}
+
+/** Said under a result of a server that keeps state for each client, where the caller cannot be told from others. */
+export function stateLostSentence(server: RouterServer): string {
+  return `Note: server ${quote(server.name)} keeps its state for each session, and this client has none. It was started for this call alone: what the call opened or set is gone.`
+}
+
+/** What became of a call that its server did not answer. Never the fault's own text: it may know addresses. */
+export function faultSentence(fault: Fault, server: RouterServer): string {
+  const name = quote(server.name)
+  switch (fault.code) {
+    case 'upstream_timeout':
+      if (reasonOf(fault))
+        return `Server ${name} did not start in time${reasonOf(fault)}. Try again in a minute, or use another server.`
+      return `Server ${name} gave no answer within ${secondsOf(server.limits.callTimeoutMs)}. The call may still have taken effect: check before you repeat it, or ask for less.`
+    case 'upstream_died':
+      return `Server ${name} ended during the call${exitOf(fault)}. It is started again: check whether the call took effect, then try once more.`
+    case 'upstream_unreachable':
+      return `Server ${name} cannot be reached${reasonOf(fault)}. The arguments are not the cause; try again in a moment, or use another server.`
+    case 'upstream_starting':
+      return `Server ${name} failed${reasonOf(fault)} and is being started again${retryOf(fault)}.`
+    case 'upstream_open':
+      return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
+    case 'upstream_busy':
+      return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
+    case 'upstream_too_large':
+      return `The answer of server ${name} is too large to pass on. Ask for less: a filter, a page or a smaller range.`
+    case 'upstream_auth_required':
+      return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`
+    case 'upstream_protocol':
+      return `The answer of server ${name} is not valid MCP. Trying again is unlikely to help; use another tool.`
+    case 'upstream_suspended':
+      return `Server ${name} is switched off (suspended in its manifest). Use another server.`
+    case 'not_found':
+      return `Server ${name} is not here any more. Search again with discover_mcp_tools.`
+    case 'cancelled':
+      return 'The call was cancelled.'
+    case 'upstream_rejected':
+    case 'bad_request':
+    case 'io':
+      return `Server ${name} could not be called. Try again in a moment, or use another server.`
+  }
+}
+
+/** An upstream's JSON-RPC error about what was asked of it, in its own words. */
+export function refusalSentence(
+  server: RouterServer,
+  asked: string,
+  { code, message }: JsonRpcError,
+): string {
+  return `Server ${quote(server.name)} refused ${quote(asked)} (${code}): ${shorten(message, LONGEST_UPSTREAM_MESSAGE)}`
+}
+
+/** The fault's CamelCase reason, such as CommandNotFound. */
+function reasonOf(fault: Fault): string {
+  const { reason } = fault.details
+  return typeof reason === 'string' && /^[A-Za-z]{1,40}$/.test(reason) ? ` (${reason})` : ''
+}
+
+function retryOf(fault: Fault): string {
+  const { retryInMs } = fault.details
+  return typeof retryInMs === 'number'
+    ? `: try again in ${secondsOf(Math.max(1_000, retryInMs))}`
+    : ': try again later'
+}
+
+function exitOf(fault: Fault): string {
+  const { exitCode, signal } = fault.details
+  if (typeof exitCode === 'number') return ` (exit code ${exitCode})`
+  return typeof signal === 'string' ? ` (${signal})` : ''
+}
+
+function secondsOf(ms: number): string {
+  return `${Math.ceil(ms / 100) / 10} s`
+}

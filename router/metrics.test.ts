@@ -1,0 +1,57 @@
+/** Metrics have the names and the bounds that the reference promises. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { createRouterMetrics } from './metrics.ts'
+import type { CallRecord } from './observer.ts'
+
+const CALL: CallRecord = { method: 'tools/call', outcome: 'ok', totalMs: 12, upstreamMs: 10, log: true }
+
+test('the series of tools are capped, and the rest is counted as other', async () => {
+  const metrics = createRouterMetrics(createManualClock())
+  for (let tool = 0; tool < 1_200; tool++) metrics.called({ ...CALL, server: 'big', tool: `tool-${tool}` })
+  metrics.called({ ...CALL, server: 'big', tool: 'tool-7' })
+  const text = await metrics.registry.getSingleMetricAsString('portolan_tool_calls_total')
+  assert.equal(text.match(/^portolan_tool_calls_total\{/gm)?.length, 1_001)
+  assert.match(text, /\{server="other",tool="other"\} 200$/m)
+  assert.match(text, /\{server="big",tool="tool-7"\} 2$/m)
+})
+
+test('the router’s own time and the upstream’s are apart', async () => {
+  const metrics = createRouterMetrics(createManualClock())
+  metrics.called({ ...CALL, server: 'a', tool: 'b' })
+  const text = await metrics.registry.getSingleMetricAsString('portolan_call_duration_seconds')
+  assert.match(text, /_sum\{part="router"\} 0\.002$/m)
+  assert.match(text, /_sum\{part="upstream"\} 0\.01$/m)
+})
+
+test('a call of nothing that exists is counted by outcome alone', async () => {
+  const metrics = createRouterMetrics(createManualClock())
+  metrics.called({ ...CALL, outcome: 'rejected' })
+  assert.match(
+    await metrics.registry.getSingleMetricAsString('portolan_calls_total'),
+    /\{server="",outcome="rejected"\} 1$/m,
+  )
+})
+
+test('the age of a list counts from its last discovery, and ends with its server', async () => {
+  const clock = createManualClock(0)
+  const metrics = createRouterMetrics(clock)
+  const age = () => metrics.registry.getSingleMetricAsString('portolan_list_age_seconds')
+  const facts = {
+    generation: 1,
+    totals: { tools: 0 },
+    servers: new Map(),
+    catalogs: new Map([['a', {} as never]]),
+  }
+  metrics.reloaded(facts, 1)
+  clock.advance(5_000)
+  assert.match(await age(), /\{server="a"\} 5$/m)
+  metrics.discovered({ server: 'a', durationMs: 20, ok: true })
+  clock.advance(1_000)
+  assert.match(await age(), /\{server="a"\} 1$/m)
+  metrics.discovered({ server: 'a', durationMs: 20, ok: false })
+  assert.match(await age(), /\{server="a"\} 1$/m)
+  metrics.reloaded({ ...facts, catalogs: new Map() }, 1)
+  assert.doesNotMatch(await age(), /server=/)
+})

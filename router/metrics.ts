@@ -1,0 +1,177 @@
+/** The router's metrics, by prom-client in a registry of its own: names and meanings as in the reference. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Clock } from '../core/async.ts'
+import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import { capSeries, createRegistry, OTHER, SECONDS_BUCKETS } from '../core/metrics.ts'
+import type { CallRecord, RouterObserver } from './observer.ts'
+
+export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
+
+export type RouterMetrics = RouterObserver & {
+  registry: Registry
+  /** A catalog was swapped in, after `durationMs` of building. */
+  reloaded(catalog: CatalogFacts, durationMs: number): void
+  /** A snapshot did not build, and the last good catalog stayed. */
+  reloadFailed(): void
+  /** A server's lists were read; told by whoever discovers in this process. */
+  discovered(record: DiscoveryRecord): void
+}
+
+export type CatalogFacts = {
+  generation: number
+  totals: { tools: number }
+  servers: ReadonlyMap<string, RouterServer>
+  catalogs: ReadonlyMap<string, ServerCatalog>
+}
+
+/** A histogram costs 26 ms a scrape with 784 series, so tools are only counted, and only this many. */
+const MAX_TOOL_SERIES = 1_000
+const MAX_SERVER_SERIES = 500
+const STATES: ServerState[] = [
+  'ready',
+  'starting',
+  'asleep',
+  'failed',
+  'authRequired',
+  'suspended',
+  'notAccepted',
+]
+
+export function createRouterMetrics(clock: Clock): RouterMetrics {
+  const registry = createRegistry()
+  const catalog = catalogMetrics(registry, clock)
+  const called = callMetrics(registry)
+  const search = histogram(registry, 'portolan_search_duration_seconds', 'Time of one search in the catalog.')
+  const direct = counter(
+    registry,
+    'portolan_tokens_direct_total',
+    'Tokens (o200k_base) that the visible tools would have cost, at each tools/list.',
+  )
+  const served = counter(
+    registry,
+    'portolan_tokens_served_total',
+    'Tokens (o200k_base) of what the gateway itself answered.',
+    ['kind'],
+  )
+  return {
+    registry,
+    ...catalog,
+    called,
+    searched: durationMs => search.observe(durationMs / 1_000),
+    tokensDirect: tokens => direct.inc(tokens),
+    tokensServed: (kind, tokens) => served.inc({ kind }, tokens),
+  }
+}
+
+function callMetrics(registry: Registry): (record: CallRecord) => void {
+  const duration = histogram(
+    registry,
+    'portolan_call_duration_seconds',
+    "Time of one call, the router's own part and the upstream's apart.",
+    ['part'],
+  )
+  const calls = counter(
+    registry,
+    'portolan_calls_total',
+    'Calls by server and outcome; an empty server is one that does not exist.',
+    ['server', 'outcome'],
+  )
+  const toolCalls = counter(
+    registry,
+    'portolan_tool_calls_total',
+    `Calls by tool; beyond ${MAX_TOOL_SERIES} tools they count as "${OTHER}".`,
+    ['server', 'tool'],
+  )
+  const knownServer = capSeries(MAX_SERVER_SERIES)
+  const knownTool = capSeries(MAX_TOOL_SERIES)
+  return ({ server = '', tool, outcome, totalMs, upstreamMs }) => {
+    duration.observe({ part: 'router' }, Math.max(0, totalMs - upstreamMs) / 1_000)
+    duration.observe({ part: 'upstream' }, upstreamMs / 1_000)
+    calls.inc({ server: knownServer(server) ? server : OTHER, outcome })
+    if (tool === undefined) return
+    toolCalls.inc(knownTool(`${server}\n${tool}`) ? { server, tool } : { server: OTHER, tool: OTHER })
+  }
+}
+
+function catalogMetrics(registry: Registry, clock: Clock) {
+  const reload = histogram(registry, 'portolan_reload_duration_seconds', 'Time to build and swap a catalog.')
+  const failures = counter(
+    registry,
+    'portolan_reload_failures_total',
+    'Snapshots that did not build; the last good catalog stayed.',
+  )
+  const discovery = histogram(
+    registry,
+    'portolan_discovery_duration_seconds',
+    'Time to read the lists of one server.',
+    ['outcome'],
+  )
+  const generation = gauge(
+    registry,
+    'portolan_catalog_generation',
+    'Generation of the catalog that is served.',
+  )
+  const tools = gauge(registry, 'portolan_catalog_tools', 'Tools that may be found and listed.')
+  const servers = gauge(registry, 'portolan_servers', 'Servers by state.', ['state'])
+  /** When each server's lists were last read, or first seen where nobody said. */
+  const listedAt = new Map<string, number>()
+  gauge(registry, 'portolan_list_age_seconds', 'Age of the lists of each server.', ['server'], age => {
+    age.reset()
+    for (const [server, at] of listedAt) age.set({ server }, (clock.now() - at) / 1_000)
+  })
+  return {
+    reloaded(catalog: CatalogFacts, durationMs: number) {
+      reload.observe(durationMs / 1_000)
+      generation.set(catalog.generation)
+      tools.set(catalog.totals.tools)
+      const states = Map.groupBy(catalog.servers.values(), server => server.status.state)
+      for (const state of STATES) servers.set({ state }, states.get(state)?.length ?? 0)
+      for (const server of listedAt.keys()) if (!catalog.catalogs.has(server)) listedAt.delete(server)
+      for (const server of catalog.catalogs.keys()) {
+        if (!listedAt.has(server) && listedAt.size < MAX_SERVER_SERIES) listedAt.set(server, clock.now())
+      }
+    },
+    reloadFailed: () => failures.inc(),
+    discovered({ server, durationMs, ok }: DiscoveryRecord) {
+      discovery.observe({ outcome: ok ? 'ok' : 'failed' }, durationMs / 1_000)
+      if (ok && (listedAt.has(server) || listedAt.size < MAX_SERVER_SERIES)) listedAt.set(server, clock.now())
+    },
+  }
+}
+
+function histogram<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: L[] = [],
+): Histogram<L> {
+  return new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers: [registry] })
+}
+
+function counter<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: L[] = [],
+): Counter<L> {
+  return new Counter({ name, help, labelNames, registers: [registry] })
+}
+
+function gauge<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: L[] = [],
+  collect?: (gauge: Gauge<L>) => void,
+): Gauge<L> {
+  return new Gauge<L>({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      collect?.(this)
+    },
+  })
+}

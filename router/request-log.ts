@@ -1,0 +1,22 @@
+/** The request log: one line a call, with payloads only where the record carries them. */
+import type { Log } from '../core/log.ts'
+import type { CallRecord } from './observer.ts'
+
+/** Nothing is written where the server's `logging.requests` is off. */
+export function logCall(log: Log, record: CallRecord): void {
+  if (!record.log) return
+  const { server, tool, method, outcome, totalMs, upstreamMs, payload } = record
+  const line = {
+    server,
+    tool,
+    method,
+    outcome,
+    durationMs: rounded(totalMs),
+    upstreamMs: rounded(upstreamMs),
+  }
+  log.info(payload === undefined ? line : { ...line, payload }, 'request')
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100
+}

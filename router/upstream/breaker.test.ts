@@ -1,0 +1,82 @@
+/** When the breaker opens, probes and closes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { type Breaker, createBreaker, type Verdict } from './breaker.ts'
+
+test('five failures in a row open it, four do not', () => {
+  const breaker = createBreaker(createManualClock())
+  run(breaker, 'failure', 4)
+  assert.equal(breaker.refusesForMs(), 0)
+  run(breaker, 'failure', 1)
+  assert.equal(breaker.refusesForMs(), 5_000)
+  assert.equal(breaker.enter(), undefined)
+  assert.deepEqual(breaker.status(), { state: 'open', failures: 5, retryInMs: 5_000 })
+})
+
+test('a success in between starts the count anew, an undecided call does not', () => {
+  const breaker = createBreaker(createManualClock())
+  run(breaker, 'failure', 4)
+  run(breaker, 'undecided', 3)
+  run(breaker, 'success', 1)
+  run(breaker, 'failure', 4)
+  assert.equal(breaker.status().state, 'closed')
+})
+
+test('after the pause one probe is let in, and only one', () => {
+  const clock = createManualClock()
+  const breaker = createBreaker(clock)
+  run(breaker, 'failure', 5)
+  clock.advance(4_999)
+  assert.equal(breaker.enter(), undefined)
+  clock.advance(1)
+  assert.equal(breaker.status().state, 'halfOpen')
+  assert.equal(breaker.enter(), 'probe')
+  assert.equal(breaker.enter(), undefined)
+  breaker.leave('probe', 'success')
+  assert.equal(breaker.enter(), 'call')
+  assert.deepEqual(breaker.status(), { state: 'closed', failures: 0, retryInMs: 0 })
+})
+
+test('every failed probe doubles the pause, up to a minute', () => {
+  const clock = createManualClock()
+  const breaker = createBreaker(clock)
+  run(breaker, 'failure', 5)
+  const pauses = [breaker.refusesForMs()]
+  for (let probe = 0; probe < 5; probe++) {
+    clock.advance(breaker.refusesForMs())
+    run(breaker, 'failure', 1)
+    pauses.push(breaker.refusesForMs())
+  }
+  assert.deepEqual(pauses, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000])
+})
+
+test('a probe that its caller gave up leaves the place to the next one', () => {
+  const clock = createManualClock()
+  const breaker = createBreaker(clock)
+  run(breaker, 'failure', 5)
+  clock.advance(5_000)
+  run(breaker, 'undecided', 1)
+  assert.equal(breaker.enter(), 'probe')
+})
+
+test('calls that were under way when it opened neither lengthen the pause nor steal the probe', () => {
+  const clock = createManualClock()
+  const breaker = createBreaker(clock)
+  for (let call = 0; call < 8; call++) assert.equal(breaker.enter(), 'call')
+  for (let call = 0; call < 8; call++) breaker.leave('call', 'failure')
+  assert.equal(breaker.refusesForMs(), 5_000)
+  clock.advance(5_000)
+  assert.equal(breaker.enter(), 'probe')
+  breaker.leave('call', 'failure')
+  assert.equal(breaker.enter(), undefined)
+  assert.equal(breaker.refusesForMs(), 1)
+})
+
+function run(breaker: Breaker, verdict: Verdict, times: number): void {
+  for (let time = 0; time < times; time++) {
+    const entry = breaker.enter()
+    assert.ok(entry)
+    breaker.leave(entry, verdict)
+  }
+}

@@ -1,0 +1,63 @@
+/** The upstreams of all servers, one lane each, kept in step with the router config. */
+import type { Clock } from '../../core/async.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Upstream, UpstreamAnswer } from '../../core/mcp/upstream.ts'
+import { Lane, type LaneCall, type LaneStatus } from './lane.ts'
+
+/** The longest that a replaced upstream is kept for its calls in flight. */
+const LONGEST_RETIREMENT_MS = 5 * 60_000
+
+export type PoolOptions = {
+  /** Makes the upstream of a server, without doing anything yet. The pool closes what it was given. */
+  connect: (server: RouterServer) => Upstream
+  clock: Clock
+}
+
+export type Pool = {
+  /** Takes a new config: new servers are known at once, those gone or changed retire after their calls in flight. */
+  update(config: RouterConfig): void
+  /** Sends one request to a server by name. Throws Faults; an error that the upstream answers is an answer. */
+  call(server: string, call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer>
+  /** One entry a server, sorted by name. */
+  status(): LaneStatus[]
+  /** Ends every upstream at once, retiring ones too. */
+  close(): Promise<void>
+}
+
+export function createPool({ connect, clock }: PoolOptions): Pool {
+  let lanes = new Map<string, Lane>()
+  const retiring = new Set<Lane>()
+
+  async function retire(lane: Lane): Promise<void> {
+    retiring.add(lane)
+    // What an upstream says at its end helps nobody: its calls are answered by then.
+    await lane.retire(Math.min(lane.server.limits.callTimeoutMs, LONGEST_RETIREMENT_MS)).catch(() => {})
+    retiring.delete(lane)
+  }
+
+  return {
+    update(config) {
+      const next = new Map<string, Lane>()
+      for (const server of config.servers) {
+        if (server.status.state === 'suspended' || server.status.state === 'notAccepted') continue
+        const lane = lanes.get(server.name)
+        if (lane && lane.server.endpoint.revision === server.endpoint.revision) lane.adopt(server)
+        next.set(server.name, lane && lane.server === server ? lane : new Lane(server, connect, clock))
+      }
+      for (const [name, lane] of lanes) if (next.get(name) !== lane) void retire(lane)
+      lanes = next
+    },
+    call(server, call, signal) {
+      const lane = lanes.get(server)
+      if (!lane) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
+      return lane.call(call, signal)
+    },
+    status: () => [...lanes.values()].map(lane => lane.status()),
+    async close() {
+      const all = [...lanes.values(), ...retiring]
+      lanes = new Map()
+      await Promise.allSettled(all.map(lane => lane.retire(0)))
+    },
+  }
+}

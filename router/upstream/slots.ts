@@ -1,0 +1,70 @@
+/** How many calls run at once against one server; a few more wait in line, first come first served. */
+import type { Clock } from '../../core/async.ts'
+import { Fault } from '../../core/errors.ts'
+
+const LONGEST_LINE = 256
+const LONGEST_WAIT_MS = 10_000
+
+export type Slots = {
+  /** Takes a slot: at once where one is free (undefined), else when its turn comes. Faults upstream_busy, cancelled. */
+  acquire(limit: number, signal: AbortSignal): Promise<void> | undefined
+  /** Gives a slot back to those who wait. */
+  release(limit: number): void
+  /** Lets in who may enter under a new limit. */
+  admit(limit: number): void
+  active(): number
+  waiting(): number
+}
+
+export function createSlots(clock: Clock): Slots {
+  let active = 0
+  const line: (() => void)[] = []
+
+  function wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (fault: Fault): void => {
+        line.splice(line.indexOf(enter), 1)
+        settle()
+        reject(fault)
+      }
+      const onAbort = (): void => leave(new Fault('cancelled', 'the caller went away while its call waited'))
+      const timer = clock.after(LONGEST_WAIT_MS, () => leave(busy('waited too long for a free slot')))
+      const settle = (): void => {
+        timer.cancel()
+        signal.removeEventListener('abort', onAbort)
+      }
+      const enter = (): void => {
+        settle()
+        active++
+        resolve()
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      line.push(enter)
+    })
+  }
+
+  function admit(limit: number): void {
+    while (active < limit && line.length > 0) line.shift()?.()
+  }
+
+  return {
+    acquire(limit, signal) {
+      if (active < limit && line.length === 0) {
+        active++
+        return undefined
+      }
+      return line.length < LONGEST_LINE ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
+    },
+    release(limit) {
+      active--
+      admit(limit)
+    },
+    admit,
+    active: () => active,
+    waiting: () => line.length,
+  }
+}
+
+function busy(message: string): Fault {
+  return new Fault('upstream_busy', message, { retryable: true })
+}

@@ -1,0 +1,133 @@
+/** What execute_mcp_tool says when there is no result: which tool, which server, what to do next. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ServerStatus } from '../../core/catalog/router-config.ts'
+import { Fault, type FaultCode } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { type Answerer, createFixture } from './fixture.ts'
+import { forge, ISSUE, SERVERS, wiki } from './servers.ts'
+
+const SECRET_ADDRESS = 'http://10.0.0.7:3000/mcp'
+
+test('an unknown tool names the three nearest, never all', async () => {
+  const fixture = createFixture(SERVERS)
+  for (const tool_path of [
+    'forge:craete_issue',
+    'forge__craete_issue',
+    'forg:create_issue',
+    'craete_issue',
+  ]) {
+    const text = await refusalOf(fixture, { tool_path })
+    assert.match(text, /There is no tool ".+"\. The nearest: .*forge:create_issue/)
+    assert.ok((text.match(/:\w+_\w+/g) ?? []).length <= 4, text)
+  }
+  assert.equal(fixture.seen.calls[0]?.outcome, 'rejected')
+  assert.equal(fixture.seen.calls[0]?.tool, undefined, 'a name out of a request is no label')
+  assert.ok((await refusalOf(fixture, { tool_path: 'x'.repeat(100_000) })).length < 500)
+})
+
+test('a bare name that several servers have asks for the whole path', async () => {
+  const text = await refusalOf(createFixture(SERVERS), { tool_path: 'list_issues' })
+  assert.equal(
+    text,
+    '"list_issues" is a tool of several servers: forge:list_issues, wiki:list_issues. Give the whole tool_path.',
+  )
+  const hidden = { ...wiki, server: { status: { state: 'failed', hidden: true } as const } }
+  const fixture = createFixture({ forge, wiki: hidden })
+  assert.equal((await fixture.call('execute_mcp_tool', { tool_path: 'list_issues' })).isError, undefined)
+})
+
+const STATES: [ServerStatus, RegExp][] = [
+  [
+    { state: 'failed', reason: 'StartTimeout', message: 'No answer to initialize in 3 s', hidden: true },
+    /"forge" is down \(StartTimeout: No answer to initialize in 3 s\)/,
+  ],
+  [
+    { state: 'authRequired', reason: 'AuthRequired', hidden: true },
+    /"forge" needs credentials \(AuthRequired\)/,
+  ],
+  [{ state: 'suspended', hidden: true }, /"forge" is switched off \(suspended/],
+  [
+    { state: 'notAccepted', reason: 'SecretNotFound', message: 'No Secret x', hidden: true },
+    /"forge" is not in use: .*\(SecretNotFound: No Secret x\)/,
+  ],
+]
+for (const [status, sentence] of STATES)
+  test(`a server that is ${status.state} says so, for known and unknown tools, and is not called`, async () => {
+    const fixture = createFixture({ forge: { ...forge, server: { status } } })
+    for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'forge:anything'])
+      assert.match(await refusalOf(fixture, { tool_path }), sentence)
+    assert.deepEqual(fixture.sent, [])
+    assert.deepEqual(fixture.seen.calls[0], {
+      ...fixture.seen.calls[0],
+      server: 'forge',
+      tool: 'create_issue',
+      outcome: 'unavailable',
+      upstreamMs: 0,
+    })
+  })
+
+test('a server whose list is not known yet says its state', async () => {
+  for (const state of ['starting', 'asleep', 'ready'] as const) {
+    const fixture = createFixture({ forge: { server: { status: { state, hidden: false } } } })
+    assert.match(
+      await refusalOf(fixture, { tool_path: 'forge:x' }),
+      new RegExp(`"forge" is ${state}.* not known yet`),
+    )
+  }
+})
+
+const FAULTS: [FaultCode, RegExp, string][] = [
+  ['upstream_timeout', /no answer within 60 s/, 'timeout'],
+  ['upstream_died', /ended during the call \(exit code 3\)/, 'upstream_error'],
+  ['upstream_unreachable', /cannot be reached/, 'unavailable'],
+  ['upstream_starting', /is being started again: try again in 2 s/, 'unavailable'],
+  ['upstream_too_large', /too large.*Ask for less/, 'too_large'],
+  ['upstream_auth_required', /refused the gateway's credentials/, 'unavailable'],
+  ['upstream_protocol', /not valid MCP/, 'upstream_error'],
+  ['upstream_busy', /busy with 16 calls/, 'rejected'],
+  ['cancelled', /cancelled/, 'cancelled'],
+]
+for (const [code, sentence, outcome] of FAULTS)
+  test(`the fault ${code} becomes a sentence without an address`, async () => {
+    const answer: Answerer = () => {
+      throw new Fault(code, `cannot reach ${SECRET_ADDRESS}`, {
+        details: { exitCode: 3, retryInMs: 2_000, url: SECRET_ADDRESS },
+      })
+    }
+    const fixture = createFixture({ forge: { ...forge, answer } })
+    const text = await refusalOf(fixture, ISSUE)
+    assert.match(text, sentence)
+    assert.doesNotMatch(text, /10\.0\.0\.7/)
+    assert.equal(fixture.seen.calls[0]?.outcome, outcome)
+    assert.ok((fixture.seen.served.error ?? 0) > 0)
+  })
+
+test('a server that does not start says why', async () => {
+  for (const [code, reason, sentence] of [
+    ['upstream_unreachable', 'CommandNotFound', /cannot be reached \(CommandNotFound\)/],
+    ['upstream_timeout', 'StartTimeout', /did not start in time \(StartTimeout\)/],
+    ['upstream_starting', 'CrashLooping', /failed \(CrashLooping\) and is being started again/],
+  ] as const) {
+    const answer: Answerer = () => {
+      throw new Fault(code, 'x', { details: { reason } })
+    }
+    assert.match(await refusalOf(createFixture({ forge: { ...forge, answer } }), ISSUE), sentence)
+  }
+})
+
+test('an open breaker says when to try again', async () => {
+  const answer: Answerer = () => {
+    throw new Fault('upstream_unreachable', SECRET_ADDRESS)
+  }
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  for (let failure = 0; failure < 5; failure++) await fixture.call('execute_mcp_tool', ISSUE)
+  assert.match(await refusalOf(fixture, ISSUE), /"forge" failed several times in a row.*try again in 5 s/)
+})
+
+async function refusalOf(fixture: ReturnType<typeof createFixture>, args: JsonObject): Promise<string> {
+  const { content, isError } = await fixture.call('execute_mcp_tool', args)
+  assert.equal(isError, true)
+  assert.equal(content.length, 1)
+  return content[0]?.text ?? ''
+}

@@ -1,0 +1,273 @@
+/** What execute_mcp_tool answers: results as they are, and sentences where there is none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { Fault } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { type Answerer, createFixture } from './fixture.ts'
+import { forge, ISSUE, SERVERS, wiki } from './servers.ts'
+
+test('a call reaches the upstream under its own name, with arguments and _meta', async () => {
+  const fixture = createFixture(SERVERS)
+  const notify = (): void => {}
+  const params = {
+    name: 'execute_mcp_tool',
+    arguments: ISSUE,
+    _meta: { progressToken: 7, traceparent: '00-1' },
+  }
+  await fixture.request('tools/call', params, { client: 'session-1', notify })
+  const { server, call } = fixture.sent[0] ?? assert.fail()
+  assert.equal(server, 'forge')
+  assert.deepEqual(call, {
+    method: 'tools/call',
+    params: {
+      name: 'create_issue',
+      arguments: ISSUE.arguments,
+      _meta: { progressToken: 7, traceparent: '00-1' },
+    },
+    client: 'session-1',
+    maxBytes: 16 * 1_048_576,
+    onNotification: notify,
+  })
+})
+
+test('tool paths, listed names and unambiguous bare names are accepted', async () => {
+  const fixture = createFixture(SERVERS)
+  for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'create_issue', 'wiki:ページ:作成'])
+    assert.equal((await fixture.call('execute_mcp_tool', { tool_path })).isError, undefined, tool_path)
+  for (const name of ['forge:create_issue', 'forge__create_issue'])
+    assert.equal((await fixture.call(name, { title: 'x' })).isError, undefined, name)
+  assert.deepEqual(
+    fixture.sent.map(({ call }) => call.params?.name),
+    ['create_issue', 'create_issue', 'create_issue', 'ページ:作成', 'create_issue', 'create_issue'],
+  )
+})
+
+test('arguments may be an object, its JSON text, or stand beside the path', async () => {
+  const fixture = createFixture(SERVERS)
+  const given = [{ arguments: { a: 1 } }, { arguments: '{"a":1}' }, { a: 1 }, {}, { arguments: null }]
+  for (const args of given)
+    await fixture.call('execute_mcp_tool', { tool_path: 'forge:create_issue', ...args })
+  assert.deepEqual(
+    fixture.sent.map(({ call }) => call.params?.arguments),
+    [{ a: 1 }, { a: 1 }, { a: 1 }, {}, {}],
+  )
+  for (const args of [[1], '[1]', '{broken', 7])
+    assert.match(
+      await refusalOf(fixture, { tool_path: 'forge:create_issue', arguments: args as never }),
+      /arguments is no object/,
+    )
+})
+
+test('a result that points nowhere passes as the very text the upstream wrote', async () => {
+  const result: JsonObject = {
+    content: [
+      { type: 'text', text: 'done', annotations: { audience: ['user'] } },
+      { type: 'hologram', data: 1 },
+    ],
+    structuredContent: { a: 1 },
+    _meta: { vendor: { b: 2 } },
+    unknown: true,
+    isError: false,
+  }
+  const resultText = JSON.stringify(result, null, 1)
+  const fixture = createFixture({ forge: { ...forge, answer: () => ({ result, resultText }) } })
+  const reply = await fixture.request('tools/call', { name: 'execute_mcp_tool', arguments: ISSUE })
+  assert.equal(reply.error ?? reply.resultText, resultText)
+  assert.equal(reply.result, result)
+})
+
+test('links, embedded resources and app pages in a result get the forms that can be read here', async () => {
+  const fixture = createFixture({
+    forge: {
+      ...forge,
+      answer: () => ({
+        result: {
+          content: [
+            { type: 'resource_link', uri: 'file:///a', name: 'a', extra: 1 },
+            { type: 'resource', resource: { uri: 'ui://board/main', text: 'x' } },
+            { type: 'text', text: 'file:///a' },
+          ],
+          _meta: { ui: { resourceUri: 'ui://board/main' }, other: 1 },
+        },
+        resultText: 'stale',
+      }),
+    },
+  })
+  const reply = await fixture.request('tools/call', { name: 'execute_mcp_tool', arguments: ISSUE })
+  assert.deepEqual(reply, {
+    result: {
+      content: [
+        { type: 'resource_link', uri: 'forge+file:///a', name: 'a', extra: 1 },
+        { type: 'resource', resource: { uri: 'ui://forge/board/main', text: 'x' } },
+        { type: 'text', text: 'file:///a' },
+      ],
+      _meta: { ui: { resourceUri: 'ui://forge/board/main' }, other: 1 },
+    },
+  })
+})
+
+test('an error of the tool stays its own; where the arguments do not fit, it says which and what the schema wants', async () => {
+  const answer: Answerer = () => ({
+    result: { content: [{ type: 'text', text: 'failed' }], isError: true, _meta: { a: 1 } },
+  })
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  const fitting = await fixture.call('execute_mcp_tool', ISSUE)
+  assert.deepEqual(fitting, { content: [{ type: 'text', text: 'failed' }], isError: true, _meta: { a: 1 } })
+  const wrong = await fixture.call('execute_mcp_tool', { ...ISSUE, arguments: { repository: 5, title: 'x' } })
+  assert.equal(wrong.content[0]?.text, 'failed')
+  assert.match(wrong.content[1]?.text ?? '', /repository: .*expected string.*"As owner\/name"/)
+  assert.deepEqual(
+    fixture.seen.calls.map(call => call.outcome),
+    ['tool_error', 'tool_error'],
+  )
+})
+
+test("an upstream's JSON-RPC error is an error result with its message, and says which argument is wrong", async () => {
+  const answer: Answerer = () => ({ error: { code: -32602, message: 'Invalid arguments' } })
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  const text = await refusalOf(fixture, { ...ISSUE, arguments: { title: 'x' } })
+  assert.match(text, /^Server "forge" refused "forge:create_issue" \(-32602\): Invalid arguments\n/)
+  assert.match(text, /- repository: .*"As owner\/name"/)
+  assert.equal(fixture.seen.calls[0]?.outcome, 'upstream_error')
+})
+
+test('a bug is not dressed up as an answer', async () => {
+  const answer: Answerer = () => {
+    throw new TypeError('undefined is not a function')
+  }
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  await assert.rejects(fixture.call('execute_mcp_tool', ISSUE), TypeError)
+})
+
+test('a caller that cancels ends the call upstream', async () => {
+  const caller = new AbortController()
+  const { promise: aborted, resolve } = Promise.withResolvers<unknown>()
+  const answer: Answerer = (_call, signal) => {
+    signal.addEventListener('abort', () => resolve(signal.reason))
+    return new Promise(() => {})
+  }
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  const calling = fixture.call('execute_mcp_tool', ISSUE, { signal: caller.signal })
+  caller.abort()
+  assert.equal(((await aborted) as Fault).code, 'cancelled')
+  assert.equal((await calling).isError, true)
+})
+
+test('texts over maxResultBytes are cut and say so; everything else stays whole', async () => {
+  const result = {
+    content: [
+      { type: 'text', text: 'é'.repeat(900) },
+      { type: 'image', data: 'A'.repeat(9_000), mimeType: 'image/png' },
+      { type: 'text', text: 'tail' },
+    ],
+    structuredContent: { rows: 'x'.repeat(9_000) },
+  }
+  const fixture = createFixture({
+    forge: { ...forge, server: { limits: limits({ maxResultBytes: 1_001 }) }, answer: () => ({ result }) },
+  })
+  const { content, structuredContent } = await fixture.call('execute_mcp_tool', ISSUE)
+  assert.equal(content[0]?.text, 'é'.repeat(500))
+  assert.deepEqual([content[1], structuredContent], [result.content[1], result.structuredContent])
+  assert.equal(content[2]?.text, '')
+  assert.match(content[3]?.text ?? '', /^\[Cut: 804 more bytes/)
+})
+
+test('a caller without a session is told that a server with a state for each client forgets', async () => {
+  const fixture = createFixture({ forge: { ...forge, server: { sessions: 'perClient' } } })
+  const alone = await fixture.call('execute_mcp_tool', ISSUE)
+  assert.match(alone.content[1]?.text ?? '', /^Note: server "forge" keeps its state for each session/)
+  assert.equal((await fixture.call('execute_mcp_tool', ISSUE, { client: 'session-1' })).content.length, 1)
+})
+
+test('a prompt answers its messages as text, by either name', async () => {
+  const answer: Answerer = () => ({
+    result: {
+      description: 'Sort',
+      messages: [
+        { role: 'user', content: { type: 'text', text: 'Look at the issues.' } },
+        { role: 'assistant', content: { type: 'image', data: 'AA', mimeType: 'image/png' } },
+        { role: 'user', content: { type: 'resource', resource: { uri: 'file:///a', text: 'x' } } },
+      ],
+      _meta: { v: 1 },
+    },
+  })
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  for (const path of [
+    { prompt_path: 'forge:triage' },
+    { tool_path: 'forge:triage' },
+    { prompt_path: 'forge__triage' },
+  ]) {
+    assert.deepEqual(await fixture.call('execute_mcp_tool', { ...path, arguments: { repository: 'a/b' } }), {
+      content: [
+        { type: 'text', text: 'user: Look at the issues.' },
+        { type: 'image', data: 'AA', mimeType: 'image/png' },
+        { type: 'resource', resource: { uri: 'forge+file:///a', text: 'x' } },
+      ],
+      _meta: { v: 1 },
+    })
+    assert.deepEqual(fixture.sent.at(-1)?.call.params, {
+      name: 'triage',
+      arguments: { repository: 'a/b' },
+      _meta: undefined,
+    })
+  }
+})
+
+test('a call is reported with real names and both times, and payloads only where both sides allow them', async () => {
+  const logging = (payloads: RouterServer['logging']['payloads']) => ({
+    logging: { requests: false, payloads },
+  })
+  const args = { title: 'x', apiToken: 'hush', deep: { password: 'hush', note: 'y'.repeat(900) } }
+  const payload = async (
+    server: RouterServer['logging']['payloads'],
+    gateway: RouterServer['logging']['payloads'],
+  ) => {
+    const fixture = createFixture(
+      { forge: { ...forge, server: logging(server) } },
+      { audit: { payloads: gateway } },
+    )
+    await fixture.call('execute_mcp_tool', { tool_path: 'forge__create_issue', arguments: args })
+    const record = fixture.seen.calls[0] ?? assert.fail()
+    assert.deepEqual(
+      [record.server, record.tool, record.method, record.outcome, record.log],
+      ['forge', 'create_issue', 'tools/call', 'ok', false],
+    )
+    assert.ok(record.totalMs >= record.upstreamMs && record.upstreamMs >= 0)
+    return record.payload
+  }
+  assert.equal(await payload('none', 'full'), undefined)
+  assert.equal(await payload('full', 'none'), undefined)
+  const redacted = JSON.stringify(await payload('full', 'redacted'))
+  assert.doesNotMatch(redacted, /hush|yyyyy{300}/)
+  assert.match(redacted, /"title":"x"/)
+  assert.deepEqual((await payload('full', 'full'))?.arguments, args)
+})
+
+test('a call keeps the catalog it began with while another is swapped in', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ result: JsonObject }>()
+  const slow = { ...forge, answer: () => promise }
+  const fixture = createFixture({ forge: slow })
+  const calling = fixture.call('execute_mcp_tool', ISSUE)
+  fixture.reload({ wiki })
+  resolve({ result: { content: [] } })
+  assert.deepEqual(await calling, { content: [] })
+  assert.match(await refusalOf(fixture, ISSUE), /There is no tool/)
+})
+
+function limits(changes: Partial<RouterServer['limits']>): RouterServer['limits'] {
+  return {
+    callTimeoutMs: 60_000,
+    startTimeoutMs: 60_000,
+    concurrency: 16,
+    maxResultBytes: 1_048_576,
+    ...changes,
+  }
+}
+
+async function refusalOf(fixture: ReturnType<typeof createFixture>, args: JsonObject): Promise<string> {
+  const { content, isError } = await fixture.call('execute_mcp_tool', args)
+  assert.equal(isError, true)
+  assert.equal(content.length, 1)
+  return content[0]?.text ?? ''
+}

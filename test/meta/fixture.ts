@@ -1,0 +1,221 @@
+/** A router's inside without HTTP: server catalogs, an upstream in memory for each, the real pool, catalog and handler. */
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../core/async.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
+import { canonicalJson, type JsonObject } from '../../core/json.ts'
+import type { Upstream, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upstream.ts'
+import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
+import { estimateTokens } from '../../router/catalog/estimate.ts'
+import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../router/handler.ts'
+import { createHandler } from '../../router/meta/handler.ts'
+import type { CallRecord, RouterObserver, TokenKind } from '../../router/observer.ts'
+import { createPool, type Pool } from '../../router/upstream/pool.ts'
+
+export type Answerer = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer> | UpstreamAnswer
+
+export type FixtureServer = {
+  server?: Partial<RouterServer>
+  /** Absent: the server was never discovered. */
+  offers?: Partial<Omit<ServerCatalog, 'tools'>> & { tools?: ToolDefinition[] }
+  answer?: Answerer
+  /** Counts tokens as discovery does; absent: estimated, which is quicker. */
+  count?: (text: string) => number
+}
+
+export type Seen = {
+  calls: CallRecord[]
+  searches: number[]
+  direct: number
+  served: Partial<Record<TokenKind, number>>
+}
+
+export type Fixture = {
+  handler: McpHandler
+  pool: Pool
+  seen: Seen
+  /** What reached the upstreams, in order. */
+  sent: { server: string; call: UpstreamCall }[]
+  catalog(): Catalog
+  /** Puts other servers in, as a reload does. */
+  reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
+  request(method: string, params?: JsonObject, more?: Partial<McpRequest>): Promise<McpReply>
+  /** Calls a meta-tool (or any tool) and gives its result. */
+  call(name: string, args: JsonObject, more?: Partial<McpRequest>): Promise<ToolResult>
+}
+
+export type ToolResult = {
+  content: { type: string; text: string; [key: string]: unknown }[]
+  isError?: boolean
+  [key: string]: unknown
+}
+
+export const GATEWAY: McpRoute = { kind: 'gateway', profile: 'hierarchical' }
+
+export function createFixture(
+  servers: Record<string, FixtureServer>,
+  config: Partial<RouterConfig> = {},
+  clock: Clock = systemClock,
+): Fixture {
+  let current: Record<string, FixtureServer> = {}
+  let catalog: Catalog | undefined
+  const sent: Fixture['sent'] = []
+  const connect = ({ name }: RouterServer): Upstream =>
+    upstreamOf((call, signal) => {
+      sent.push({ server: name, call })
+      return (current[name]?.answer ?? echo)(call, signal)
+    })
+  const pool = createPool({ connect, clock })
+  const { observer, seen } = createWitness()
+  const handler = createHandler({ current: () => catalog as Catalog, pool, observer })
+  const fixture: Fixture = {
+    handler,
+    pool,
+    seen,
+    sent,
+    catalog: () => catalog as Catalog,
+    reload(next, changes = {}) {
+      current = next
+      catalog = drive(
+        buildCatalog(snapshotOf(next, { ...config, ...changes }, (catalog?.generation ?? 0) + 1), catalog),
+      )
+      pool.update(catalog.config)
+    },
+    request: (method, params = {}, more = {}) =>
+      handler.handle({ method, params, route: GATEWAY, signal: new AbortController().signal, ...more }),
+    async call(name, args, more) {
+      const reply = await fixture.request('tools/call', { name, arguments: args }, more)
+      if (reply.error) throw new Error(`JSON-RPC error ${reply.error.code}: ${reply.error.message}`)
+      return reply.result as ToolResult
+    },
+  }
+  fixture.reload(servers)
+  return fixture
+}
+
+/** Runs a generator to its end. */
+export function drive<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+export function snapshotOf(
+  servers: Record<string, FixtureServer>,
+  config: Partial<RouterConfig>,
+  generation: number,
+) {
+  const names = Object.keys(servers).sort()
+  const known = names.filter(name => servers[name]?.offers)
+  const catalog = (name: string) => catalogOf(name, servers[name]?.offers ?? {}, servers[name]?.count)
+  return {
+    generation,
+    config: {
+      gateway: { name: 'tools', namespace: 'default' },
+      profile: 'hierarchical',
+      allowedProfiles: [],
+      exposeServers: true,
+      budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
+      audit: { payloads: 'none' },
+      servers: names.map(name => serverOf(name, servers[name]?.server ?? {})),
+      ...config,
+    } satisfies RouterConfig,
+    catalogs: new Map(known.map(name => [name, catalog(name)])),
+  }
+}
+
+export function serverOf(name: string, changes: Partial<RouterServer> = {}): RouterServer {
+  return {
+    name,
+    namespace: 'default',
+    keywords: [],
+    transport: 'stdio',
+    endpoint: { kind: 'local', id: name, revision: '1' },
+    sessions: 'shared',
+    tools: { allow: ['*'], deny: [], overrides: {} },
+    limits: { callTimeoutMs: 60_000, startTimeoutMs: 60_000, concurrency: 16, maxResultBytes: 1_048_576 },
+    logging: { requests: true, payloads: 'none' },
+    status: { state: 'ready', hidden: false },
+    ...changes,
+  }
+}
+
+export function catalogOf(
+  server: string,
+  { tools = [], ...offers }: NonNullable<FixtureServer['offers']>,
+  count = estimateTokens,
+): ServerCatalog {
+  const content = {
+    server,
+    protocol: '2025-11-25',
+    capabilities: { tools: {}, resources: {}, prompts: {} },
+    tools: tools
+      .map(tool => counted(tool, count))
+      .sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1)),
+    invalid: [],
+    resources: [],
+    resourceTemplates: [],
+    prompts: [],
+    incomplete: [],
+    ...offers,
+  }
+  return { ...content, digest: hash('sha256', canonicalJson(content)) }
+}
+
+function counted(definition: ToolDefinition, count: (text: string) => number): CatalogTool {
+  const { name, description, inputSchema } = definition
+  return {
+    definition,
+    tokens: count(JSON.stringify({ name, description, inputSchema })),
+    descriptionTokens: count(description ?? ''),
+    schemaTokens: count(JSON.stringify(inputSchema)),
+  }
+}
+
+/** The path of a golden file of these tests. */
+export function golden(name: string): string {
+  return join(import.meta.dirname, '..', 'golden', 'meta', name)
+}
+
+/** Answers with what it was asked. */
+export const echo: Answerer = ({ method, params }) => ({
+  result: { content: [{ type: 'text', text: JSON.stringify({ method, params }) }] },
+})
+
+/** An upstream in memory that keeps the interface's promises. */
+export function upstreamOf(answer: Answerer): Upstream {
+  return {
+    connect: async () => ({ protocolVersion: '2025-11-25', capabilities: {} }),
+    request: async (call, signal) => {
+      const { promise: aborted, reject } = Promise.withResolvers<never>()
+      const onAbort = (): void => reject(signal.reason)
+      signal.addEventListener('abort', onAbort)
+      try {
+        return await Promise.race([answer(call, signal), aborted])
+      } finally {
+        signal.removeEventListener('abort', onAbort)
+      }
+    },
+    onEvent: () => () => {},
+    close: async () => {},
+  }
+}
+
+function createWitness(): { observer: RouterObserver; seen: Seen } {
+  const seen: Seen = { calls: [], searches: [], direct: 0, served: {} }
+  return {
+    seen,
+    observer: {
+      called: record => void seen.calls.push(record),
+      searched: (_durationMs, hits) => void seen.searches.push(hits),
+      tokensDirect: tokens => {
+        seen.direct += tokens
+      },
+      tokensServed: (kind, tokens) => {
+        seen.served[kind] = (seen.served[kind] ?? 0) + tokens
+      },
+    },
+  }
+}
