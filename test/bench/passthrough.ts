@@ -35,6 +35,7 @@ function collect(done: (status: number, type: string, body: Buffer) => void): Di
   let status = 0
   let type = 'application/json'
   return {
+    onRequestStart() {},
     onResponseStart(_controller, statusCode, headers) {
       status = statusCode
       type = String(headers['content-type'] ?? type)

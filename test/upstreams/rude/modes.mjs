@@ -25,7 +25,12 @@ const withResources = server => {
   server.capabilities = { tools: {}, resources: { listChanged: true }, prompts: { listChanged: true } }
   server.other = (id, params, method) => {
     if (method === 'resources/list')
-      return server.answer(id, { resources: [{ uri: 'file:///b', name: 'b' }, { uri: 'file:///a', name: 'a', extra: true }] })
+      return server.answer(id, {
+        resources: [
+          { uri: 'file:///b', name: 'b' },
+          { uri: 'file:///a', name: 'a', extra: true },
+        ],
+      })
     if (method === 'resources/templates/list')
       return server.answer(id, { resourceTemplates: [{ uriTemplate: 'file:///{path}', name: 'files' }] })
     if (method === 'prompts/list') return server.answer(id, { prompts: [{ name: 'hello' }] })
@@ -63,7 +68,11 @@ export const modes = {
   },
   'wrong-version': server => {
     server.initialize = id =>
-      server.answer(id, { protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'rude', version: '1' } })
+      server.answer(id, {
+        protocolVersion: '1999-01-01',
+        capabilities: {},
+        serverInfo: { name: 'rude', version: '1' },
+      })
   },
   'old-version': server => {
     server.initialize = id =>
@@ -86,6 +95,13 @@ export const modes = {
     }
     flood()
   },
+  'late-garbage-flood': server => {
+    const { initialize } = server
+    server.initialize = (id, params) => {
+      initialize(id, params)
+      setInterval(() => process.stdout.write('this is not JSON\n'.repeat(500)), 20)
+    }
+  },
 
   // Calls
   'die-in-call': server => {
@@ -99,7 +115,8 @@ export const modes = {
     server.call = id => server.answer(id, { content: [{ type: 'text', text: huge }] })
   },
   garbage: server => {
-    server.writeLine = line => process.stdout.write(`Listening on port 3000\n\n{"half": \n[1,2\nnull\n42\n"text"\n${line}\n`)
+    server.writeLine = line =>
+      process.stdout.write(`Listening on port 3000\n\n{"half": \n[1,2\nnull\n42\n"text"\n${line}\n`)
   },
   split: server => {
     let queue = Promise.resolve()
@@ -168,6 +185,8 @@ export const modes = {
     }
     setImmediate(flood)
   },
+  /** Ignores the end of its input, not TERM. */
+  'deaf-to-end': stayAlive,
   'ignore-term': () => {
     process.on('SIGTERM', () => {})
     process.on('SIGINT', () => {})
@@ -190,7 +209,8 @@ export const modes = {
     server.list = () => process.exit(7)
   },
   'huge-list': server => {
-    server.list = id => server.answer(id, { tools: [tool('huge', { description: 'x'.repeat(20 * 1024 * 1024) })] })
+    server.list = id =>
+      server.answer(id, { tools: [tool('huge', { description: 'x'.repeat(20 * 1024 * 1024) })] })
   },
   changing: server => {
     let round = 0
@@ -205,21 +225,34 @@ export const modes = {
   },
   'many-pages': paged(cursor => {
     const page = Number(cursor ?? 0)
-    return { tools: [tool(`page_${page}`)], nextCursor: page + 1 < argument(5) ? String(page + 1) : undefined }
+    return {
+      tools: [tool(`page_${page}`)],
+      nextCursor: page + 1 < argument(5) ? String(page + 1) : undefined,
+    }
   }),
   'endless-pages': paged(cursor => {
     const page = Number(cursor ?? 0)
     return { tools: [tool(`page_${page}`)], nextCursor: String(page + 1) }
   }),
-  'cursor-loop': paged(cursor => ({ tools: [tool(cursor === undefined ? 'first' : 'again')], nextCursor: 'same' })),
+  'cursor-loop': paged(cursor => ({
+    tools: [tool(cursor === undefined ? 'first' : 'again')],
+    nextCursor: 'same',
+  })),
   'no-type': server => {
-    server.tools = [tool('typed'), tool('untyped', { inputSchema: { properties: { a: { type: 'string' } } } })]
+    server.tools = [
+      tool('typed'),
+      tool('untyped', { inputSchema: { properties: { a: { type: 'string' } } } }),
+    ]
   },
   'no-schema': server => {
     server.tools = [tool('typed'), tool('bare', { inputSchema: undefined })]
   },
   'duplicate-names': server => {
-    server.tools = [tool('twin', { description: 'first' }), tool('single'), tool('twin', { description: 'second' })]
+    server.tools = [
+      tool('twin', { description: 'first' }),
+      tool('single'),
+      tool('twin', { description: 'second' }),
+    ]
   },
   'bad-tools': server => {
     server.tools = [

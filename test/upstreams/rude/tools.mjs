@@ -53,10 +53,15 @@ add('progress', 'Reports progress, then answers', { steps: number }, (server, id
 add('seen', 'Notifications and answers that the client has sent, as JSON', {}, (server, id) =>
   server.answer(id, text(JSON.stringify(server.seen))),
 )
-add('ask', 'Sends the client a request of this method; its answer shows in `seen`', { method: string }, (server, id, args) => {
-  server.send({ id: `ask-${args.method}`, method: args.method, params: {} })
-  server.answer(id, text('asked'))
-})
+add(
+  'ask',
+  'Sends the client a request of this method; its answer shows in `seen`',
+  { method: string },
+  (server, id, args) => {
+    server.send({ id: `ask-${args.method}`, method: args.method, params: {} })
+    server.answer(id, text('asked'))
+  },
+)
 add('change', 'Adds a tool to the list and says so', { name: string }, (server, id, args) => {
   server.tools.push({ name: args.name, description: 'New', inputSchema: objectSchema({}) })
   server.send({ method: 'notifications/tools/list_changed' })

@@ -1,0 +1,71 @@
+/** Token counts against the known total of the recorded catalogs, and the life of the worker. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { RECORDED, readOwn, readRecorded } from '../test/upstreams/replay/catalogs.ts'
+import { createTokenCounter, toolText } from './tokens.ts'
+
+test('the 784 tools of 42 recorded servers cost 219,661 tokens', async t => {
+  if (!existsSync(RECORDED)) {
+    assert.ok(!process.env.CI, `recorded catalogs are required on CI and missing: ${RECORDED}`)
+    return t.skip(`LOUD: ${RECORDED} is not there`)
+  }
+  const counter = createTokenCounter()
+  t.after(counter.close)
+  const counts = await counter.count(readRecorded(RECORDED).flatMap(({ tools }) => tools.map(toolText)))
+  assert.equal(counts.length, 784)
+  assert.equal(
+    counts.reduce((sum, each) => sum + each, 0),
+    219_661,
+  )
+})
+
+test('many batches at once are counted as the tokenizer itself counts', async t => {
+  const counter = createTokenCounter()
+  t.after(counter.close)
+  const texts = [
+    ...readOwn().flatMap(({ tools }) => tools.map(toolText)),
+    '',
+    '検索する',
+    '<|endoftext|>x'.slice(0, 5),
+  ]
+  const batches = await Promise.all(texts.map(text => counter.count([text])))
+  assert.deepEqual(
+    batches.flat(),
+    texts.map(text => countTokens(text)),
+  )
+  assert.deepEqual(await counter.count([]), [])
+})
+
+test('text that looks like a control token is counted as text', async t => {
+  const counter = createTokenCounter()
+  t.after(counter.close)
+  const [count = 0] = await counter.count(['<|endoftext|>'])
+  assert.ok(count > 1)
+})
+
+test('a text without any break is counted in time', async t => {
+  const counter = createTokenCounter()
+  t.after(counter.close)
+  const [count = 0] = await counter.count(['a'.repeat(1_000_000)])
+  assert.ok(Math.abs(count - 125_000) < 1_000, String(count))
+})
+
+test('the worker ends after two idle seconds and starts again on need', async t => {
+  const clock = createManualClock()
+  const counter = createTokenCounter(clock)
+  t.after(counter.close)
+  const [before] = await counter.count(['hello world'])
+  assert.equal(clock.pending(), 1)
+  clock.advance(2_000)
+  assert.equal(clock.pending(), 0)
+  assert.deepEqual(await counter.count(['hello world']), [before])
+})
+
+test('counts that wait when the counter is closed are refused', async () => {
+  const counter = createTokenCounter()
+  const waiting = counter.count(['hello'])
+  await Promise.all([assert.rejects(waiting, { code: 'io' }), counter.close()])
+})

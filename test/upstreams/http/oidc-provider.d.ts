@@ -1,0 +1,11 @@
+/** The little of oidc-provider that the OAuth fixture uses; the package brings no types. */
+declare module 'oidc-provider' {
+  import type { IncomingMessage, ServerResponse } from 'node:http'
+
+  class Provider {
+    constructor(issuer: string, configuration: object)
+    callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  }
+  // biome-ignore lint/style/noDefaultExport: the package has it
+  export default Provider
+}

@@ -1,0 +1,19 @@
+/** A process with rude servers as children, to be killed: `node gateway.ts MODE…` writes their pids as one line of JSON. */
+import { systemClock } from '../../../core/async.ts'
+import { startReaper } from '../../../core/mcp/stdio/reaper.ts'
+import { createStdioUpstream } from '../../../core/mcp/stdio/upstream.ts'
+import { rudeCommand, textOf, toolCall } from './rude.ts'
+
+const reaper = startReaper()
+const upstreams = process.argv
+  .slice(2)
+  .map(mode =>
+    createStdioUpstream(
+      { ...rudeCommand(mode), sessions: 'shared', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 1 },
+      { clock: systemClock, reaper },
+    ),
+  )
+const { signal } = new AbortController()
+const answers = await Promise.all(upstreams.map(upstream => upstream.request(toolCall('pid'), signal)))
+process.stdout.write(`${JSON.stringify(answers.map(answer => Number(textOf(answer))))}\n`)
+process.stdin.resume()

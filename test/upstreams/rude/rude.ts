@@ -1,0 +1,75 @@
+/** Starts the rude server in tests, and looks whether its processes are really gone. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { delay, systemClock } from '../../../core/async.ts'
+import { groupExists } from '../../../core/mcp/stdio/process-group.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../../../core/mcp/upstream.ts'
+
+const SERVER = join(import.meta.dirname, 'server.mjs')
+
+/** The command of a rude server; see modes.mjs for the modes. */
+export function rudeCommand(mode: string, ...args: (string | number)[]) {
+  return {
+    command: process.execPath,
+    args: [SERVER, mode, ...args.map(String)],
+    env: {} as Record<string, string>,
+  }
+}
+
+/** A call of one of its tools. */
+export function toolCall(name: string, args: Record<string, string | number> = {}): UpstreamCall {
+  return { method: 'tools/call', params: { name, arguments: args }, maxBytes: 1024 * 1024 }
+}
+
+/** The text of a tool's answer. */
+export function textOf({ result }: UpstreamAnswer): string {
+  const [content] = (result?.content ?? []) as { text?: string }[]
+  return content?.text ?? ''
+}
+
+/** Waits for something outside of this process that no event tells of. False: it did not come in time. */
+export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<boolean> {
+  const end = performance.now() + deadlineMs
+  while (!holds()) {
+    if (performance.now() > end) return false
+    await delay(systemClock, 10)
+  }
+  return true
+}
+
+/** Whether a process of the group is alive; zombies that nobody reaps do not count where /proc tells of them. */
+export function groupLives(group: number): boolean {
+  if (!groupExists(group)) return false
+  return (
+    process.platform !== 'linux' || processes().some(other => other.group === group && other.state !== 'Z')
+  )
+}
+
+/** Children of a process whose command line holds `mark` (Linux). */
+export function childrenOf(parent: number, mark: string): number[] {
+  return processes()
+    .filter(other => other.parent === parent && other.state !== 'Z' && commandLine(other.pid).includes(mark))
+    .map(({ pid }) => pid)
+}
+
+function processes() {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(name => {
+      const stat = read(`/proc/${name}/stat`)
+      const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return stat === '' ? [] : [{ pid: Number(name), state, parent: Number(parent), group: Number(group) }]
+    })
+}
+
+function commandLine(pid: number): string {
+  return read(`/proc/${pid}/cmdline`)
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // it ended meanwhile
+  }
+}
