@@ -119,12 +119,15 @@ async function watch(
       const { generation } = snapshot
       const begun = performance.now()
       try {
-        const next = await build(snapshot, current())
+        const previous = current()
+        const next = await build(snapshot, previous)
         adopt(next)
         const durationMs = performance.now() - begun
         metrics.reloaded(next, durationMs)
         const { servers, tools } = next.totals
-        log.info({ generation, servers, tools, durationMs: Math.round(durationMs) }, 'catalog swapped')
+        // Servers fall asleep and wake all day long: only what changes the offer is worth a line.
+        const level = next.index === previous?.index ? 'debug' : 'info'
+        log[level]({ generation, servers, tools, durationMs: Math.round(durationMs) }, 'catalog swapped')
       } catch (error) {
         metrics.reloadFailed()
         log.error({ err: error, generation }, 'catalog not built; the last good one stays')

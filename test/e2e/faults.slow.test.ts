@@ -16,7 +16,7 @@ const CALLERS = 8
 test('servers that hang delay nobody and say what is wrong with them', async t => {
   const space = createWorkspace()
   t.after(space.remove)
-  space.write('good', scriptCommand(RUDE, 'echo'))
+  space.write('good', scriptCommand(RUDE, 'polite'))
   space.write('deaf', { ...scriptCommand(RUDE, 'hang-initialize'), limits: { startTimeout: '3s' } })
   space.write('mute', { ...scriptCommand(RUDE, 'hang-list'), limits: { startTimeout: '3s' } })
   space.write('gone', { command: { run: 'no-such-command-anywhere' } })
@@ -42,7 +42,7 @@ test('calls of a server that is killed are answered, and it comes back by itself
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${randomUUID()}`
-  space.write('victim', scriptCommand(RUDE, 'echo', mark))
+  space.write('victim', scriptCommand(RUDE, 'polite', mark))
   const gateway = await startGateway([space.folder], { cache: space.cache })
   t.after(gateway.stop)
   const call = () =>
@@ -63,7 +63,7 @@ test(`${RELOADS} reloads under load fail no call`, async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${randomUUID()}`
-  space.write('steady', scriptCommand(RUDE, 'echo', mark))
+  space.write('steady', scriptCommand(RUDE, 'polite', mark))
   const gateway = await startGateway([space.folder], { cache: space.cache })
   t.after(gateway.stop)
   const mcp = `${gateway.url}/mcp`
@@ -81,7 +81,7 @@ test(`${RELOADS} reloads under load fail no call`, async t => {
   const load = underLoad(call)
   for (let reload = 0; reload < RELOADS; reload++) {
     const generation = await generationOf(gateway)
-    space.write('steady', { ...scriptCommand(RUDE, 'echo', mark), description: `edition ${reload}` })
+    space.write('steady', { ...scriptCommand(RUDE, 'polite', mark), description: `edition ${reload}` })
     await until(async () => (await generationOf(gateway)) > generation)
   }
   const { answered, failed } = await load.stop()
@@ -96,7 +96,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     t.after(space.remove)
     const mark = `mark-${randomUUID()}`
     for (const [name, mode] of [
-      ['plain', 'echo'],
+      ['plain', 'polite'],
       ['stubborn', 'ignore-term'],
       ['parent', 'grandchildren'],
     ] as const) {
@@ -114,15 +114,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
 test('a file that breaks keeps the last good server, and a mended one is taken up', async t => {
   const space = createWorkspace()
   t.after(space.remove)
-  space.write('kept', { ...scriptCommand(RUDE, 'echo'), description: 'first edition' })
+  space.write('kept', { ...scriptCommand(RUDE, 'polite'), description: 'first edition' })
   const gateway = await startGateway([space.folder], { cache: space.cache })
   t.after(gateway.stop)
-  space.write('kept', { ...scriptCommand(RUDE, 'echo'), scaling: { min: 'many' } })
+  space.write('kept', { ...scriptCommand(RUDE, 'polite'), scaling: { min: 'many' } })
   await until(async () => gateway.stderr().includes('spec.scaling.min'))
   const { tools } = await discoverTools(`${gateway.url}/mcp`, 'kept:echo')
   assert.equal(tools[0]?.tool_path, 'kept:echo')
   const generation = await generationOf(gateway)
-  space.write('kept', { ...scriptCommand(RUDE, 'echo'), description: 'second edition' })
+  space.write('kept', { ...scriptCommand(RUDE, 'polite'), description: 'second edition' })
   await until(async () => (await generationOf(gateway)) > generation)
 })
 

@@ -1,0 +1,66 @@
+/** A process ends in good order at its first signal, and at once when it is asked again. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { onShutdown } from './lifecycle.ts'
+
+const MODULE = new URL('./lifecycle.ts', import.meta.url)
+
+/** A process that lives until told, closes as `closing` says, and can be told that time has passed. */
+async function start(closing: string): Promise<ChildProcess> {
+  const code = `
+    import { onShutdown } from '${MODULE}'
+    let now = 0
+    process.on('message', ms => { now += ms; process.send('later') })
+    onShutdown(reason => { if (process.connected) process.send(reason); return ${closing} }, { now: () => now })
+    setInterval(() => {}, 1_000)
+    process.send('up')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return child
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  test(`${signal} closes and ends the process with 0`, async () => {
+    const child = await start('Promise.resolve()')
+    const [told, ended] = [once(child, 'message'), once(child, 'exit')]
+    child.kill(signal)
+    assert.deepEqual((await told)[0], signal)
+    assert.deepEqual(await ended, [0, null])
+  })
+}
+
+test('a process whose closing fails ends with 1', async () => {
+  const child = await start('Promise.reject(new Error("no"))')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [1, null])
+})
+
+test('a parent that goes away ends the process too', async () => {
+  const child = await start('Promise.resolve()')
+  child.disconnect()
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+})
+
+test('a second signal right away is the same one, a second later it ends the process at once', async () => {
+  const child = await start('new Promise(() => {})')
+  child.kill('SIGINT')
+  await once(child, 'message')
+  child.kill('SIGINT')
+  child.send(1_001)
+  assert.deepEqual((await once(child, 'message'))[0], 'later')
+  child.kill('SIGINT')
+  assert.deepEqual(await once(child, 'exit'), [130, null])
+})
+
+test('what was taken back listens no more', () => {
+  const before = process.listenerCount('SIGTERM')
+  const takeBack = onShutdown(async () => {}, createManualClock())
+  assert.equal(process.listenerCount('SIGTERM'), before + 1)
+  takeBack()
+  assert.equal(process.listenerCount('SIGTERM'), before)
+})

@@ -1,0 +1,37 @@
+/** What is logged, and what never is. */
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { createLog } from './log.ts'
+
+function capture() {
+  const output = new PassThrough({ encoding: 'utf8' })
+  return {
+    output,
+    lines: () =>
+      (output.read() as string | null)
+        ?.trim()
+        .split('\n')
+        .map(line => JSON.parse(line)) ?? [],
+  }
+}
+
+test('a line is JSON with its level in words, a time, the fields and a constant message', () => {
+  const { output, lines } = capture()
+  const log = createLog({ destination: output })
+  log.info({ server: 'github', tools: 26 }, 'catalog swapped')
+  log.debug('not at this level')
+  const [line, ...more] = lines()
+  assert.partialDeepStrictEqual(line, { level: 'info', server: 'github', tools: 26, msg: 'catalog swapped' })
+  assert.match(line.time, /^\d{4}-\d\d-\d\dT/)
+  assert.equal(more.length, 0)
+})
+
+test('fields that are named like a secret are blotted out, one level down too', () => {
+  const { output, lines } = capture()
+  createLog({ destination: output }).warn(
+    { token: 's3cret', headers: { authorization: 'Bearer s3cret' } },
+    'x',
+  )
+  assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
+})

@@ -1,0 +1,66 @@
+/** Answers as text: what was written upstream stays as it was, what an era needs is put in front. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonObject } from '../../json.ts'
+import { errorText, legacyResultText, modernResultText } from './reply.ts'
+
+const SERVER = { name: 'portolan', version: '1' }
+const NAMED = { 'io.modelcontextprotocol/serverInfo': SERVER }
+
+function modern(method: string, result: JsonObject, resultText?: string): JsonObject {
+  return JSON.parse(modernResultText(1, method, { result, resultText }, SERVER)).result
+}
+
+test('a result of the older era is the text that the upstream wrote', () => {
+  const resultText = '{ "content" : [ ] }'
+  const text = legacyResultText('é"', { result: { content: [] }, resultText })
+  assert.equal(text, '{"jsonrpc":"2.0","id":"é\\"","result":{ "content" : [ ] }}')
+})
+
+test('a result of the newer era says complete and who answered, and cache terms where it is cacheable', () => {
+  assert.deepEqual(modern('tools/call', { content: [] }), {
+    resultType: 'complete',
+    _meta: NAMED,
+    content: [],
+  })
+  const list = modern('resources/list', { resources: [] })
+  assert.deepEqual([list.ttlMs, list.cacheScope, list.resultType], [0, 'private', 'complete'])
+})
+
+test('what a handler or an upstream said itself is kept', () => {
+  const said = { resultType: 'input_required', ttlMs: 5, cacheScope: 'public', requestState: 's' }
+  assert.deepEqual(modern('resources/read', said), { ...said, _meta: NAMED })
+  const theirs = { 'io.modelcontextprotocol/serverInfo': { name: 'upstream', version: '9' } }
+  assert.deepEqual(modern('tools/call', { resultType: 'complete', _meta: theirs }), {
+    resultType: 'complete',
+    _meta: theirs,
+  })
+  const kept = modern('tools/call', { _meta: { 'acme/x': 1 } }, '{"_meta":{"acme/x":1}}')
+  assert.deepEqual(kept, { resultType: 'complete', _meta: { 'acme/x': 1, ...NAMED } })
+})
+
+test('splicing gives the JSON that stamping the value would, whatever the result and however it is written', () => {
+  const result = fc
+    .dictionary(fc.string(), fc.jsonValue())
+    .filter(one => !('_meta' in one) && !('resultType' in one))
+  fc.assert(
+    fc.property(result, fc.constantFrom('', ' ', '\n  '), (value, space) => {
+      const object = JSON.parse(JSON.stringify(value)) as JsonObject
+      const text = `${space}${JSON.stringify(object, null, space.length)}${space}`
+      assert.deepEqual(modern('tools/call', object, text), {
+        ...object,
+        resultType: 'complete',
+        _meta: NAMED,
+      })
+    }),
+    { seed: 20260728 },
+  )
+})
+
+test('an error is written with its id or null', () => {
+  assert.equal(
+    errorText(null, { code: -32700, message: 'x' }),
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+  )
+})

@@ -1,0 +1,76 @@
+/** Session ids that carry their own proof, `owner.nonce.expiry.HMAC`: nothing is stored, and they outlive a restart. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../async.ts'
+
+export type Sessions = {
+  /** A new id for a client that said initialize. */
+  issue(): string
+  /** The key of the client that an id belongs to; undefined where the id is forged, expired or ended. */
+  clientOf(id: string): string | undefined
+  /** Ends a session (DELETE); false where there was none. */
+  end(id: string): boolean
+}
+
+const SESSION_LIFE_MS = 30 * 24 * 60 * 60_000
+/** Checked and ended ids that are remembered, oldest forgotten first: an id is checked again, an ended one lives again. */
+const MAX_REMEMBERED = 10_000
+const MAX_ID_LENGTH = 256
+const NONCE_BYTES = 18
+
+/**
+ * `key` signs the ids: keep it over restarts and the ids of before still hold. `owner` names the process that holds what
+ * is bound to the session; it is in the id for others to read.
+ */
+export function createSessions(options: { key: string | Uint8Array; owner: string; clock: Clock }): Sessions {
+  const { key, owner, clock } = options
+  const known = new Map<string, { client: string; expires: number }>()
+  const ended = new Map<string, true>()
+
+  const signature = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
+
+  function read(id: string) {
+    const remembered = known.get(id)
+    if (remembered) return remembered
+    const session = verify(id, signature)
+    if (session) remember(known, id, session)
+    return session
+  }
+
+  function clientOf(id: string): string | undefined {
+    const session = read(id)
+    return session && session.expires > clock.now() && !ended.has(id) ? session.client : undefined
+  }
+
+  return {
+    issue() {
+      const expiry = (clock.now() + SESSION_LIFE_MS).toString(36)
+      const text = `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${expiry}`
+      return `${text}.${signature(text)}`
+    },
+    clientOf,
+    end(id) {
+      if (clientOf(id) === undefined) return false
+      remember(ended, id, true)
+      return true
+    },
+  }
+}
+
+function verify(
+  id: string,
+  signature: (text: string) => string,
+): { client: string; expires: number } | undefined {
+  if (id.length > MAX_ID_LENGTH) return undefined
+  const end = id.lastIndexOf('.')
+  const [, nonce, expiry] = id.slice(0, end).split('.')
+  if (!nonce || !expiry) return undefined
+  const given = Buffer.from(id.slice(end + 1))
+  const right = Buffer.from(signature(id.slice(0, end)))
+  if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+  return { client: nonce, expires: Number.parseInt(expiry, 36) }
+}
+
+function remember<T>(map: Map<string, T>, id: string, value: T): void {
+  if (map.size >= MAX_REMEMBERED) map.delete(map.keys().next().value as string)
+  map.set(id, value)
+}

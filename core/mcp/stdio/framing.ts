@@ -1,0 +1,94 @@
+/** Cuts a byte stream into lines of bounded length, looking at every byte once. */
+
+export type LineReaderOptions = {
+  /** The limit in bytes of the line that begins with `head`; asked only for lines over 64 KiB, each time they grow. */
+  maxBytes: (head: Buffer) => number
+  /** A complete line without its line feed. It views a buffer that is used again: decode it at once. */
+  onLine: (line: Buffer) => void
+  /** A line over the limit, of which only both ends were kept. */
+  onSkipped: (line: SkippedLine) => void
+}
+
+export type SkippedLine = { head: Buffer; tail: Buffer; bytes: number }
+
+const LINE_FEED = 10
+const FREE_BYTES = 64 * 1024
+const HEAD_BYTES = 1024
+const TAIL_BYTES = 256
+const NOTHING = Buffer.alloc(0)
+
+/** Memory: at most twice the limit of the current line; for a line over its limit just the two ends. */
+export class LineReader {
+  readonly #options: LineReaderOptions
+  /** The current line as far as it came, in the first `#bytes` of it. */
+  #buffer: Buffer = NOTHING
+  #bytes = 0
+  #skipping: { head: Buffer; tail: Buffer } | undefined
+
+  constructor(options: LineReaderOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0
+    for (;;) {
+      const end = chunk.indexOf(LINE_FEED, start)
+      if (end === -1) break
+      this.#finish(chunk.subarray(start, end))
+      start = end + 1
+    }
+    if (start < chunk.length) this.#grow(chunk.subarray(start))
+  }
+
+  /** Hands over what stands after the last line end. */
+  end(): void {
+    if (this.#bytes > 0) this.#finish(NOTHING)
+  }
+
+  #finish(part: Buffer) {
+    if (this.#bytes === 0) return this.#options.onLine(part)
+    this.#grow(part)
+    const bytes = this.#bytes
+    const skipped = this.#skipping
+    this.#bytes = 0
+    this.#skipping = undefined
+    if (skipped) this.#options.onSkipped({ ...skipped, bytes })
+    else this.#options.onLine(this.#buffer.subarray(0, bytes))
+    if (this.#buffer.length > FREE_BYTES) this.#buffer = NOTHING
+  }
+
+  #grow(part: Buffer): void {
+    const size = this.#bytes + part.length
+    if (this.#skipping) this.#skipping.tail = tailOf(this.#skipping.tail, part)
+    else if (size > FREE_BYTES && size > this.#options.maxBytes(this.#head(part))) this.#skip(part)
+    else this.#append(part, size)
+    this.#bytes = size
+  }
+
+  #append(part: Buffer, size: number): void {
+    if (size > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#buffer.length))
+      this.#buffer.copy(larger, 0, 0, this.#bytes)
+      this.#buffer = larger
+    }
+    part.copy(this.#buffer, this.#bytes)
+  }
+
+  #head(part: Buffer): Buffer {
+    const kept = this.#buffer.subarray(0, Math.min(this.#bytes, HEAD_BYTES))
+    return kept.length === HEAD_BYTES
+      ? kept
+      : Buffer.concat([kept, part.subarray(0, HEAD_BYTES - kept.length)])
+  }
+
+  #skip(part: Buffer): void {
+    const kept = this.#buffer.subarray(Math.max(0, this.#bytes - TAIL_BYTES), this.#bytes)
+    this.#skipping = { head: Buffer.from(this.#head(part)), tail: tailOf(kept, part) }
+    this.#buffer = NOTHING
+  }
+}
+
+function tailOf(before: Buffer, part: Buffer): Buffer {
+  const near = part.subarray(Math.max(0, part.length - TAIL_BYTES))
+  return Buffer.concat([before, near]).subarray(-TAIL_BYTES)
+}

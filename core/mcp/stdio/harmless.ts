@@ -1,0 +1,24 @@
+/** Takes secrets and control characters out of what a child prints, before anybody else sees it. Pure. */
+import { stripVTControlCharacters } from 'node:util'
+
+const MASK = '[redacted]'
+const SHORTEST_SECRET = 4
+const NAMED =
+  /((?:authorization|token|secret|passwd|password|api[_-]?key)["']?\s*[=:]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;]+/gi
+const BEARER = /(bearer\s+)[\w.~+/=-]{8,}/gi
+const USER_INFO = /(:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g
+
+/** One line without the given secrets, without what is named like one, and without colours. */
+export function harmless(line: string, secrets: readonly string[]): string {
+  let text = stripVTControlCharacters(line).trimEnd()
+  for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) text = text.replaceAll(secret, MASK)
+  return text.replace(NAMED, `$1${MASK}`).replace(BEARER, `$1${MASK}`).replace(USER_INFO, `$1${MASK}`)
+}
+
+/** The secrets as they can stand in single lines: long ones first, so that none survives in part. */
+export function secretLines(secrets: readonly string[]): string[] {
+  return secrets
+    .flatMap(secret => secret.split(/\r?\n/))
+    .filter(secret => secret.length >= SHORTEST_SECRET)
+    .sort((a, b) => b.length - a.length)
+}

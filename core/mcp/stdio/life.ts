@@ -1,0 +1,197 @@
+/** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
+import type { Timer } from '../../async.ts'
+import { Fault } from '../../errors.ts'
+import { waitFor } from '../http/deadline.ts'
+import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+import type { Backoff } from './backoff.ts'
+import type { ChildExit } from './child.ts'
+import { Session, type SessionDeps, type SessionSpec } from './session.ts'
+import { how, lastOf, stoppedFault } from './session-faults.ts'
+
+export type LifeSpec = SessionSpec & {
+  /** Asleep after this time without a call; undefined: never. */
+  idleAfterMs: number | undefined
+  /** Whether a child that failed is started again before anybody asks for it. */
+  revive: boolean
+}
+
+export type LifeDeps = SessionDeps & {
+  backoff: Backoff
+  /** Told after each change of `state`. */
+  onState(): void
+}
+
+export type LifeState =
+  | { state: 'asleep' | 'starting' | 'ready' }
+  | { state: 'failed'; reason: string; message: string; stderr: string[] }
+
+type Running = { session: Session; info: UpstreamInfo; since: number }
+
+export class Life {
+  readonly #spec: LifeSpec
+  readonly #deps: LifeDeps
+  #state: LifeState = { state: 'asleep' }
+  #running: Running | undefined
+  #starting: Promise<Running> | undefined
+  #session: Session | undefined
+  /** The end of the child before: two never run side by side. */
+  #leaving: Promise<void> = Promise.resolve()
+  /** Waits for sleep while running, for the next start after a failure. */
+  #timer: Timer | undefined
+  #inFlight = 0
+  #lastUsed = 0
+  #closed = false
+
+  constructor(spec: LifeSpec, deps: LifeDeps) {
+    this.#spec = spec
+    this.#deps = deps
+  }
+
+  get state(): LifeState {
+    return this.#state
+  }
+
+  /** Calls that are served or wait. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** Resolves when the child is up: many callers share one start. Rejects with Fault upstream_starting during backoff. */
+  connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    return this.#use(signal, async ({ info }) => info)
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#use(signal, ({ session }) => session.request(call, signal))
+  }
+
+  /** Rejects what is in flight and ends the child. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#running = undefined
+    this.#timer?.cancel()
+    await Promise.all([this.#session?.stop(), this.#leaving])
+    await this.#starting?.catch(() => {})
+  }
+
+  async #use<T>(signal: AbortSignal, work: (running: Running) => Promise<T>): Promise<T> {
+    this.#inFlight++
+    try {
+      return await work(this.#running ?? (await waitFor(this.#wake(), signal)))
+    } finally {
+      this.#inFlight--
+      this.#lastUsed = this.#deps.clock.now()
+    }
+  }
+
+  async #wake(): Promise<Running> {
+    if (this.#closed) throw stoppedFault()
+    if (this.#starting) return this.#starting
+    const retryInMs = this.#deps.backoff.remaining(this.#deps.clock.now())
+    if (retryInMs > 0) throw heldBack(this.#state, retryInMs)
+    return this.#start()
+  }
+
+  #start(): Promise<Running> {
+    this.#timer?.cancel()
+    // A server that failed stays so until it is up again: it should not seem to come and go.
+    if (this.#state.state !== 'failed') this.#enter({ state: 'starting' })
+    const starting = this.#attempt().finally(() => {
+      this.#starting = undefined
+    })
+    starting.catch(() => {})
+    this.#starting = starting
+    return starting
+  }
+
+  async #attempt(): Promise<Running> {
+    await this.#leaving
+    if (this.#closed) throw stoppedFault()
+    const session = new Session(this.#spec, this.#deps)
+    this.#session = session
+    let info: UpstreamInfo
+    try {
+      info = await session.ready
+    } catch (error) {
+      this.#leaving = session.stop()
+      if (this.#closed) throw stoppedFault()
+      if (error instanceof Fault) this.#startFailed(error, session.stderr())
+      throw error
+    }
+    if (this.#closed) throw stoppedFault()
+    const running = { session, info, since: this.#deps.clock.now() }
+    this.#running = running
+    this.#enter({ state: 'ready' })
+    if (this.#spec.idleAfterMs !== undefined) this.#restAfter(this.#spec.idleAfterMs)
+    void session.ended.then(exit => this.#died(running, exit))
+    return running
+  }
+
+  #startFailed(fault: Fault, stderr: string[]): void {
+    const { backoff, clock } = this.#deps
+    const delayMs = backoff.failed(clock.now(), undefined)
+    const named = String(fault.details.reason)
+    const reason = named === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : named
+    this.#fail({ state: 'failed', reason, message: fault.message, stderr }, delayMs)
+  }
+
+  #died(running: Running, exit: ChildExit): void {
+    if (this.#running !== running) return // it was told to
+    const { backoff, clock, log } = this.#deps
+    const { session, since } = running
+    const livedMs = clock.now() - since
+    const delayMs = backoff.failed(clock.now(), livedMs)
+    log?.warn({ exitCode: exit.code, signal: exit.signal, livedMs, delayMs }, 'server ended by itself')
+    this.#running = undefined
+    this.#leaving = session.stop()
+    this.#timer?.cancel()
+    if (delayMs > 0) {
+      const stderr = session.stderr()
+      const message = `The server ends again and again, now ${how(exit)}${lastOf(stderr)}`
+      this.#fail({ state: 'failed', reason: 'CrashLooping', message, stderr }, delayMs)
+    } else if (this.#spec.revive) void this.#start()
+    else this.#enter({ state: 'asleep' })
+  }
+
+  #fail(failed: LifeState, delayMs: number): void {
+    this.#timer = this.#deps.clock.after(delayMs, () => {
+      if (this.#spec.revive) void this.#start()
+      else this.#enter({ state: 'asleep' })
+    })
+    this.#enter(failed)
+  }
+
+  /** One timer for all calls: when it ends it looks how long nobody has called. */
+  #restAfter(ms: number): void {
+    const { clock } = this.#deps
+    this.#timer = clock.after(ms, () => {
+      const idleMs = this.#spec.idleAfterMs ?? 0
+      const rest = this.#inFlight > 0 ? idleMs : this.#lastUsed + idleMs - clock.now()
+      if (rest > 0) this.#restAfter(rest)
+      else this.#sleep()
+    })
+  }
+
+  #sleep(): void {
+    const session = this.#running?.session
+    this.#running = undefined
+    if (session) this.#leaving = session.stop()
+    this.#deps.backoff.endedWell()
+    this.#enter({ state: 'asleep' })
+  }
+
+  #enter(state: LifeState): void {
+    this.#state = state
+    if (!this.#closed) this.#deps.onState()
+  }
+}
+
+/** For callers that come while nothing may be started. */
+function heldBack(state: LifeState, retryInMs: number): Fault {
+  const failed = state.state === 'failed' ? state : { reason: 'CrashLooping', message: 'The server failed' }
+  const seconds = (retryInMs / 1000).toFixed(1)
+  return new Fault('upstream_starting', `${failed.message} (started again in ${seconds} s)`, {
+    retryable: true,
+    details: { reason: failed.reason, retryInMs: Math.ceil(retryInMs) },
+  })
+}

@@ -1,0 +1,159 @@
+/** An upstream that is a command on this machine: one child for all callers, or one for each client. */
+import { Fault } from '../../errors.ts'
+import { DISCOVERY_CLIENT } from '../http/spec.ts'
+import type { Upstream, UpstreamAnswer, UpstreamCall, UpstreamEvent, UpstreamInfo } from '../upstream.ts'
+import { type Backoff, createBackoff } from './backoff.ts'
+import { Life, type LifeSpec, type LifeState } from './life.ts'
+import type { SessionDeps, SessionSpec } from './session.ts'
+import { stoppedFault } from './session-faults.ts'
+
+export type StdioSpec = SessionSpec & {
+  /** `shared`: one child for all calls. `perClient`: one for each `client` key; a call without a key has one for itself. */
+  sessions: 'shared' | 'perClient'
+  /** A child without calls is ended after this time, and started again by the next call. */
+  idleAfterMs: number
+  /** 1 keeps the shared child up from the start. */
+  min: number
+  /** Children at once with `perClient`; default 32. */
+  maxClients?: number
+}
+
+export type StdioDeps = Omit<SessionDeps, 'onListChanged'> & {
+  /** 0 to 1, spreads restarts; default Math.random. */
+  random?: () => number
+}
+
+export type StdioUpstream = Upstream & {
+  /** The best state of all children. */
+  readonly state: LifeState['state']
+}
+
+const MAX_CLIENTS = 32
+const SHARED = ''
+const BEST_FIRST: readonly LifeState['state'][] = ['ready', 'starting', 'failed', 'asleep']
+
+/**
+ * Nothing is started before the first call, unless `min` is 1. A shared child that failed is tried again by itself, with
+ * backoff; a client's child when the client calls again. Both fail fast with Fault upstream_starting during backoff.
+ */
+export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpstream {
+  const upstream = new Lives(spec, deps)
+  if (spec.sessions === 'shared' && spec.min > 0)
+    queueMicrotask(() => upstream.connect(new AbortController().signal).catch(() => {}))
+  return upstream
+}
+
+/** The key of a client, or a symbol for a call that has no client. */
+type Key = string | symbol
+
+class Lives implements StdioUpstream {
+  readonly #shared: boolean
+  readonly #maxClients: number
+  readonly #spec: LifeSpec
+  readonly #deps: StdioDeps
+  /** The least recently used first. */
+  readonly #lives = new Map<Key, Life>()
+  readonly #leaving = new Set<Promise<void>>()
+  readonly #listeners = new Set<(event: UpstreamEvent) => void>()
+  /** Children for one call have no past of their own, but crash for the same reason. */
+  readonly #oneCallBackoff: Backoff
+  #shown: LifeState = { state: 'asleep' }
+  #closed = false
+
+  constructor(spec: StdioSpec, deps: StdioDeps) {
+    this.#shared = spec.sessions === 'shared'
+    this.#maxClients = spec.maxClients ?? MAX_CLIENTS
+    const awake = this.#shared && spec.min > 0
+    this.#spec = { ...spec, idleAfterMs: awake ? undefined : spec.idleAfterMs, revive: this.#shared }
+    this.#deps = deps
+    this.#oneCallBackoff = createBackoff(deps.random ?? Math.random)
+  }
+
+  get state(): LifeState['state'] {
+    return this.#shown.state
+  }
+
+  connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    return this.#use(DISCOVERY_CLIENT, life => life.connect(signal))
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#use(call.client, life => life.request(call, signal))
+  }
+
+  onEvent(listener: (event: UpstreamEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const key of [...this.#lives.keys()]) void this.#drop(key)
+    await Promise.all(this.#leaving)
+  }
+
+  /** A caller without a key has a child for the time of `work`. */
+  async #use<T>(client: string | undefined, work: (life: Life) => Promise<T>): Promise<T> {
+    const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
+    const life = this.#lifeOf(key)
+    try {
+      return await work(life)
+    } finally {
+      if (typeof key === 'symbol') void this.#drop(key)
+    }
+  }
+
+  #lifeOf(key: Key): Life {
+    if (this.#closed) throw stoppedFault()
+    const known = this.#lives.get(key)
+    if (known && this.#shared) return known
+    if (known) this.#lives.delete(key)
+    else this.#makeRoom()
+    const life = known ?? this.#createLife(key)
+    this.#lives.set(key, life)
+    return life
+  }
+
+  #createLife(key: Key): Life {
+    return new Life(this.#spec, {
+      ...this.#deps,
+      backoff:
+        typeof key === 'symbol' ? this.#oneCallBackoff : createBackoff(this.#deps.random ?? Math.random),
+      onState: () => this.#showState(),
+      onListChanged: list => this.#emit({ kind: 'listChanged', list }),
+    })
+  }
+
+  /** Ends the child that nobody used for the longest time. Throws Fault upstream_busy where all have calls in flight. */
+  #makeRoom() {
+    if (this.#lives.size < this.#maxClients) return
+    const idle = [...this.#lives].filter(([, life]) => life.inFlight === 0)
+    const [key] = idle.find(([, life]) => life.state.state === 'asleep') ?? idle[0] ?? []
+    if (key !== undefined) return void this.#drop(key)
+    const message = `All ${this.#maxClients} sessions of the server are in use`
+    throw new Fault('upstream_busy', message, { retryable: true })
+  }
+
+  async #drop(key: Key): Promise<void> {
+    const leaving = this.#lives.get(key)?.close()
+    if (!leaving) return
+    this.#lives.delete(key)
+    this.#showState()
+    this.#leaving.add(leaving)
+    await leaving
+    this.#leaving.delete(leaving)
+  }
+
+  #showState(): void {
+    const states = [...this.#lives.values()].map(life => life.state)
+    const best = BEST_FIRST.flatMap(name => states.find(({ state }) => state === name) ?? [])[0]
+    const next: LifeState = best ?? { state: 'asleep' }
+    if (JSON.stringify(next) === JSON.stringify(this.#shown)) return
+    this.#shown = next
+    this.#emit({ kind: 'state', ...next })
+  }
+
+  #emit(event: UpstreamEvent): void {
+    if (!this.#closed) for (const listener of [...this.#listeners]) listener(event)
+  }
+}

@@ -1,0 +1,82 @@
+/** Who may ask: the Host and Origin checks that keep web pages away (DNS rebinding), and CORS for those that are let in. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
+
+export type Guard = {
+  /** Why the request is refused; undefined where it is not. */
+  refusal(headers: IncomingHttpHeaders): string | undefined
+  /** The CORS headers of an answer to an origin that passed; none without an origin. */
+  corsHeaders(headers: IncomingHttpHeaders): Record<string, string>
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+const WILDCARD = ['0.0.0.0', '::']
+/** Parts of a URL that no Host header has. */
+const NOT_A_HOST = /[\s/@?#\\]/
+const PREFLIGHT_SECONDS = 600
+const ALLOWED_HEADERS =
+  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id'
+/** Headers of 2026-07-28 named by a tool; only these are allowed beyond the fixed list. */
+const PARAM_HEADER = /^mcp-param-[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
+
+/**
+ * Names are compared without ports: a page that rebinds its name still says that name. A Host may be a loopback name,
+ * `host`, one of `allowedHosts`, and any address where the server listens on all (an address cannot be rebound). An
+ * Origin must be one of these names, never a foreign address; without an Origin the caller is no browser.
+ */
+export function createGuard(host: string, allowedHosts: readonly string[]): Guard {
+  const names = new Set([...LOOPBACK, bracketed(host), ...allowedHosts].map(name => name.toLowerCase()))
+  const anyAddress = WILDCARD.includes(host)
+  let lastHost: string | undefined
+
+  function isOurs(asked: string): boolean {
+    const name = NOT_A_HOST.test(asked) ? undefined : hostnameOf(`http://${asked}`)
+    if (name === undefined) return false
+    return names.has(name) || (anyAddress && isIP(name.replaceAll(/[[\]]/g, '')) !== 0)
+  }
+
+  return {
+    refusal({ host: asked = '', origin }) {
+      if (asked !== lastHost) {
+        if (!isOurs(asked))
+          return `Host "${shown(asked)}" is not allowed; allowed are ${[...names].join(', ')}`
+        lastHost = asked
+      }
+      if (origin === undefined) return undefined
+      const from = hostnameOf(origin)
+      return from !== undefined && names.has(from) ? undefined : `Origin "${shown(origin)}" is not allowed`
+    },
+    corsHeaders(headers) {
+      if (headers.origin === undefined) return {}
+      const cors: Record<string, string> = {
+        'access-control-allow-origin': headers.origin,
+        'access-control-expose-headers': 'mcp-session-id, mcp-protocol-version',
+        vary: 'Origin',
+      }
+      const method = headers['access-control-request-method']
+      return method === undefined ? cors : { ...cors, ...preflight(headers) }
+    },
+  }
+}
+
+function preflight(headers: IncomingHttpHeaders): Record<string, string> {
+  const asked = headers['access-control-request-headers']?.toLowerCase().split(',') ?? []
+  const params = asked.map(name => name.trim()).filter(name => PARAM_HEADER.test(name))
+  return {
+    'access-control-allow-methods': 'POST, GET, DELETE, OPTIONS',
+    'access-control-allow-headers': [ALLOWED_HEADERS, ...params].join(', '),
+    'access-control-max-age': `${PREFLIGHT_SECONDS}`,
+  }
+}
+
+function hostnameOf(url: string): string | undefined {
+  return URL.parse(url)?.hostname || undefined
+}
+
+function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host
+}
+
+function shown(text: string): string {
+  return text.slice(0, 100)
+}

@@ -1,0 +1,17 @@
+/** The source of a laptop keeps what every source promises. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testSourceContract } from '../../test/contract/source.ts'
+import { snapshotOf } from '../../test/meta/fixture.ts'
+import { createInProcessSource } from './in-process.ts'
+
+testSourceContract('in process', () => {
+  const source = createInProcessSource()
+  return { source, publish: source.publish }
+})
+
+test('a snapshot that is not newer than the last is a bug of the publisher', () => {
+  const source = createInProcessSource()
+  source.publish(snapshotOf({}, {}, 3))
+  assert.throws(() => source.publish(snapshotOf({}, {}, 3)), /generation 3 is not newer than 3/)
+})
