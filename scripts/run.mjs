@@ -36,6 +36,7 @@ const tasks = {
       ...testFilesOf([...FAST, 'test']),
     ]),
   generate: () => step('generate', node, [QUIET, 'scripts/generate.ts', ...rest]),
+  cluster: () => step('cluster', node, [QUIET, 'test/cluster/main.ts', ...rest]),
   record: () => step('record', node, [QUIET, 'scripts/record.ts', ...rest]),
 }
 

@@ -1,0 +1,42 @@
+/** The network between nodes: a bridge on the first, a link from each other one, a route to every node's pods. */
+import { run } from './command.ts'
+import { type Layout, nodeAddress, nodeName, nodeNumbers, podRange, SERVICE_RANGE } from './layout.ts'
+import { anchorOf, insideNetwork } from './namespace.ts'
+
+const BRIDGE = 'nodes'
+
+/** Connects all nodes. Nothing leads out of the cluster: other addresses are unreachable from inside. */
+export async function createNetwork(layout: Layout): Promise<void> {
+  await inside(layout, 1, [`link add ${BRIDGE} type bridge`])
+  for (const node of nodeNumbers(layout)) {
+    const device = node === 1 ? BRIDGE : await link(layout, node)
+    await inside(layout, node, [
+      'link set lo up',
+      `address add ${nodeAddress(node)}/24 dev ${device}`,
+      `link set ${device} up`,
+      // kube-proxy redirects what goes to services, but only where a route lets it go out at all
+      `route add ${SERVICE_RANGE} dev ${device} src ${nodeAddress(node)}`,
+      ...nodeNumbers(layout)
+        .filter(other => other !== node)
+        .map(other => `route add ${podRange(other)} via ${nodeAddress(other)}`),
+    ])
+    await run(insideNetwork(layout, node, ['sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1']))
+  }
+}
+
+/** Cuts or mends the link of a node other than the first, which carries the bridge. */
+export async function setLink(layout: Layout, node: number, state: 'up' | 'down'): Promise<void> {
+  if (node === 1) throw new Error('the first node is the control plane: the link of another one can be cut')
+  await inside(layout, 1, [`link set ${nodeName(node)} ${state}`])
+}
+
+async function link(layout: Layout, node: number): Promise<string> {
+  const peer = `peer name ${nodeName(node)} netns ${anchorOf(layout, 1)}`
+  await inside(layout, node, [`link add eth0 type veth ${peer}`])
+  await inside(layout, 1, [`link set ${nodeName(node)} master ${BRIDGE}`, `link set ${nodeName(node)} up`])
+  return 'eth0'
+}
+
+async function inside(layout: Layout, node: number, commands: string[]): Promise<void> {
+  await run(insideNetwork(layout, node, ['ip', '-batch', '-']), { input: `${commands.join('\n')}\n` })
+}
