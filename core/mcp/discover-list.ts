@@ -2,7 +2,7 @@
 import type { Clock } from '../async.ts'
 import { Fault } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
-import { deadline } from './http/deadline.ts'
+import { deadline } from './deadline.ts'
 import type { JsonRpcError, Upstream } from './upstream.ts'
 
 export const MAX_PAGES = 200

@@ -7,8 +7,8 @@ import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../jso
 import { toolText } from '../tokens.ts'
 import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './discover-check.ts'
 import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './discover-list.ts'
-import { DISCOVERY_CLIENT } from './http/spec.ts'
 import type { Upstream, UpstreamInfo } from './upstream.ts'
+import { DISCOVERY_CLIENT } from './upstream.ts'
 
 const METHOD_NOT_FOUND = -32601
 

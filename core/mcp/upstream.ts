@@ -19,6 +19,9 @@ export interface Upstream {
   close(): Promise<void>
 }
 
+/** The `client` key of connect and discovery, where an upstream has a session for each client. */
+export const DISCOVERY_CLIENT = 'discovery'
+
 export type UpstreamInfo = {
   protocolVersion: string
   capabilities: JsonObject

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startGateway, startScript } from '../support/processes.ts'
+import { type Running, startGateway, startScript } from '../support/processes.ts'
 import { benchCalls, target } from './calls.ts'
 import { benchChange, benchMemory, benchStart, benchTokens } from './life.ts'
 import { type BenchRow, table } from './row.ts'
@@ -31,46 +31,46 @@ writeFileSync('docs/bench.md', report)
 process.stdout.write(report)
 
 async function benchGateway(): Promise<BenchRow[]> {
-  const replay = await startScript<Replay>(['test/upstreams/replay/main.ts'])
+  await using running = new AsyncDisposableStack()
+  const use = <Process extends Running>(process: Process): Process => {
+    running.defer(() => process.stop())
+    return process
+  }
+  const replay = use(await startScript<Replay>(['test/upstreams/replay/main.ts']))
   const manifests = join(folder, 'manifests')
   const cache = join(folder, 'cache')
   writeManifests(manifests, replay.ready)
   say('filling the cache')
   await (await startGateway([manifests], { cache })).stop()
   say('start with a cached catalog')
-  const gateway = await startGateway([manifests], { cache, args: ['--quiet'] })
+  const gateway = use(await startGateway([manifests], { cache }))
   const mcp = `${gateway.url}/mcp`
   const start = await benchStart(mcp, gateway.startedAt)
   const direct = replay.ready.servers.reduce((sum, server) => sum + server.tokens, 0)
-  const first = replay.ready.servers.find(server => server.tools.length > 1)
-  const [tool] = first?.tools ?? []
-  if (!first || !tool) throw new Error('the replay upstream has no server with tools')
-  const bare = await startScript<{ port: number }>(['test/bench/passthrough.ts', first.url])
-  try {
-    say('calls')
-    const call = { name: tool, arguments: { text: 'hello' } }
-    const calls = await benchCalls(
-      target(first.url, replay.pid, call),
-      target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call),
-      target(mcp, gateway.pid, {
-        name: 'execute_mcp_tool',
-        arguments: { tool_path: `${first.name}:${tool}`, arguments: call.arguments },
-      }),
-    )
-    say('changes')
-    const change = await benchChange(mcp, manifests, first.url, tool)
-    const tokens = await benchTokens(mcp, direct)
-    say('memory')
-    const memory = await benchMemory(
-      target(mcp, gateway.pid, {
-        name: 'execute_mcp_tool',
-        arguments: { tool_path: `${first.name}:${tool}`, arguments: {} },
-      }),
-    )
-    return [...calls, start, change, memory, tokens]
-  } finally {
-    await Promise.all([bare.stop(), gateway.stop(), replay.stop()])
+  const { server, tool } = firstTool(replay.ready)
+  const bare = use(await startScript<{ port: number }>(['test/bench/passthrough.ts', server.url]))
+  say('calls')
+  const call = { name: tool, arguments: { text: 'hello' } }
+  const execute = { tool_path: `${server.name}:${tool}`, arguments: call.arguments }
+  const viaGateway = target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
+  const calls = await benchCalls(
+    target(server.url, replay.pid, call),
+    target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call),
+    viaGateway,
+  )
+  say('changes')
+  const change = await benchChange(mcp, manifests, server.url, tool)
+  const tokens = await benchTokens(mcp, direct)
+  say('memory')
+  return [...calls, start, change, await benchMemory(viaGateway), tokens]
+}
+
+function firstTool(replay: Replay): { server: Replay['servers'][number]; tool: string } {
+  for (const server of replay.servers) {
+    const [tool] = server.tools
+    if (tool) return { server, tool }
   }
+  throw new Error('the replay upstream has no tool')
 }
 
 function writeManifests(to: string, replay: Replay): void {

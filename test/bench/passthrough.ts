@@ -55,3 +55,5 @@ function collect(done: (status: number, type: string, body: Buffer) => void): Di
 await app.listen({ host: '127.0.0.1', port: 0 })
 const address = app.server.address()
 process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : 0 })}\n`)
+// Whoever started this process holds its stdin: it ends with them.
+process.stdin.resume().on('end', () => process.exit())

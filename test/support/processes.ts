@@ -11,13 +11,16 @@ const READY_DEADLINE_MS = 120_000
 
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
-/** Starts a script on this very Node and resolves with it and the first line of stdout that parses as JSON. */
+/**
+ * Starts a script on this very Node and resolves with it and the first line of stdout that is JSON. The script's stdin
+ * ends with this process, so that it can end itself.
+ */
 export async function startScript<Ready>(
   args: string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Running & { ready: Ready }> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   })
   for await (const line of createInterface({ input: child.stdout })) {

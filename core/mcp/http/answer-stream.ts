@@ -1,10 +1,10 @@
 /** Waits for the answer of one request on an event stream, taken up again where the upstream broke it off and allows that. */
 import { type Clock, delay } from '../../async.ts'
 import { Fault } from '../../errors.ts'
+import { faultOf } from '../deadline.ts'
+import { type Incoming, readMessages, sliceAnswer } from '../message.ts'
 import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
-import { faultOf } from './deadline.ts'
 import type { HttpReply, HttpRequest } from './exchange.ts'
-import { type Incoming, readMessages, sliceAnswer } from './message.ts'
 
 const DEFAULT_RETRY_MS = 1_000
 const MIN_RETRY_MS = 100

@@ -4,7 +4,7 @@ import { createParser, type EventSourceMessage, type EventSourceParser } from 'e
 import type { Dispatcher } from 'undici'
 import type { Clock, Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
-import { faultOf } from './deadline.ts'
+import { faultOf } from '../deadline.ts'
 import { connectionFault, tooLarge } from './faults.ts'
 
 /** What a server may still send on an event stream after our answer, before the connection is dropped. */

@@ -1,8 +1,8 @@
 /** Keeps a GET stream open on which an upstream says, between calls, that its lists changed. */
 import { delay } from '../../async.ts'
 import { isObject, type JsonObject } from '../../json.ts'
+import { type Incoming, readMessages } from '../message.ts'
 import type { Link } from './link.ts'
-import { type Incoming, readMessages } from './message.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const MAX_EVENT_BYTES = 1024 * 1024

@@ -13,7 +13,7 @@ import {
 } from 'oauth4webapi'
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
-import { deadline, waitFor } from './deadline.ts'
+import { deadline, waitFor } from '../deadline.ts'
 
 const TOKEN_TIMEOUT_MS = 10_000
 const MAX_TOKEN_ANSWER_BYTES = 64 * 1024

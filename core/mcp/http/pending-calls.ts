@@ -1,9 +1,9 @@
 /** Requests that wait for their answers on a stream that all of them share. */
 import { Fault } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
+import { type Notification, withCallersToken } from '../message.ts'
 import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
 import { tooLarge } from './faults.ts'
-import { type Notification, withCallersToken } from './message.ts'
 
 /** What an event may hold while no call allows more. */
 const MIN_EVENT_BYTES = 1024 * 1024

@@ -1,11 +1,12 @@
 /** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
 import { Fault, type FaultCode } from '../../errors.ts'
+import { deadline, waitFor } from '../deadline.ts'
+import { changedList } from '../message.ts'
 import type { Upstream, UpstreamAnswer, UpstreamCall, UpstreamEvent, UpstreamInfo } from '../upstream.ts'
-import { deadline, waitFor } from './deadline.ts'
-import { changedList } from './message.ts'
+import { DISCOVERY_CLIENT } from '../upstream.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
 import { type Entry, SessionBook } from './session-book.ts'
-import { DISCOVERY_CLIENT, type RemoteDeps, type RemoteSpec } from './spec.ts'
+import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
 const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_auth_required: 'AuthRequired',

@@ -2,9 +2,6 @@
 import type { Clock } from '../../async.ts'
 import type { TokenSource } from './oauth.ts'
 
-/** The `client` key of connect and discovery, where an upstream has a session for each client. */
-export const DISCOVERY_CLIENT = 'discovery'
-
 export type RemoteSpec = {
   url: string
   transport: 'streamable-http' | 'sse'

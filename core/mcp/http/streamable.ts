@@ -1,8 +1,10 @@
 /** Upstreams over streamable HTTP, 2025 era: a handshake, then one session for many requests. */
+
+import { initialize } from '../handshake.ts'
 import type { Upstream } from '../upstream.ts'
 import { createLink, type Link } from './link.ts'
 import { listen, tellsOfChanges } from './listen.ts'
-import { initialize, type OpenSession } from './session.ts'
+import type { OpenSession } from './session.ts'
 import { SessionUpstream } from './session-upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 import { Wire } from './wire.ts'

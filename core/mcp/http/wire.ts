@@ -2,12 +2,7 @@
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
-import { type AnswerStream, createAnswerStream, findAnswer, followStream } from './answer-stream.ts'
-import { deadline } from './deadline.ts'
-import type { HttpReply } from './exchange.ts'
-import { notJsonRpc, statusFault } from './faults.ts'
-import type { Link } from './link.ts'
+import { deadline } from '../deadline.ts'
 import {
   type Incoming,
   type Notification,
@@ -16,7 +11,12 @@ import {
   requestMessage,
   sliceAnswer,
   withCallersToken,
-} from './message.ts'
+} from '../message.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+import { type AnswerStream, createAnswerStream, findAnswer, followStream } from './answer-stream.ts'
+import type { HttpReply } from './exchange.ts'
+import { notJsonRpc, statusFault } from './faults.ts'
+import type { Link } from './link.ts'
 import type { RemoteDeps } from './spec.ts'
 
 /** For messages that are sent best effort: notifications, replies, the end of a session. */

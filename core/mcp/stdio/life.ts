@@ -1,7 +1,7 @@
 /** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
 import type { Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
-import { waitFor } from '../http/deadline.ts'
+import { waitFor } from '../deadline.ts'
 import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'

@@ -1,5 +1,5 @@
 /** Reads one line of a stdio server, and finds the id of a line that is too long or too strange to be read. Pure. */
-import { type Incoming, readMessages, sliceAnswer } from '../http/message.ts'
+import { type Incoming, readMessages, sliceAnswer } from '../message.ts'
 
 const ENVELOPE_CHARACTERS = 80
 

@@ -1,7 +1,8 @@
 /** One child and the MCP session with it: the handshake, calls and their answers, and what the server says by itself. */
 import type { Clock } from '../../async.ts'
 import type { Fault } from '../../errors.ts'
-import { deadline, faultOf, waitFor } from '../http/deadline.ts'
+import { deadline, faultOf, waitFor } from '../deadline.ts'
+import { initialize } from '../handshake.ts'
 import {
   changedList,
   type Incoming,
@@ -9,8 +10,7 @@ import {
   replyMessage,
   requestMessage,
   withCallersToken,
-} from '../http/message.ts'
-import { initialize } from '../http/session.ts'
+} from '../message.ts'
 import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'

@@ -1,7 +1,7 @@
 /** An upstream that is a command on this machine: one child for all callers, or one for each client. */
 import { Fault } from '../../errors.ts'
-import { DISCOVERY_CLIENT } from '../http/spec.ts'
 import type { Upstream, UpstreamAnswer, UpstreamCall, UpstreamEvent, UpstreamInfo } from '../upstream.ts'
+import { DISCOVERY_CLIENT } from '../upstream.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 import { Life, type LifeSpec, type LifeState } from './life.ts'
 import type { SessionDeps, SessionSpec } from './session.ts'

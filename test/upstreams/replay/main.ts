@@ -17,3 +17,5 @@ const servers = await Promise.all(
 )
 await counter.close()
 process.stdout.write(`${JSON.stringify({ servers })}\n`)
+// Whoever started this process holds its stdin: it ends with them.
+process.stdin.resume().on('end', () => process.exit())

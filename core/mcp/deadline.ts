@@ -1,6 +1,6 @@
 /** Waiting with an end: a signal that also fires after a time, and a promise that its caller may leave early. */
-import type { Clock } from '../../async.ts'
-import { Fault } from '../../errors.ts'
+import type { Clock } from '../async.ts'
+import { Fault } from '../errors.ts'
 
 /** The fault that an aborted signal stands for: its reason where that is one, `cancelled` otherwise. */
 export function faultOf(signal: AbortSignal): Fault {
