@@ -1,6 +1,14 @@
 /** What the router tells the outside about its work; metrics and the request log implement it. */
 
-export type CallOutcome = 'ok' | 'tool_error' | 'upstream_error' | 'timeout' | 'unavailable' | 'rejected' | 'cancelled' | 'too_large'
+export type CallOutcome =
+  | 'ok'
+  | 'tool_error'
+  | 'upstream_error'
+  | 'timeout'
+  | 'unavailable'
+  | 'rejected'
+  | 'cancelled'
+  | 'too_large'
 
 export type CallRecord = {
   /** Real names, known to the catalog; never taken from a request. Absent where the request named none that exists. */

@@ -1,4 +1,4 @@
-/** The request log: one line a call, with payloads only where the record carries them. */
+/** The request log: one line a call or search, with payloads only where the record carries them. */
 import type { Log } from '../core/log.ts'
 import type { CallRecord } from './observer.ts'
 
@@ -15,6 +15,11 @@ export function logCall(log: Log, record: CallRecord): void {
     upstreamMs: rounded(upstreamMs),
   }
   log.info(payload === undefined ? line : { ...line, payload }, 'request')
+}
+
+/** A search belongs to no server; what was asked for is payload and stays out. */
+export function logSearch(log: Log, durationMs: number, hits: number): void {
+  log.info({ method: 'search', hits, durationMs: rounded(durationMs) }, 'request')
 }
 
 function rounded(ms: number): number {

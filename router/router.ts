@@ -12,7 +12,7 @@ import { type Readiness, serve } from './http/serve.ts'
 import { createHandler } from './meta/handler.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
-import { logCall } from './request-log.ts'
+import { logCall, logSearch } from './request-log.ts'
 import type { Snapshot, Source } from './source/source.ts'
 import { createPool, type Pool } from './upstream/pool.ts'
 
@@ -156,6 +156,10 @@ function observe(metrics: RouterMetrics, log: Log): RouterObserver {
     called(record) {
       metrics.called(record)
       logCall(log, record)
+    },
+    searched(durationMs, hits) {
+      metrics.searched(durationMs, hits)
+      logSearch(log, durationMs, hits)
     },
   }
 }

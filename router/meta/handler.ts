@@ -25,6 +25,12 @@ export type HandlerOptions = {
 }
 
 export function createHandler({ current, pool, observer }: HandlerOptions): McpHandler {
+  const instructions = new WeakMap<Catalog, string>()
+  const instruct = (catalog: Catalog): string => {
+    const made = instructions.get(catalog) ?? instructionsOf(catalog)
+    instructions.set(catalog, made)
+    return made
+  }
   return {
     async handle(request) {
       const work: Work = { request, catalog: current(), pool, observer, arrivedMs: performance.now() }
@@ -35,7 +41,7 @@ export function createHandler({ current, pool, observer }: HandlerOptions): McpH
       const catalog = current()
       return route.kind === 'server'
         ? describeServer(catalog, route.server)
-        : describeGateway(catalog, route.profile)
+        : describeGateway(catalog, route.profile, instruct)
     },
     inputSchema: (route, tool) =>
       route.kind === 'server'
@@ -44,12 +50,16 @@ export function createHandler({ current, pool, observer }: HandlerOptions): McpH
   }
 }
 
-function describeGateway(catalog: Catalog, profile: Profile): RouteDescription | undefined {
+function describeGateway(
+  catalog: Catalog,
+  profile: Profile,
+  instruct: (catalog: Catalog) => string,
+): RouteDescription | undefined {
   if (!PROFILES[profile] || !isServed(catalog, profile)) return undefined
   return {
     capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
     serverInfo: { name: 'portolan', version: packageJson.version },
-    instructions: instructionsOf(catalog),
+    instructions: instruct(catalog),
   }
 }
 
