@@ -19,7 +19,7 @@ export function logCall(log: Log, record: CallRecord): void {
 
 /** A search belongs to no server; what was asked for is payload and stays out. */
 export function logSearch(log: Log, durationMs: number, hits: number): void {
-  log.info({ method: 'search', hits, durationMs: rounded(durationMs) }, 'request')
+  log.info({ hits, durationMs: rounded(durationMs) }, 'search')
 }
 
 function rounded(ms: number): number {
