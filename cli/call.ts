@@ -1,0 +1,72 @@
+/** `portolan call`: calls one tool through the gateway. */
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { LocalStatus } from '../local/status.ts'
+import { CommandError, EXIT } from './failure.ts'
+import { openGateway } from './live-gateway.ts'
+import {
+  gatewayOption,
+  type ManifestOptions,
+  type OutputOption,
+  outputOption,
+  secretsOption,
+  type UrlOption,
+  urlOption,
+} from './options.ts'
+import type { Terminal } from './output.ts'
+import { answerText } from './tool-answer.ts'
+
+const STDIN = 0
+
+type CallOptions = UrlOption & OutputOption & ManifestOptions
+
+export function callCommand(terminal: Terminal): Command {
+  return new Command('call')
+    .description('call one tool through the gateway')
+    .argument('<tool>', 'its path, server:tool')
+    .argument('[arguments]', 'a JSON object, or - to read it from standard input', '{}')
+    .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
+    .addOption(urlOption())
+    .addOption(gatewayOption())
+    .addOption(secretsOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `\nExample:\n  portolan call time:get_current_time '{"timezone": "UTC"}' examples/laptop`,
+    )
+    .action(async (tool: string, text: string, paths: string[], { output, ...options }: CallOptions) => {
+      const args = parseArguments(text)
+      const gateway = await openGateway({ ...options, paths, enough: status => isUp(status, tool) }, terminal)
+      try {
+        const params = { name: 'execute_mcp_tool', arguments: { tool_path: tool, arguments: args } }
+        const result = await gateway.request('tools/call', params)
+        if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
+        terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
+        if (result.isError === true) throw new CommandError('the tool reported an error')
+      } finally {
+        await gateway.close()
+      }
+    })
+}
+
+function parseArguments(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text === '-' ? readFileSync(STDIN, 'utf8') : text)
+  } catch {
+    value = undefined
+  }
+  if (isObject(value)) return value
+  throw new CommandError(
+    `the arguments must be a JSON object, such as '{"timezone": "UTC"}', and stand before any paths`,
+    EXIT.usage,
+  )
+}
+
+/** One hanging server does not hold up the call of another. */
+function isUp({ servers }: LocalStatus, tool: string): boolean {
+  const name = tool.split(/:|__/)[0]
+  const server = servers.find(other => other.name === name)
+  return server !== undefined && (server.state === 'ready' || server.state === 'asleep') && server.tools > 0
+}

@@ -1,0 +1,53 @@
+/** `portolan check`: says what is wrong with manifests, without running anything. */
+import { randomBytes } from 'node:crypto'
+import { Command } from 'commander'
+import { ManifestFiles } from '../local/files.ts'
+import { type Reading, readPaths } from '../local/read.ts'
+import { CommandError } from './failure.ts'
+import {
+  gatewayOption,
+  type ManifestOptions,
+  type OutputOption,
+  outputOption,
+  secretsOption,
+} from './options.ts'
+import { problemLine, type Terminal } from './output.ts'
+
+export function checkCommand(terminal: Terminal): Command {
+  return new Command('check')
+    .description('say what is wrong with manifests and client configs, without running anything')
+    .argument('<paths...>', 'folders of manifests, files, client configs')
+    .addOption(gatewayOption())
+    .addOption(secretsOption())
+    .addOption(outputOption())
+    .action(async (paths: string[], { gateway, secrets, output }: ManifestOptions & OutputOption) => {
+      const reading = await readPaths({
+        files: new ManifestFiles(paths, terminal.env),
+        env: terminal.env,
+        gateway,
+        secretsFolder: secrets,
+        digestKey: randomBytes(32),
+        now: Date.now(),
+      })
+      if (output === 'json') terminal.out(JSON.stringify(asJson(reading), null, 2))
+      else tell(reading, terminal)
+      const { length } = reading.problems
+      if (length > 0) throw new CommandError(length === 1 ? '1 problem' : `${length} problems`)
+    })
+}
+
+function tell({ problems, files, desired }: Reading, terminal: Terminal): void {
+  for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
+  const { length } = desired.servers
+  const servers = `${length} ${length === 1 ? 'server' : 'servers'} in ${files.length} ${files.length === 1 ? 'file' : 'files'}`
+  terminal.out(problems.length === 0 ? `${servers}, no problems` : servers)
+}
+
+function asJson({ problems, files, desired }: Reading) {
+  return {
+    files,
+    gateway: desired.gateway?.metadata.name,
+    servers: desired.servers.map(({ metadata }) => metadata.name).sort(),
+    problems,
+  }
+}

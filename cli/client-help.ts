@@ -1,0 +1,21 @@
+/** How to add the gateway to the usual clients. Pure. */
+import type { Colors } from './output.ts'
+
+export function clientHelp(url: string, colors: Colors): string {
+  const json = (value: unknown) => JSON.stringify(value)
+  const ways: [string, string][] = [
+    ['Claude Code', `claude mcp add --transport http portolan ${url}`],
+    [
+      'Claude Desktop',
+      `"portolan": ${json({ command: 'npx', args: ['-y', 'mcp-remote', url] })}  (mcpServers in claude_desktop_config.json)`,
+    ],
+    ['Cursor', `"portolan": ${json({ url })}  (mcpServers in ~/.cursor/mcp.json)`],
+    ['VS Code', `code --add-mcp '${json({ name: 'portolan', type: 'http', url })}'`],
+    ['Codex', `codex mcp add portolan --url ${url}`],
+    ['Gemini CLI', `gemini mcp add --transport http portolan ${url}`],
+    ['Inspector', `npx @modelcontextprotocol/inspector --cli ${url} --transport http --method tools/list`],
+  ]
+  const width = Math.max(...ways.map(([client]) => client.length))
+  const lines = ways.map(([client, how]) => `  ${colors.bold(client.padEnd(width))}  ${how}`)
+  return [`Add ${colors.cyan(url)} to your client:`, ...lines].join('\n')
+}

@@ -1,0 +1,23 @@
+/** How a command ends badly: a sentence for standard error and an exit code. */
+import { Fault, messageOf } from '../core/errors.ts'
+
+export const EXIT = { ok: 0, failure: 1, usage: 2 } as const
+
+/** A mistake in how the command was called, or a failure that needs no stack. */
+export class CommandError extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number = EXIT.failure) {
+    super(message)
+    this.name = 'CommandError'
+    this.exitCode = exitCode
+  }
+}
+
+/** What to say of anything thrown, and the exit code: only a bug shows its stack. Pure. */
+export function describeFailure(error: unknown): { message: string; exitCode: number } {
+  if (error instanceof CommandError) return { message: error.message, exitCode: error.exitCode }
+  if (error instanceof Fault) return { message: error.message, exitCode: EXIT.failure }
+  const stack = error instanceof Error && error.stack ? error.stack : messageOf(error)
+  return { message: `this is a bug in portolan, please report it\n${stack}`, exitCode: EXIT.failure }
+}

@@ -1,0 +1,37 @@
+/** `portolan import`: a client's list of servers as manifests on standard output. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { messageOf } from '../core/errors.ts'
+import { importConfig } from '../local/import/client-config.ts'
+import { renderImported } from '../local/import/render.ts'
+import { CommandError } from './failure.ts'
+import { type OutputOption, outputOption } from './options.ts'
+import { problemLine, type Terminal } from './output.ts'
+
+export function importCommand(terminal: Terminal): Command {
+  return new Command('import')
+    .description("write a client's list of servers (mcp.json, claude_desktop_config.json) as manifests")
+    .argument('<file>', 'the config of Claude, Cursor, VS Code or another client')
+    .addOption(outputOption())
+    .addHelpText('after', '\nNo value of a secret is written: where one was, a reference to a Secret stands.')
+    .action((file: string, { output }: OutputOption) => {
+      const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME })
+      for (const problem of [...config.problems, ...config.notes])
+        terminal.err(problemLine(problem, terminal.errColors))
+      const { servers, problems } = config
+      const manifests = servers.map(({ input }) => input)
+      if (output === 'json') terminal.out(JSON.stringify(manifests, null, 2))
+      else if (manifests.length > 0) terminal.out(renderImported(config).trimEnd())
+      if (problems.length > 0)
+        throw new CommandError(`${problems.length} of its entries could not be imported`)
+    })
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,37 @@
+/** Options that several commands share. */
+import { InvalidArgumentError, Option } from 'commander'
+import type { OutputFormat } from './output.ts'
+
+export const DEFAULT_PORT = 8080
+export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`
+
+export type OutputOption = { output: OutputFormat }
+export type UrlOption = { url: string }
+export type ManifestOptions = { gateway?: string; secrets?: string }
+
+export function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how results are written')
+    .choices(['table', 'json'])
+    .default('table')
+}
+
+export function urlOption(): Option {
+  return new Option('--url <url>', 'a gateway that runs').default(DEFAULT_URL)
+}
+
+export function gatewayOption(): Option {
+  return new Option('--gateway <name>', 'which McpGateway, where several are given')
+}
+
+export function secretsOption(): Option {
+  return new Option('--secrets <dir>', 'folder of secrets: files <name>/<key>')
+}
+
+/** A whole number within bounds, as commander parses options. */
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return text => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= from && value <= to) return value
+    throw new InvalidArgumentError(`must be a whole number from ${from} to ${to}.`)
+  }
+}

@@ -1,0 +1,112 @@
+/** The command line as a process: what goes where, and exit codes. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
+import { untilGone } from '../test/support/processes-left.ts'
+
+const RUDE = 'test/upstreams/rude/server.mjs'
+const ESC = '\u001b['
+
+type Ended = { code: number | null; stdout: string; stderr: string }
+
+async function portolan(cache: string, ...args: string[]): Promise<Ended> {
+  const child = begin(cache, args)
+  const texts = { stdout: '', stderr: '' }
+  child.stdout?.on('data', text => (texts.stdout += text))
+  child.stderr?.on('data', text => (texts.stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, ...texts }
+}
+
+function begin(cache: string, args: string[]): ChildProcess {
+  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', ...args]
+  return spawn(process.execPath, node, {
+    env: { ...process.env, PORTOLAN_CACHE: cache },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+test('mistakes of the command line end with 2 and a hint, failures with 1, both on standard error alone', async t => {
+  const { cache, remove } = createWorkspace()
+  t.after(remove)
+  const [unknown, badPort, missing, nobody, help] = await Promise.all([
+    portolan(cache, 'sail'),
+    portolan(cache, 'up', '.', '--port', 'x'),
+    portolan(cache, 'up', 'no-such-folder'),
+    portolan(cache, 'servers', '--url', 'http://127.0.0.1:9'),
+    portolan(cache, 'search', '--help'),
+  ])
+  assert.deepEqual([unknown.code, badPort.code, missing.code, nobody.code, help.code], [2, 2, 1, 1, 0])
+  for (const { stdout } of [unknown, badPort, missing, nobody]) assert.equal(stdout, '')
+  assert.match(unknown.stderr, /--help/)
+  assert.match(missing.stderr, /no-such-folder/)
+  assert.match(nobody.stderr, /portolan up/)
+  assert.match(help.stdout, /--explain/)
+})
+
+test('check names file, line and field; as JSON it is a list of problems', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  space.write('good', scriptCommand(RUDE, 'polite'))
+  writeFileSync(
+    join(space.folder, 'bad.yaml'),
+    'apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: bad }\nspec:\n  tittle: x\n',
+  )
+  const [told, json] = await Promise.all([
+    portolan(space.cache, 'check', space.folder),
+    portolan(space.cache, 'check', space.folder, '-o', 'json'),
+  ])
+  assert.deepEqual([told.code, json.code], [1, 1])
+  assert.match(told.stderr, /bad\.yaml:5:\d+ {2}spec\.tittle {2}/)
+  assert.ok(!told.stderr.includes(ESC))
+  const { servers, problems } = JSON.parse(json.stdout)
+  assert.deepEqual(servers, ['good'])
+  assert.equal(problems.find(({ path }: { path: string }) => path === 'spec.tittle').line, 5)
+})
+
+test('search, call and tokens run the given paths for as long as they take, and leave nothing behind', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  const mark = `mark-${process.pid}-${Date.now()}`
+  space.write('one', scriptCommand(RUDE, 'polite', mark))
+  space.write('hung', { ...scriptCommand(RUDE, 'hang-initialize', mark), limits: { startTimeout: '60s' } })
+  const called = await portolan(space.cache, 'call', 'one:echo', '{"text":"ahoy"}', space.folder)
+  assert.deepEqual([called.code, called.stdout.trim()], [0, 'ahoy'], called.stderr)
+  const wrong = await portolan(space.cache, 'call', 'one:ecco', '{}', space.folder)
+  assert.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  assert.match(wrong.stderr, /one:echo/)
+  space.delete('hung')
+  const [found, cost] = await Promise.all([
+    portolan(space.cache, 'search', 'one echo', space.folder, '-o', 'json'),
+    portolan(space.cache, 'tokens', space.folder, '--tools'),
+  ])
+  assert.equal(JSON.parse(found.stdout).tools[0].tool_path, 'one:echo')
+  assert.match(cost.stdout, /one:echo +\d+/)
+  assert.match(cost.stdout, /tokens directly/)
+  assert.deepEqual(await untilGone(mark), [])
+})
+
+test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 and all its children', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  const mark = `mark-${process.pid}-${Date.now()}-up`
+  space.write('one', scriptCommand(RUDE, 'polite', mark))
+  const child = begin(space.cache, ['up', space.folder, '--port', '0', '-o', 'json'])
+  t.after(() => child.kill('SIGKILL'))
+  child.stderr?.resume()
+  assert.ok(child.stdout)
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const { url, servers } = JSON.parse(line)
+  assert.equal(servers[0].state, 'ready')
+  const shown = await portolan(space.cache, 'servers', '--url', url)
+  assert.match(shown.stdout, /^one +ready +stdio +\d+ +\d+$/m)
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  assert.deepEqual(await exited, [0, null])
+  assert.deepEqual(await untilGone(mark), [])
+})

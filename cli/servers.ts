@@ -1,0 +1,73 @@
+/** `portolan servers`: the live state of a gateway's servers. */
+import { Command } from 'commander'
+import type { LocalStatus, ServerStatusLine } from '../local/status.ts'
+import { openGateway } from './live-gateway.ts'
+import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
+import { type Colors, count, type Terminal, table } from './output.ts'
+
+export function serversCommand(terminal: Terminal): Command {
+  return new Command('servers')
+    .description('show the live state of the servers of a running gateway')
+    .addOption(urlOption())
+    .addOption(outputOption())
+    .action(async ({ url, output }: UrlOption & OutputOption) => {
+      const gateway = await openGateway({ url, paths: [] }, terminal)
+      try {
+        const status = await gateway.status()
+        terminal.out(
+          output === 'json' ? JSON.stringify(status.servers, null, 2) : serverTable(status, terminal.colors),
+        )
+      } finally {
+        await gateway.close()
+      }
+    })
+}
+
+/** One line a server: state, tools, tokens, and what is wrong. Pure. */
+export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: Colors): string {
+  if (servers.length === 0) return 'no servers'
+  const rows = servers.map(server => {
+    const known = server.discovery.at !== undefined
+    return [
+      server.name,
+      stateText(server, colors),
+      server.transport,
+      known ? count(server.tools) : '–',
+      known ? count(server.tokens) : '–',
+      dimmed(remark(server), colors),
+    ]
+  })
+  const right = 'right' as const
+  return table(
+    [
+      { title: 'SERVER' },
+      { title: 'STATE' },
+      { title: 'TRANSPORT' },
+      { title: 'TOOLS', align: right },
+      { title: 'TOKENS', align: right },
+      { title: '' },
+    ],
+    rows,
+  )
+}
+
+function dimmed(text: string, colors: Colors): string {
+  return text === '' ? '' : colors.dim(text)
+}
+
+function stateText({ state }: ServerStatusLine, colors: Colors): string {
+  if (state === 'ready' || state === 'asleep') return colors.green(state)
+  if (state === 'starting') return colors.yellow(state)
+  return state === 'suspended' ? colors.dim(state) : colors.red(state)
+}
+
+function remark({ reason, message, invalid, incomplete, discovery }: ServerStatusLine): string {
+  if (reason && message) return `${reason}: ${message}`
+  const parts = [
+    discovery.failure && `list not read again: ${discovery.failure.message}`,
+    invalid.length > 0 &&
+      `${invalid.length} invalid: ${invalid[0]?.name ?? '?'}: ${invalid[0]?.reason ?? ''}`,
+    ...incomplete.map(({ list, message }) => `${list}: ${message}`),
+  ]
+  return parts.filter(part => part).join('; ')
+}

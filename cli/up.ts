@@ -1,0 +1,136 @@
+/** `portolan up`: runs the gateway on this machine until it is told to stop. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { Command, Option } from 'commander'
+import type { Profile } from '../core/catalog/router-config.ts'
+import { onShutdown } from '../core/lifecycle.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { profile as profiles } from '../crds/gateway.ts'
+import { cacheFolder } from '../local/config.ts'
+import { ManifestFiles } from '../local/files.ts'
+import { type LocalGateway, startLocal } from '../local/gateway.ts'
+import { clientHelp } from './client-help.ts'
+import { CommandError } from './failure.ts'
+import {
+  DEFAULT_PORT,
+  gatewayOption,
+  type ManifestOptions,
+  type OutputOption,
+  outputOption,
+  secretsOption,
+  wholeNumber,
+} from './options.ts'
+import type { Terminal } from './output.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { serverTable } from './servers.ts'
+import { costLines } from './tokens.ts'
+
+const READY_POLL_MS = 100
+/** The table is shown by then, with those that still start as "starting"; installations are waited for. */
+const PATIENCE_MS = 15_000
+
+type UpOptions = ManifestOptions &
+  OutputOption & { port: number; host: string; profile?: Profile; servers?: boolean }
+
+export function upCommand(terminal: Terminal): Command {
+  return new Command('up')
+    .description('run the gateway on this machine, and follow changes of its manifests')
+    .argument(
+      '<paths...>',
+      'folders of manifests, files, client configs (mcp.json, claude_desktop_config.json)',
+    )
+    .option('--port <port>', 'where it listens; 0 for any that is free', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option('--host <host>', 'the address it listens at', '127.0.0.1')
+    .addOption(
+      new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
+        profiles.options,
+      ),
+    )
+    .addOption(gatewayOption())
+    .addOption(secretsOption())
+    .option('--servers', 'open /servers/<name>/mcp: one server as it is')
+    .addOption(outputOption())
+    .action(async (paths: string[], options: UpOptions) => {
+      await mustExist(paths, terminal)
+      await run(paths, options, terminal)
+    })
+}
+
+/** Runs until a signal, which ends the process. */
+async function run(paths: string[], options: UpOptions, terminal: Terminal): Promise<void> {
+  const log = createLog({ level: terminal.interactive ? 'warn' : 'info', pretty: terminal.interactive })
+  const progress = createProgress(terminal, log)
+  const starting = start(paths, options, { terminal, log, progress })
+  onShutdown(async reason => {
+    progress.end()
+    if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
+    await (await starting.catch(() => undefined))?.close()
+  })
+  const gateway = await starting
+  await untilReady(gateway, progress)
+  progress.end()
+  const late = !gateway.ready()
+  const json = options.output === 'json'
+  terminal.out(json ? JSON.stringify({ url: gateway.url, ...gateway.status() }) : report(gateway, terminal))
+  // From now on calls are shown on a terminal too.
+  log.level = 'info'
+  while (late && !gateway.ready()) await wait(READY_POLL_MS)
+  if (late && !json)
+    terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
+  await new Promise(() => {})
+}
+
+type Told = { terminal: Terminal; log: Log; progress: Progress }
+
+async function start(
+  paths: string[],
+  options: UpOptions,
+  { terminal, log, progress }: Told,
+): Promise<LocalGateway> {
+  const gateway = await startLocal({
+    paths,
+    host: options.host,
+    port: options.port,
+    profile: options.profile,
+    gateway: options.gateway,
+    secretsFolder: options.secrets,
+    exposeServers: options.servers,
+    watch: true,
+    cacheFolder: cacheFolder(terminal.env),
+    env: terminal.env,
+    log,
+    onProgress: message => progress.say(message),
+    onProblems: problems => {
+      for (const problem of problems) progress.problem(problem)
+      if (problems.length === 0) progress.say('all problems are solved')
+    },
+  })
+  progress.say(`listening at ${gateway.url}`)
+  return gateway
+}
+
+async function untilReady(gateway: LocalGateway, progress: Progress): Promise<void> {
+  while (!gateway.ready() && (gateway.installing() > 0 || progress.quietForMs() < PATIENCE_MS)) {
+    const { servers } = gateway.status()
+    const waiting = servers.filter(
+      ({ state, discovery }) => state === 'starting' && discovery.at === undefined,
+    )
+    progress.show(
+      `${servers.length - waiting.length} of ${servers.length} servers; ${gateway.installing() > 0 ? 'installing for' : 'waiting for'} ${waiting.map(({ name }) => name).join(', ')}`,
+    )
+    await wait(READY_POLL_MS)
+  }
+}
+
+function report(gateway: LocalGateway, { colors }: Terminal): string {
+  const status = gateway.status()
+  return ['', serverTable(status, colors), '', costLines(status), '', clientHelp(gateway.url, colors)].join(
+    '\n',
+  )
+}
+
+/** A path that is not there is a mistake of the command line; one that goes later is a change. */
+async function mustExist(paths: string[], terminal: Terminal): Promise<void> {
+  const { problems } = await new ManifestFiles(paths, terminal.env).scan()
+  const missing = problems.filter(({ reason }) => reason === 'FileNotFound').map(({ file }) => file)
+  if (missing.length > 0) throw new CommandError(`there is no such file or folder: ${missing.join(', ')}`)
+}

@@ -1,0 +1,99 @@
+/** Server catalogs on disk, by a digest of what produced them, so that a restart serves every list at once. */
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import { isObject } from '../core/json.ts'
+
+/** Part of every key: files of another format are simply not found. */
+const FORMAT = 1
+const MAX_FILES = 1000
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+export type CachedCatalog = {
+  catalog: ServerCatalog
+  /** When it was discovered, in milliseconds since the epoch. */
+  at: number
+}
+
+export type CatalogCache = {
+  /** The list that was kept for a server as it is made now; undefined where there is none, or none that can be read. */
+  load(server: string, revision: string): Promise<CachedCatalog | undefined>
+  /** Keeps a list, atomically. Throws where the disk refuses: a list in memory is as good until the next start. */
+  save(server: string, revision: string, cached: CachedCatalog): Promise<void>
+  /** Deletes the oldest files above the limit. */
+  prune(): Promise<void>
+}
+
+/** `revision` names what produces a list (package, version, arguments, references of env), never a secret's value. */
+export function createCatalogCache(folder: string): CatalogCache {
+  const fileOf = (server: string, revision: string) => {
+    const key = createHash('sha256')
+      .update(JSON.stringify([FORMAT, server, revision]))
+      .digest('hex')
+    return join(folder, `${server}-${key.slice(0, 24)}.json`)
+  }
+  return {
+    async load(server, revision) {
+      try {
+        const file = fileOf(server, revision)
+        if ((await stat(file)).size > MAX_FILE_BYTES) return undefined
+        const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+        return isCached(value) && value.catalog.server === server ? value : undefined
+      } catch {
+        return undefined
+      }
+    },
+    async save(server, revision, cached) {
+      const text = JSON.stringify(cached)
+      if (text.length > MAX_FILE_BYTES) return
+      const file = fileOf(server, revision)
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await writeFile(`${file}.${process.pid}.new`, text, { mode: 0o600 })
+      await rename(`${file}.${process.pid}.new`, file)
+    },
+    async prune() {
+      const names = await readdir(folder).catch(() => [])
+      if (names.length <= MAX_FILES) return
+      const files = await Promise.all(
+        names.map(async name => ({ name, at: await modified(join(folder, name)) })),
+      )
+      files.sort((a, b) => b.at - a.at)
+      await Promise.all(files.slice(MAX_FILES).map(({ name }) => rm(join(folder, name), { force: true })))
+    },
+  }
+}
+
+async function modified(file: string): Promise<number> {
+  return stat(file).then(
+    found => found.mtimeMs,
+    () => 0,
+  )
+}
+
+/** As strict as the code that reads it needs: the file is our own, but may be cut off or of another time. */
+function isCached(value: unknown): value is CachedCatalog {
+  if (!isObject(value) || typeof value.at !== 'number' || !isObject(value.catalog)) return false
+  const { catalog } = value
+  const lists = [
+    catalog.tools,
+    catalog.invalid,
+    catalog.resources,
+    catalog.resourceTemplates,
+    catalog.prompts,
+    catalog.incomplete,
+  ]
+  return (
+    lists.every(Array.isArray) &&
+    isObject(catalog.capabilities) &&
+    typeof catalog.digest === 'string' &&
+    (catalog.tools as unknown[]).every(
+      tool =>
+        isObject(tool) &&
+        typeof tool.tokens === 'number' &&
+        isObject(tool.definition) &&
+        typeof tool.definition.name === 'string' &&
+        isObject(tool.definition.inputSchema),
+    )
+  )
+}

@@ -1,0 +1,172 @@
+/** The servers that run here: one upstream each, kept in step with the manifests, replaced only where its connection changes. */
+import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
+import type { ServerObservation } from '../core/catalog/resolve.ts'
+import type { RouterServer } from '../core/catalog/router-config.ts'
+import { Fault } from '../core/errors.ts'
+import type { Upstream } from '../core/mcp/upstream.ts'
+import { parseDuration } from '../crds/quantity.ts'
+import type { McpServer } from '../crds/server.ts'
+import { type DiscoveryDeps, type Observed, ServerDiscovery } from './discovery.ts'
+import { oneLine } from './failure.ts'
+import type { LaunchInputs } from './inputs.ts'
+
+export type DesiredServer = {
+  server: McpServer
+  /** The folder of its manifest, against which its paths are meant. */
+  folder: string
+  inputs: LaunchInputs
+}
+
+export type ChildrenDeps = {
+  discovery: DiscoveryDeps
+  /** Makes the upstream of a server; nothing runs before its first use. */
+  launch: (desired: DesiredServer) => Upstream
+}
+
+type Child = {
+  server: McpServer
+  connection: string
+  shared: SharedUpstream
+  discovery: ServerDiscovery
+}
+
+/** Ends with `close`. */
+export class Children {
+  readonly #deps: ChildrenDeps
+  #children = new Map<string, Child>()
+  #refused = new Map<string, ServerObservation>()
+  /** Closings under way: those of servers that went or changed. */
+  readonly #closing = new Set<Promise<void>>()
+
+  constructor(deps: ChildrenDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes the servers that shall be there: new ones begin, gone ones end, changed ones are replaced, others are left alone. */
+  apply(desired: readonly DesiredServer[]): void {
+    const next = new Map<string, Child>()
+    const refused = new Map<string, ServerObservation>()
+    for (const wanted of desired) {
+      const { name } = wanted.server.metadata
+      const [problem] = wanted.inputs.problems
+      if (problem) {
+        const message = oneLine(problem.path ? `${problem.path}: ${problem.message}` : problem.message)
+        refused.set(name, {
+          state: 'notAccepted',
+          reason: problem.reason,
+          message,
+          since: this.#deps.discovery.clock.now(),
+        })
+      } else next.set(name, this.#keepOrBegin(wanted))
+    }
+    const gone = [...this.#children].filter(([name, child]) => next.get(name)?.shared !== child.shared)
+    this.#children = next
+    this.#refused = refused
+    for (const [, child] of gone) this.#end(child)
+  }
+
+  /** What `resolve` needs to know of every server. */
+  observations(): Map<string, ServerObservation> {
+    const all = new Map(this.#refused)
+    for (const [name, { discovery, connection }] of this.#children) {
+      const { state, reason, message, since } = discovery.observed()
+      all.set(name, { state, reason, message, since, inputs: connection })
+    }
+    return all
+  }
+
+  observed(name: string): Observed | undefined {
+    return this.#children.get(name)?.discovery.observed()
+  }
+
+  /** True once every server has a list, cached or discovered, or has failed. */
+  settled(): boolean {
+    return [...this.#children.values()].every(({ discovery }) => {
+      const { catalog, state } = discovery.observed()
+      return catalog !== undefined || state === 'failed' || state === 'authRequired'
+    })
+  }
+
+  /** The upstream of a server for the router's pool; a replaced one lives on until the pool lets go of it. */
+  connect(server: RouterServer): Upstream {
+    const child = server.endpoint.kind === 'local' ? this.#children.get(server.endpoint.id) : undefined
+    return child ? child.shared.lease() : absent()
+  }
+
+  async close(): Promise<void> {
+    const children = [...this.#children.values()]
+    this.#children = new Map()
+    for (const { discovery } of children) discovery.close()
+    await Promise.allSettled([...children.map(({ shared }) => shared.end()), ...this.#closing])
+  }
+
+  #keepOrBegin(wanted: DesiredServer): Child {
+    const { server, folder, inputs } = wanted
+    const connection = connectionDigest(server, inputs.digest)
+    const current = this.#children.get(server.metadata.name)
+    if (current?.connection === connection) {
+      current.server = server
+      return current
+    }
+    const shared = new SharedUpstream(this.#deps.launch(wanted))
+    const child: Omit<Child, 'discovery'> = { server, connection, shared }
+    const target = {
+      name: server.metadata.name,
+      revision: `${sourceDigest(server)} ${folder} ${inputs.files}`,
+      upstream: shared.lease(),
+      intervalMs: () => parseDuration(child.server.spec.discovery.interval),
+      process: server.spec.remote === undefined,
+      eager: server.spec.remote !== undefined || (server.spec.scaling.min ?? 0) > 0,
+    }
+    return Object.assign(child, { discovery: new ServerDiscovery(target, this.#deps.discovery) })
+  }
+
+  #end(child: Child): void {
+    child.discovery.close()
+    const closing = child.shared.release().finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+}
+
+/** One upstream for discovery and the router's pool: it ends when all have let go of it. */
+class SharedUpstream {
+  readonly #upstream: Upstream
+  #leases = 0
+
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream
+  }
+
+  lease(): Upstream {
+    this.#leases++
+    let held = true
+    const upstream = this.#upstream
+    return {
+      connect: signal => upstream.connect(signal),
+      request: (call, signal) => upstream.request(call, signal),
+      onEvent: listener => upstream.onEvent(listener),
+      close: async () => {
+        if (!held) return
+        held = false
+        await this.release()
+      },
+    }
+  }
+
+  async release(): Promise<void> {
+    if (--this.#leases <= 0) await this.end()
+  }
+
+  end(): Promise<void> {
+    return this.#upstream.close()
+  }
+}
+
+/** Stands for a server that went between a snapshot and a call. */
+function absent(): Upstream {
+  const gone = () =>
+    Promise.reject(
+      new Fault('upstream_unreachable', 'the server was just removed or changed', { retryable: true }),
+    )
+  return { connect: gone, request: gone, onEvent: () => () => {}, close: async () => {} }
+}

@@ -1,0 +1,189 @@
+/** One server's list through its life: cached, discovered, kept through failures, read again when due. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../core/async.ts'
+import { createLog } from '../core/log.ts'
+import { connectRemote } from '../core/mcp/connect.ts'
+import { createManualClock, type ManualClock } from '../test/support/manual-clock.ts'
+import { answer, type Behaviour, raw, startRude } from '../test/upstreams/http/rude.ts'
+import { createCatalogCache } from './catalog-cache.ts'
+import { type Observed, ServerDiscovery } from './discovery.ts'
+import { createSlots } from './slots.ts'
+
+const INTERVAL_MS = 600_000
+const tools = (...names: string[]) =>
+  answer({ tools: names.map(name => ({ name, inputSchema: { type: 'object' } })) })
+const toolNames = ({ catalog }: Observed) => catalog?.tools.map(({ definition }) => definition.name)
+
+type World = {
+  clock: ManualClock
+  behaviours: Record<string, Behaviour>
+  log: string[]
+  discovery: (options?: { eager?: boolean; process?: boolean }) => Watched
+}
+type Watched = ServerDiscovery & {
+  until(check: (observed: Observed) => boolean): Promise<Observed>
+  /** So many discoveries have ended. */
+  done(count: number): Promise<void>
+  /** The list is in the cache. */
+  saved(): Promise<void>
+}
+
+/** A real server over HTTP whose behaviour can be changed, and discoveries of it that share one cache. */
+async function world(t: TestContext): Promise<World> {
+  const behaviours: Record<string, Behaviour> = { 'tools/list': tools('one', 'two') }
+  const server = await startRude(behaviours)
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-discovery-'))
+  const cache = createCatalogCache(folder)
+  const clock = createManualClock(1_000_000)
+  const close: (() => unknown)[] = [
+    () => server.close(),
+    () => rmSync(folder, { recursive: true, force: true }),
+  ]
+  t.after(async () => {
+    for (const each of close.reverse()) await each()
+  })
+  const discovery: World['discovery'] = ({ eager = true, process = false } = {}) => {
+    const upstream = connectRemote(
+      { url: server.url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 5_000 },
+      { clock: systemClock },
+    )
+    let finished = 0
+    const waiting = new Set<() => void>()
+    const told = () => {
+      for (const check of [...waiting]) check()
+    }
+    const target = { name: 'rude', revision: 'r', upstream, intervalMs: () => INTERVAL_MS, eager, process }
+    const made = new ServerDiscovery(target, {
+      clock,
+      random: () => 0.5,
+      countTokens: async texts => texts.map(text => text.length),
+      cache,
+      starts: createSlots({ count: 1, lendMs: 1_000, clock }),
+      log: createLog({ level: 'silent' }),
+      onChange: told,
+      onDiscovered: () => {
+        finished++
+        queueMicrotask(told)
+      },
+    })
+    const wait = (reached: () => boolean) =>
+      new Promise<void>(resolve => {
+        const check = () => {
+          if (!reached()) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+      })
+    close.push(
+      () => made.close(),
+      () => upstream.close(),
+    )
+    return Object.assign(made, {
+      until: async (check: (observed: Observed) => boolean) => {
+        await wait(() => check(made.observed()))
+        return made.observed()
+      },
+      done: (count: number) => wait(() => finished >= count),
+      saved: async () => {
+        while (!(await cache.load('rude', 'r'))) await new Promise(resolve => setImmediate(resolve))
+      },
+    })
+  }
+  return { clock, behaviours, log: server.log, discovery }
+}
+
+test('a new server is starting until its list was read, then ready', async t => {
+  const { discovery } = await world(t)
+  const made = discovery()
+  assert.equal(made.observed().state, 'starting')
+  const observed = await made.until(({ state }) => state === 'ready')
+  assert.deepEqual(toolNames(observed), ['one', 'two'])
+  assert.equal(observed.cached, false)
+})
+
+test('a cached list is there at once, and a server that sleeps is not asked', async t => {
+  const { discovery, log } = await world(t)
+  const first = discovery()
+  await first.done(1)
+  await first.saved()
+  const asked = log.length
+  const again = discovery({ eager: false, process: true })
+  const observed = await again.until(({ catalog }) => catalog !== undefined)
+  assert.deepEqual([observed.state, observed.cached, toolNames(observed)], ['asleep', true, ['one', 'two']])
+  assert.equal(log.length, asked)
+})
+
+test('a list that cannot be read again stays, and the server is ready as long as it answers', async t => {
+  const { discovery, behaviours, clock } = await world(t)
+  const made = discovery()
+  await made.done(1)
+  behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
+  made.refresh()
+  const observed = await made.until(({ failure }) => failure !== undefined)
+  assert.deepEqual([observed.state, toolNames(observed)], ['ready', ['one', 'two']])
+  behaviours['tools/list'] = tools('three')
+  clock.advance(1_000)
+  const mended = await made.until(({ failure }) => failure === undefined)
+  assert.deepEqual(toolNames(mended), ['three'])
+})
+
+test('a server that does not come up has failed since the first failure, is tried again less and less often, and recovers', async t => {
+  const { discovery, behaviours, clock } = await world(t)
+  const polite = behaviours.initialize
+  behaviours.initialize = raw(500, 'text/plain', 'broken')
+  const made = discovery()
+  const { since, state } = await made.until(({ state }) => state === 'failed')
+  assert.equal(state, 'failed')
+  const delays: number[] = []
+  for (let tries = 2; tries < 9; tries++) {
+    await made.done(tries - 1)
+    await new Promise(resolve => setImmediate(resolve))
+    const before = clock.now()
+    while (clock.pending() > 0 && clock.now() - before < 70_000) {
+      clock.advance(250)
+      await new Promise(resolve => setImmediate(resolve))
+      if (clock.pending() === 0) break
+    }
+    delays.push(clock.now() - before)
+  }
+  assert.ok(
+    delays.every((ms, at) => at === 0 || ms >= (delays[at - 1] ?? 0)),
+    delays.join(),
+  )
+  assert.equal(made.observed().since, since)
+  if (polite) behaviours.initialize = polite
+  else delete behaviours.initialize
+  await made.done(8)
+  clock.advance(60_000)
+  const mended = await made.until(({ state }) => state === 'ready')
+  assert.deepEqual(toolNames(mended), ['one', 'two'])
+})
+
+test('a server that answers 401 needs credentials, and is not called failed', async t => {
+  const { discovery, behaviours } = await world(t)
+  behaviours.initialize = raw(401, 'text/plain', 'no')
+  const observed = await discovery().until(({ state }) => state !== 'starting')
+  assert.deepEqual([observed.state, observed.reason], ['authRequired', 'AuthRequired'])
+})
+
+test('a list is read again when it is old; of a process that sleeps only at its next start', async t => {
+  const { discovery, behaviours, clock, log } = await world(t)
+  const made = discovery()
+  await made.done(1)
+  await made.saved()
+  behaviours['tools/list'] = tools('new')
+  clock.advance(INTERVAL_MS * 1.2)
+  assert.deepEqual(toolNames(await made.until(observed => toolNames(observed)?.[0] === 'new')), ['new'])
+  await made.done(2)
+  const asked = log.length
+  const sleeper = discovery({ eager: false, process: true })
+  await sleeper.until(({ state }) => state === 'asleep')
+  clock.advance(INTERVAL_MS * 3)
+  assert.equal(log.length, asked)
+})

@@ -1,0 +1,238 @@
+/** Keeps one server's list: from the cache at once, discovered when due, the last good one through every failure. */
+import type { Logger } from 'pino'
+import type { Clock, Timer } from '../core/async.ts'
+import type { ServerState } from '../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import { messageOf } from '../core/errors.ts'
+import { discover } from '../core/mcp/discover.ts'
+import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
+import type { CatalogCache } from './catalog-cache.ts'
+import { type Failure, failureOf, oneLine } from './failure.ts'
+import type { Slots } from './slots.ts'
+
+const LIST_CHANGED_DEBOUNCE_MS = 200
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 60_000
+
+export type DiscoveryTarget = {
+  /** metadata.name of the McpServer. */
+  name: string
+  /** Names what produces the list: the key of the cache. */
+  revision: string
+  upstream: Upstream
+  intervalMs: () => number
+  /** Whether asking wakes a process: such a server is not woken only because its list is old. */
+  process: boolean
+  /** Discovered at once even where a list is cached: a remote server, or one that is kept running. */
+  eager: boolean
+}
+
+export type DiscoveryDeps = {
+  clock: Clock
+  /** 0 to 1, spreads repetitions. */
+  random: () => number
+  countTokens: (texts: readonly string[]) => Promise<number[]>
+  cache: CatalogCache
+  /** Held by processes while they start, so that many at once do not starve each other. */
+  starts: Slots
+  log: Logger
+  /** Called after every change of what `observed` returns. */
+  onChange: () => void
+  /** Called after every discovery, for the metrics. */
+  onDiscovered: (server: string, durationMs: number, ok: boolean) => void
+}
+
+/** What is known of a server now. */
+export type Observed = {
+  state: Exclude<ServerState, 'suspended' | 'notAccepted'>
+  reason?: string
+  message?: string
+  /** Since when it is in this state, in milliseconds since the epoch. */
+  since: number
+  catalog?: ServerCatalog
+  /** When the list was last read from the server. */
+  discoveredAt?: number
+  /** The list was read by an earlier process and not yet again. */
+  cached: boolean
+  /** Why the last discovery failed, where it did. */
+  failure?: Failure
+}
+
+/** Ends with `close`; until then it looks again by itself, when a list may have changed or a failure may be over. */
+export class ServerDiscovery {
+  readonly #target: DiscoveryTarget
+  readonly #deps: DiscoveryDeps
+  readonly #life = new AbortController()
+  readonly #unsubscribe: () => void
+  #observed: Observed
+  #upstreamState: 'asleep' | 'starting' | 'ready' = 'starting'
+  /** Why the server is not there. */
+  #down: Failure | undefined
+  /** Why its list could not be read, though it may be there. */
+  #listFailure: Failure | undefined
+  #catalog: ServerCatalog | undefined
+  #discoveredAt: number | undefined
+  #cached = false
+  #due = true
+  #failures = 0
+  #running = false
+  #again = false
+  #timer: Timer | undefined
+
+  constructor(target: DiscoveryTarget, deps: DiscoveryDeps) {
+    this.#target = target
+    this.#deps = deps
+    this.#observed = { state: 'starting', since: deps.clock.now(), cached: false }
+    this.#unsubscribe = target.upstream.onEvent(event => this.#onEvent(event))
+    void this.#begin()
+  }
+
+  observed(): Observed {
+    return this.#observed
+  }
+
+  /** Reads the lists again, now. */
+  refresh(): void {
+    void this.#run()
+  }
+
+  close(): void {
+    this.#life.abort()
+    this.#timer?.cancel()
+    this.#unsubscribe()
+  }
+
+  async #begin(): Promise<void> {
+    const { name, revision, eager } = this.#target
+    const found = await this.#deps.cache.load(name, revision)
+    if (found && !this.#catalog) {
+      this.#catalog = found.catalog
+      this.#discoveredAt = found.at
+      this.#cached = true
+      this.#upstreamState = 'asleep'
+      this.#changed()
+    }
+    if (!found || eager) await this.#run()
+  }
+
+  #changed(): void {
+    if (this.#life.signal.aborted) return
+    const failure = this.#down ?? (this.#catalog ? undefined : this.#listFailure)
+    const state = failure ? failure.state : this.#catalog ? this.#upstreamState : 'starting'
+    this.#observed = {
+      state,
+      ...(failure ? { reason: failure.reason, message: failure.message } : {}),
+      since: state === this.#observed.state ? this.#observed.since : this.#deps.clock.now(),
+      catalog: this.#catalog,
+      discoveredAt: this.#discoveredAt,
+      cached: this.#cached,
+      failure: failure ?? this.#listFailure,
+    }
+    this.#deps.onChange()
+  }
+
+  #onEvent(event: UpstreamEvent): void {
+    if (event.kind === 'listChanged') this.#schedule(LIST_CHANGED_DEBOUNCE_MS)
+    else if (event.state === 'failed') this.#onFailed(event.reason, event.message)
+    else this.#onState(event.state)
+  }
+
+  #onState(state: 'asleep' | 'starting' | 'ready'): void {
+    this.#upstreamState = state
+    // A server that is being tried again after a failure has not recovered yet.
+    if (state === 'ready') this.#down = undefined
+    this.#changed()
+    if (state === 'ready' && this.#due && !this.#running) this.#schedule(0)
+  }
+
+  #onFailed(reason: string, message: string): void {
+    const state = reason === 'AuthRequired' ? 'authRequired' : 'failed'
+    this.#down = { state, reason, message: oneLine(message) }
+    this.#upstreamState = 'starting'
+    this.#due = true
+    this.#changed()
+    if (!this.#running) this.#retry()
+  }
+
+  #retry(): void {
+    const longest = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
+    this.#schedule(longest * (0.5 + this.#deps.random() / 2))
+  }
+
+  /** One timer: the last reason to look again wins. */
+  #schedule(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#deps.clock.after(ms, () => void this.#run())
+  }
+
+  /** A process that sleeps is not woken only because its list is old: it is read at its next start. */
+  #intervalOver(): void {
+    this.#due = true
+    if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    this.#again = this.#running
+    if (this.#running || this.#life.signal.aborted) return
+    this.#running = true
+    this.#timer?.cancel()
+    const { clock, starts, onDiscovered } = this.#deps
+    const started = clock.now()
+    const work = () => this.#readLists()
+    const failure = await (this.#target.process ? starts.run(work) : work()).catch(failureOf)
+    this.#running = false
+    if (this.#life.signal.aborted) return
+    onDiscovered(this.#target.name, clock.now() - started, failure === undefined)
+    if (failure) this.#failed(failure)
+    else this.#succeeded()
+  }
+
+  async #readLists(): Promise<undefined> {
+    const { clock, countTokens } = this.#deps
+    const options = { server: this.#target.name, clock, countTokens, previous: this.#catalog }
+    for await (const found of discover(this.#target.upstream, options, this.#life.signal)) {
+      if (this.#life.signal.aborted) return
+      if (found.digest !== this.#catalog?.digest) this.#catalog = found
+      this.#down = this.#listFailure = undefined
+      this.#upstreamState = 'ready'
+      this.#cached = false
+      this.#discoveredAt = clock.now()
+      this.#changed()
+    }
+  }
+
+  #failed(failure: Failure): void {
+    if (failure.reason !== this.#listFailure?.reason)
+      this.#deps.log.warn(
+        { server: this.#target.name, reason: failure.reason, detail: failure.message },
+        'discovery failed',
+      )
+    this.#listFailure = failure
+    if (this.#upstreamState !== 'ready' || failure.state === 'authRequired') this.#down ??= failure
+    this.#changed()
+    this.#retry()
+  }
+
+  #succeeded(): void {
+    this.#listFailure = undefined
+    this.#failures = 0
+    this.#due = false
+    void this.#keep()
+    const spread = 0.9 + this.#deps.random() / 5
+    this.#timer = this.#deps.clock.after(this.#target.intervalMs() * spread, () => this.#intervalOver())
+    if (this.#again) this.#schedule(0)
+  }
+
+  async #keep(): Promise<void> {
+    if (!this.#catalog || this.#discoveredAt === undefined) return
+    const { name, revision } = this.#target
+    await this.#deps.cache
+      .save(name, revision, { catalog: this.#catalog, at: this.#discoveredAt })
+      .catch(error => {
+        this.#deps.log.warn(
+          { server: name, detail: messageOf(error) },
+          'the list could not be written to the cache',
+        )
+      })
+  }
+}

@@ -1,0 +1,109 @@
+/** Reading paths: folders, files and client configs, and what stays of a file that breaks. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Loaded, ManifestFiles } from './files.ts'
+
+function folderFor(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-files-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const server = (name: string, extra = '') =>
+  `apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: ${name} }\nspec:\n  command: { run: echo }\n${extra}`
+const names = ({ manifests }: Loaded) => manifests.map(({ manifest }) => manifest.metadata.name).sort()
+
+test('a folder gives its YAML and JSON manifests, not those of folders below, nor JSON of other kinds', async t => {
+  const folder = folderFor(t)
+  mkdirSync(join(folder, 'below'))
+  writeFileSync(join(folder, 'a.yaml'), server('a'))
+  writeFileSync(join(folder, 'b.yml'), `${server('b')}---\n${server('c')}`)
+  writeFileSync(join(folder, 'below', 'd.yaml'), server('d'))
+  writeFileSync(join(folder, 'package.json'), '{"name":"x"}')
+  writeFileSync(
+    join(folder, 'deployment.yaml'),
+    'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: x }\n',
+  )
+  const loaded = await new ManifestFiles([folder]).scan()
+  assert.deepEqual(names(loaded), ['a', 'b', 'c'])
+  assert.deepEqual(loaded.problems, [])
+  assert.equal(loaded.manifests[0]?.folder, folder)
+})
+
+test('a document that breaks keeps its last good state, the rest of the file moves on, and the problem has its place', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'all.yaml')
+  writeFileSync(file, `${server('a')}---\n${server('b')}`)
+  const files = new ManifestFiles([folder])
+  assert.deepEqual(names(await files.scan()), ['a', 'b'])
+  writeFileSync(file, `${server('a', '  tittle: x\n')}---\n${server('c')}`)
+  const loaded = await files.scan()
+  assert.deepEqual(names(loaded), ['a', 'c'])
+  const [problem] = loaded.problems
+  assert.deepEqual([problem?.file, problem?.line, problem?.path], [file, 6, 'spec.tittle'])
+})
+
+test('a file that is no YAML any more keeps all its servers until it is whole again', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'all.yaml')
+  writeFileSync(file, `${server('a')}---\n${server('b')}`)
+  const files = new ManifestFiles([folder])
+  await files.scan()
+  for (const broken of ['spec: [', `${server('a')}  bad: : {\n`]) {
+    writeFileSync(file, broken)
+    const loaded = await files.scan()
+    assert.deepEqual(names(loaded), ['a', 'b'])
+    assert.equal(loaded.problems.length, 1)
+  }
+  writeFileSync(file, server('b'))
+  const mended = await files.scan()
+  assert.deepEqual([names(mended), mended.problems], [['b'], []])
+})
+
+test('a deleted file takes its servers with it, a name that is taken is a problem of the second', async t => {
+  const folder = folderFor(t)
+  writeFileSync(join(folder, 'a.yaml'), server('same'))
+  writeFileSync(join(folder, 'b.yaml'), `${server('same')}---\n${server('b')}`)
+  const files = new ManifestFiles([folder])
+  const loaded = await files.scan()
+  assert.deepEqual(names(loaded), ['b', 'same'])
+  assert.equal(loaded.problems[0]?.file, join(folder, 'b.yaml'))
+  assert.match(loaded.problems[0]?.message ?? '', /a\.yaml:1/)
+  unlinkSync(join(folder, 'b.yaml'))
+  assert.deepEqual(names(await files.scan()), ['same'])
+})
+
+test('a client config is read as it is; a broken one keeps what it defined', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'mcp.json')
+  const variable = (name: string) => `\${${name}}`
+  const entry = {
+    command: 'my-server',
+    args: [variable('HOME_DIR')],
+    env: { API_TOKEN: variable('env:TOKEN') },
+  }
+  writeFileSync(file, JSON.stringify({ mcpServers: { One: entry } }))
+  const files = new ManifestFiles([file], { HOME_DIR: '/home/me' })
+  const loaded = await files.scan()
+  assert.deepEqual([names(loaded), loaded.problems], [['one'], []])
+  const { manifest } = loaded.manifests[0] ?? {}
+  assert.ok(manifest?.kind === 'McpServer')
+  assert.deepEqual(manifest.spec.command?.args, ['/home/me'])
+  assert.equal(loaded.imported.length, 1)
+  writeFileSync(file, '{ "mcpServers": { "One": ')
+  const broken = await files.scan()
+  assert.deepEqual([names(broken), broken.imported.length, broken.problems.length], [['one'], 1, 1])
+})
+
+test('paths that are missing or hold nothing of ours say so where they were named', async t => {
+  const folder = folderFor(t)
+  writeFileSync(join(folder, 'x.json'), '{"name":"x"}')
+  const { problems } = await new ManifestFiles([join(folder, 'none'), join(folder, 'x.json')]).scan()
+  assert.deepEqual(
+    problems.map(({ reason }) => reason),
+    ['FileNotFound', 'NothingFound'],
+  )
+})

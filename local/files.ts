@@ -1,0 +1,169 @@
+/** Reads the paths of `up`: folders of manifests, single files and client configs; a broken one keeps its last good state. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { dirname, extname, join, resolve } from 'node:path'
+import { messageOf, type Problem } from '../core/errors.ts'
+import {
+  type LocatedManifest,
+  MAX_FILE_BYTES,
+  type ManifestFile,
+  mergeManifests,
+  parseManifestText,
+} from '../core/manifests.ts'
+import { isClientConfig } from './import/client-config.ts'
+import { type ImportedValues, readClientConfig } from './imported.ts'
+
+const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
+const MAX_FILES = 2_000
+
+/** `folder` is what the manifest's relative paths stand on. */
+export type PlacedManifest = LocatedManifest & { folder: string }
+
+/** Everything that the paths hold now. */
+export type Loaded = {
+  /** Each resource once; a broken one as it last was. */
+  manifests: PlacedManifest[]
+  /** Values that client configs bring or ask for. */
+  imported: ImportedValues[]
+  /** With file, line and field. */
+  problems: Problem[]
+  files: string[]
+}
+
+type ParsedFile = Pick<ManifestFile, 'problems' | 'broken'> & {
+  manifests: PlacedManifest[]
+  imported?: ImportedValues
+}
+type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; imported?: ImportedValues }
+
+/** Remembers what it read, so that `scan` parses only what changed. */
+export class ManifestFiles {
+  readonly #paths: readonly string[]
+  readonly #env: Readonly<Record<string, string>>
+  #known = new Map<string, KnownFile>()
+
+  /** `env` fills the variables in commands of client configs. */
+  constructor(paths: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#paths = paths.map(path => resolve(path))
+    this.#env = env
+  }
+
+  /** The folders to watch: of a file, the one that it is in, since editors replace files. */
+  async folders(): Promise<string[]> {
+    const folders = await Promise.all(
+      this.#paths.map(async path =>
+        (await stat(path).catch(() => undefined))?.isDirectory() ? path : dirname(path),
+      ),
+    )
+    return [...new Set(folders)]
+  }
+
+  /** Whether a change of this file can matter. */
+  concerns(file: string): boolean {
+    return EXTENSIONS.has(extname(file)) || this.#paths.includes(file)
+  }
+
+  /** Never throws: what cannot be read is a problem. */
+  async scan(): Promise<Loaded> {
+    const problems: Problem[] = []
+    const files = await this.#list(problems)
+    const known = new Map<string, KnownFile>()
+    for (const { file, given } of files) known.set(file, await this.#read(file, given))
+    this.#known = known
+    const all = [...known.values()]
+    const folders = new Map(all.flatMap(({ good }) => good).map(placed => [placed.manifest, placed.folder]))
+    const merged = mergeManifests(all.map(({ now, good }) => ({ ...now, manifests: good, skipped: [] })))
+    return {
+      manifests: merged.manifests.map(found => ({
+        ...found,
+        folder: folders.get(found.manifest) ?? dirname(found.file),
+      })),
+      imported: all.flatMap(({ imported }) => imported ?? []),
+      problems: [...problems, ...merged.problems],
+      files: files.map(({ file }) => file),
+    }
+  }
+
+  /** Files in the order of the paths, by name within a folder; folders are not searched deeper, as with kubectl. */
+  async #list(problems: Problem[]): Promise<{ file: string; given: boolean }[]> {
+    const files = new Map<string, boolean>()
+    for (const path of this.#paths) {
+      const found = await stat(path).catch(() => undefined)
+      if (!found)
+        problems.push({ reason: 'FileNotFound', message: 'there is no such file or folder', file: path })
+      else if (!found.isDirectory()) files.set(path, true)
+      else {
+        const names = (await readdir(path).catch(() => [])).sort()
+        const wanted = names.filter(name => EXTENSIONS.has(extname(name)) && !name.startsWith('.'))
+        for (const name of wanted) if (!files.has(join(path, name))) files.set(join(path, name), false)
+      }
+    }
+    const list = [...files].map(([file, given]) => ({ file, given }))
+    if (list.length > MAX_FILES)
+      problems.push({ reason: 'TooLarge', message: `at most ${MAX_FILES} files are read` })
+    return list.slice(0, MAX_FILES)
+  }
+
+  async #read(file: string, given: boolean): Promise<KnownFile> {
+    const known = this.#known.get(file)
+    const read = await readText(file)
+    if (read.problem)
+      return {
+        ...(known ?? { text: '', good: [] }),
+        now: { manifests: [], problems: [read.problem], broken: [] },
+      }
+    if (known?.text === read.text && known.now.problems.every(({ reason }) => reason !== UNREADABLE))
+      return known
+    const now = this.#parse(read.text, file, given)
+    return { text: read.text, now, ...lastGood(now, known) }
+  }
+
+  #parse(text: string, file: string, given: boolean): ParsedFile {
+    if (extname(file) === '.json' || given) {
+      if (isClientConfig(text)) return readClientConfig(text, file, this.#env)
+    }
+    const { manifests, problems, broken, skipped } = parseManifestText(text, file)
+    const folder = dirname(file)
+    if (given && manifests.length === 0 && problems.length === 0) {
+      const message =
+        skipped.length === 0 ? 'is empty' : 'holds no McpServer or McpGateway, and is no client config'
+      problems.push({ reason: 'NothingFound', message, file })
+    }
+    return { manifests: manifests.map(found => ({ ...found, folder })), problems, broken }
+  }
+}
+
+const UNREADABLE = 'Unreadable'
+
+async function readText(file: string): Promise<{ text: string; problem?: undefined } | { problem: Problem }> {
+  try {
+    const { size } = await stat(file)
+    if (size > MAX_FILE_BYTES)
+      return { problem: { reason: UNREADABLE, message: 'is too large for a manifest', file } }
+    return { text: await readFile(file, 'utf8') }
+  } catch (error) {
+    return { problem: { reason: UNREADABLE, message: `cannot be read: ${messageOf(error)}`, file } }
+  }
+}
+
+/** What is broken stays as it was; where that cannot be told by name, all that the file held. */
+function lastGood(now: ParsedFile, known: KnownFile | undefined): Pick<KnownFile, 'good' | 'imported'> {
+  if (!known || now.broken.length === 0) return { good: now.manifests, imported: now.imported }
+  const keyOf = ({ manifest }: PlacedManifest) => `${manifest.kind}/${manifest.metadata.name}`
+  const fresh = new Set(now.manifests.map(keyOf))
+  // A syntax error may swallow the documents that follow it.
+  const syntax = now.problems.some(({ reason }) => reason === 'InvalidYaml')
+  const anything = syntax || now.broken.some(({ kind, name }) => kind === undefined || name === undefined)
+  const named = new Set(now.broken.map(({ kind, name }) => `${kind}/${name}`))
+  const kept = known.good.filter(
+    placed => !fresh.has(keyOf(placed)) && (anything || named.has(keyOf(placed))),
+  )
+  return { good: [...now.manifests, ...kept], imported: joined(known.imported, now.imported) }
+}
+
+function joined(
+  old: ImportedValues | undefined,
+  now: ImportedValues | undefined,
+): ImportedValues | undefined {
+  if (!old || !now) return now ?? old
+  return { secrets: { ...old.secrets, ...now.secrets }, inputs: { ...old.inputs, ...now.inputs } }
+}

@@ -1,0 +1,275 @@
+/** The gateway on a laptop: manifests to running servers, their lists to snapshots, snapshots to a router. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../core/async.ts'
+import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
+import type { Problem } from '../core/errors.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import { type Reaper, startReaper } from '../core/mcp/stdio/reaper.ts'
+import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
+import { PROFILES } from '../router/meta/profiles.ts'
+import { type Router, startRouter } from '../router/router.ts'
+import { createInProcessSource, type InProcessSource } from '../router/source/in-process.ts'
+import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
+import { Children } from './children.ts'
+import { desire } from './desire.ts'
+import { ManifestFiles } from './files.ts'
+import { launch } from './launch.ts'
+import { createPackages, type Packages } from './packages/packages.ts'
+import { Publisher } from './publisher.ts'
+import type { Reading } from './read.ts'
+import { Reloader } from './reloader.ts'
+import { createSlots } from './slots.ts'
+import { type LocalStatus, statusOf } from './status.ts'
+import { watchFolders } from './watch.ts'
+
+/** Processes that start at a time; one that hangs holds its slot no longer than this. */
+const STARTS = { count: 8, lendMs: 5_000 }
+const SESSION_KEY_BYTES = 32
+const DIGEST_KEY_BYTES = 32
+/** Of the folder of secrets: DIR/<name>/<key>. */
+const SECRETS_DEPTH = 1
+
+export type LocalOptions = {
+  paths: readonly string[]
+  host: string
+  port: number
+  /** Instead of the gateway's own default profile. */
+  profile?: Profile
+  /** Which McpGateway, where several are given. */
+  gateway?: string
+  secretsFolder?: string
+  /** Opens /servers/<name>/mcp whatever the gateway says. */
+  exposeServers?: boolean
+  /** False: the paths are read once. */
+  watch: boolean
+  cacheFolder: string
+  env: Readonly<Record<string, string>>
+  log: Log
+  /** A sentence about something that takes its time, such as an installation. */
+  onProgress: (message: string) => void
+  /** All problems of the manifests, whenever they were read and the problems are others than before. */
+  onProblems: (problems: Problem[]) => void
+  clock?: Clock
+}
+
+export type LocalGateway = {
+  url: string
+  /** True once every server has a list, cached or discovered, or has failed. */
+  ready(): boolean
+  /** How many packages are being installed. */
+  installing(): number
+  status(): LocalStatus
+  /** Ends the router after its calls in flight, then every child. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Resolves when the port is open; servers start, and lists come, after that. Throws a Fault `io` where it cannot listen. */
+export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
+  const laptop = assemble(options, options.clock ?? systemClock)
+  try {
+    await begin(laptop, options)
+  } catch (error) {
+    await end(laptop)
+    throw error
+  }
+  let closing: Promise<void> | undefined
+  return {
+    url: laptop.router?.url ?? '',
+    ready: () => isReady(laptop),
+    installing: () => laptop.packages.installing(),
+    status: () => status(laptop),
+    close() {
+      closing ??= end(laptop)
+      return closing
+    },
+  }
+}
+
+/** The parts of a running gateway, in the order in which they begin; they end the other way round. */
+type Laptop = {
+  clock: Clock
+  life: AbortController
+  packages: Packages
+  cache: CatalogCache
+  tokens: TokenCounter
+  reaper: Reaper
+  files: ManifestFiles
+  source: InProcessSource
+  children: Children
+  publisher: Publisher
+  reloader: Reloader
+  router?: Router
+  stopWatching: (() => Promise<void>)[]
+  wasReady: boolean
+}
+
+function assemble(options: LocalOptions, clock: Clock): Laptop {
+  const { env, onProblems, onProgress, cacheFolder } = options
+  const life = new AbortController()
+  const tokens = createTokenCounter(clock)
+  const reaper = startReaper()
+  const files = new ManifestFiles(options.paths, env)
+  const source = createInProcessSource()
+  const packages = createPackages({
+    folder: cacheFolder,
+    env,
+    clock,
+    signal: life.signal,
+    reaper,
+    onProgress,
+  })
+  const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
+  const base = {
+    packages,
+    cache,
+    clock,
+    life,
+    tokens,
+    reaper,
+    files,
+    source,
+    stopWatching: [],
+    wasReady: false,
+  }
+  const children: Children = createChildren(options, base, {
+    onChange: () => laptop.publisher.soon(),
+    onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
+  })
+  const override = (config: RouterConfig) => overridden(config, options)
+  const nothing = desire([], undefined, clock.now())
+  const publisher = new Publisher({ source, clock, children, override }, nothing)
+  const onRead = ({ servers, desired }: Reading) => {
+    children.apply(servers)
+    publisher.adopt(desired)
+  }
+  const { gateway, secretsFolder } = options
+  const digestKey = randomBytes(DIGEST_KEY_BYTES)
+  const reloader = new Reloader({ files, clock, env, gateway, secretsFolder, digestKey, onRead, onProblems })
+  const laptop: Laptop = { ...base, children, publisher, reloader }
+  return laptop
+}
+
+function createChildren(
+  { env, log }: LocalOptions,
+  {
+    clock,
+    tokens,
+    reaper,
+    packages,
+    cache,
+  }: Pick<Laptop, 'clock' | 'tokens' | 'reaper' | 'packages' | 'cache'>,
+  told: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
+): Children {
+  const starts = createSlots({ ...STARTS, clock })
+  const countTokens = (texts: readonly string[]) => tokens.count(texts)
+  return new Children({
+    launch: desired => launch(desired, { packages, reaper, clock, log, env }),
+    discovery: { clock, random: Math.random, countTokens, cache, starts, log, ...told },
+  })
+}
+
+async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
+  const { host, port, log, cacheFolder } = options
+  const { clock, source, children, reloader, publisher } = laptop
+  await reloader.reload()
+  publisher.publish()
+  laptop.cache.prune().catch(err => log.warn({ err }, 'old lists could not be deleted'))
+  laptop.router = await startRouter({
+    source,
+    connect: server => children.connect(server),
+    host,
+    port,
+    log,
+    clock,
+    sessionKey: await sessionKey(cacheFolder),
+    ready: () =>
+      isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
+    debugStatus: () => toJson(status(laptop)),
+  })
+  if (options.watch) await watch(laptop, options)
+}
+
+async function watch(
+  { files, reloader, clock, stopWatching }: Laptop,
+  { secretsFolder, log }: LocalOptions,
+): Promise<void> {
+  const onChange = () => {
+    reloader
+      .reload()
+      .catch(err => log.error({ err }, 'the manifests could not be taken up; what ran goes on'))
+  }
+  const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may go unseen')
+  const concerns = (file: string) => files.concerns(file)
+  const folders = await files.folders()
+  stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
+  if (secretsFolder === undefined) return
+  const secrets = { folders: [secretsFolder], depth: SECRETS_DEPTH, concerns: () => true, onChange, onError }
+  stopWatching.push(await watchFolders(secrets, clock))
+}
+
+async function end({
+  life,
+  stopWatching,
+  publisher,
+  router,
+  children,
+  tokens,
+  reaper,
+}: Laptop): Promise<void> {
+  life.abort()
+  await Promise.allSettled(stopWatching.map(stop => stop()))
+  publisher.close()
+  await router?.close()
+  await children.close()
+  await Promise.allSettled([tokens.close(), reaper.close()])
+}
+
+/** Once every server has a list, cached or discovered, or has failed, and the router serves it; from then on for good. */
+function isReady(laptop: Laptop): boolean {
+  const { publisher, children, router } = laptop
+  const { generation, pending } = publisher.progress()
+  laptop.wasReady ||= children.settled() && !pending && router?.catalog()?.generation === generation
+  return laptop.wasReady
+}
+
+function status(laptop: Laptop): LocalStatus {
+  const { publisher, children, reloader, router } = laptop
+  // What the router serves, which may be a moment behind what is known here.
+  const served = router?.catalog()
+  const config = served?.config ?? publisher.config()
+  return statusOf({
+    config,
+    catalogs: served?.catalogs ?? new Map(),
+    observed: server => children.observed(server),
+    ready: isReady(laptop),
+    exposedTokens: PROFILES[config.profile]?.definitionTokens,
+    problems: reloader.problems(),
+  })
+}
+
+function overridden(config: RouterConfig, { profile, exposeServers }: LocalOptions): RouterConfig {
+  return {
+    ...config,
+    profile: profile ?? config.profile,
+    exposeServers: exposeServers || config.exposeServers,
+  }
+}
+
+/** Kept with the lists, so that clients' sessions outlive a restart. */
+async function sessionKey(cacheFolder: string): Promise<Buffer> {
+  const file = join(cacheFolder, 'session-key')
+  const kept = await readFile(file).catch(() => undefined)
+  if (kept?.length === SESSION_KEY_BYTES) return kept
+  const key = randomBytes(SESSION_KEY_BYTES)
+  await mkdir(cacheFolder, { recursive: true })
+  await writeFile(file, key, { mode: 0o600 })
+  return key
+}
+
+function toJson(value: LocalStatus): JsonObject {
+  const plain: unknown = JSON.parse(JSON.stringify(value))
+  return isObject(plain) ? plain : {}
+}

@@ -1,0 +1,51 @@
+/** A client config among the paths: its servers as manifests, and the values that they refer to, kept in memory. Pure. */
+import type { Problem } from '../core/errors.ts'
+import { type ImportedConfig, importConfig } from './import/client-config.ts'
+import { fillVariables, type Lookup } from './import/variables.ts'
+
+export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
+
+type Env = Readonly<Record<string, string>>
+
+/** Reads a client config; variables in commands and addresses get their values from the environment at once. */
+export function readClientConfig(text: string, file: string, env: Env) {
+  const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}) })
+  const { servers, secrets, inputs, folder, problems, broken } = config
+  const manifests = servers.map(({ manifest, line, column }) => ({ manifest, file, line, column, folder }))
+  return {
+    manifests,
+    problems,
+    broken: broken?.map(name => ({ kind: 'McpServer', name, line: 1 })) ?? [{ line: 1 }],
+    imported: { secrets, inputs },
+  }
+}
+
+/** The value that a config has for a Secret's key, or what is missing for it; undefined where the config knows nothing of it. */
+export function importedValue(
+  all: readonly ImportedValues[],
+  { name, key }: { name: string; key: string },
+  env: Env,
+): { value: string } | { problem: Problem } | undefined {
+  for (const { secrets, inputs } of all) {
+    const parts = secrets[name]?.[key]
+    if (!parts) continue
+    const filled = fillVariables(parts, lookupIn(env, inputs))
+    if ('text' in filled) return { value: filled.text }
+    const { missing } = filled
+    const variable =
+      missing.kind === 'env' ? missing.name : missing.kind === 'input' ? variableOfInput(missing.id) : ''
+    const message = `"${key}" needs a value: set the environment variable ${variable}`
+    return { problem: { reason: 'SecretNotFound', message } }
+  }
+  return undefined
+}
+
+/** The variable that answers for an editor's question: `github-token` is asked for as `GITHUB_TOKEN`. */
+export function variableOfInput(id: string): string {
+  return id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+}
+
+function lookupIn(env: Env, inputs: ImportedConfig['inputs']): Lookup {
+  return part =>
+    part.kind === 'env' ? env[part.name] : (env[variableOfInput(part.id)] ?? inputs[part.id]?.default)
+}

@@ -1,0 +1,67 @@
+/** What a manifest only refers to: the values of its environment and headers, and its folder. */
+import { createHmac } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Problem } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
+import { REASON } from '../crds/conditions.ts'
+import type { McpServer } from '../crds/server.ts'
+import type { ValueResolver } from './secrets.ts'
+
+const HTTP_IMAGE: Problem = {
+  reason: REASON.clusterOnly,
+  path: 'spec.image.transport',
+  message:
+    'http images run in clusters only: start the container yourself, and give its address as remote.url',
+}
+
+export type LaunchInputs = {
+  env: Record<string, string>
+  headers: Record<string, string>
+  /** Those values of `env` that no log may show. */
+  secrets: string[]
+  clientSecret?: string
+  /** What could not be found: the server is not started. */
+  problems: Problem[]
+  /** Changes with any value and with the folder; keyed, so that nobody learns a secret from it. */
+  digest: string
+  /** The files that a command names, with size and time: a list is cached for these very ones. Empty for other sources. */
+  files: string
+}
+
+/** Resolves all values of a server. `key` is a secret of this process, for the digest. */
+export async function resolveInputs(
+  server: McpServer,
+  folder: string,
+  values: ValueResolver,
+  key: Buffer,
+): Promise<LaunchInputs> {
+  const { spec } = server
+  const env = await values.env(spec.env, spec.envFrom)
+  const headers = await values.headers(spec.headers)
+  const problems = [...env.problems, ...headers.problems]
+  const ref = spec.auth?.oauth?.clientSecretRef
+  const secret = ref && (await values.secret(ref))
+  const clientSecret = secret && 'value' in secret ? secret.value : undefined
+  if (secret && 'problem' in secret)
+    problems.push({ ...secret.problem, path: 'spec.auth.oauth.clientSecretRef' })
+  if (spec.image?.transport === 'http') problems.push(HTTP_IMAGE)
+  const found = { env: env.values, headers: headers.values, clientSecret }
+  const digest = createHmac('sha256', key)
+    .update(canonicalJson({ ...found, folder }))
+    .digest('hex')
+  return { ...found, secrets: env.secret, problems, digest, files: await commandFiles(server, folder) }
+}
+
+/** Who edits a server of his own does not want its old list. */
+async function commandFiles({ spec: { command } }: McpServer, folder: string): Promise<string> {
+  if (!command) return ''
+  const words = [command.run, ...command.args].filter(word => /[./]/.test(word))
+  const found = await Promise.all(
+    words.map(async word => {
+      const file = await stat(resolve(folder, command.cwd, word)).catch(() => undefined)
+      return file?.isFile() ? [word, file.size, file.mtimeMs] : []
+    }),
+  )
+  return JSON.stringify(found.filter(file => file.length > 0))
+}

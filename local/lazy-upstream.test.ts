@@ -1,0 +1,69 @@
+/** An upstream that is made at first need: once for many, again after a failure, never after its end. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../core/async.ts'
+import { Fault } from '../core/errors.ts'
+import { connectRemote } from '../core/mcp/connect.ts'
+import type { UpstreamEvent } from '../core/mcp/upstream.ts'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { startRude } from '../test/upstreams/http/rude.ts'
+import { LazyUpstream } from './lazy-upstream.ts'
+
+const patient = () => AbortSignal.timeout(5_000)
+
+test('many callers share one making, and events pass through', async t => {
+  const server = await startRude({})
+  t.after(() => server.close())
+  let made = 0
+  const lazy = new LazyUpstream(async () => {
+    made++
+    const spec = {
+      url: server.url,
+      transport: 'streamable-http',
+      sessions: 'shared',
+      startTimeoutMs: 5_000,
+    } as const
+    return connectRemote(spec, { clock: systemClock })
+  }, systemClock)
+  const states: string[] = []
+  lazy.onEvent(event => event.kind === 'state' && states.push(event.state))
+  const infos = await Promise.all([lazy.connect(patient()), lazy.connect(patient())])
+  assert.equal(infos[0].protocolVersion, '2025-11-25')
+  assert.equal(made, 1)
+  assert.equal(states.at(-1), 'ready')
+  await lazy.close()
+  await assert.rejects(lazy.connect(patient()), Fault)
+})
+
+test('a failed making is told, kept for a moment, then tried again', async () => {
+  const clock = createManualClock()
+  let tries = 0
+  const lazy = new LazyUpstream(async () => {
+    tries++
+    throw new Fault('io', `try ${tries}`, { details: { reason: 'InstallFailed' } })
+  }, clock)
+  const events: UpstreamEvent[] = []
+  lazy.onEvent(event => events.push(event))
+  await assert.rejects(lazy.connect(patient()), /try 1/)
+  await assert.rejects(lazy.connect(patient()), /try 1/)
+  assert.deepEqual(events.at(-1), {
+    kind: 'state',
+    state: 'failed',
+    reason: 'InstallFailed',
+    message: 'try 1',
+  })
+  clock.advance(5_000)
+  await assert.rejects(lazy.connect(patient()), /try 2/)
+})
+
+test('a caller that goes away does not wait for the making, which goes on for the others', async () => {
+  let fail = (_: Error) => {}
+  const lazy = new LazyUpstream(() => new Promise((_, reject) => (fail = reject)), systemClock)
+  const leaving = new AbortController()
+  const left = lazy.connect(leaving.signal)
+  const staying = lazy.connect(patient())
+  leaving.abort()
+  await assert.rejects(left, { code: 'cancelled' })
+  fail(new Fault('io', 'late'))
+  await assert.rejects(staying, /late/)
+})

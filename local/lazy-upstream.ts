@@ -1,0 +1,104 @@
+/** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
+import type { Clock } from '../core/async.ts'
+import { Fault } from '../core/errors.ts'
+import type {
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamEvent,
+  UpstreamInfo,
+} from '../core/mcp/upstream.ts'
+import { failureOf } from './failure.ts'
+
+/** Calls that arrive this soon after a failure get the same failure, instead of installing again. */
+const FAILURE_KEPT_MS = 5_000
+
+export class LazyUpstream implements Upstream {
+  readonly #make: (signal: AbortSignal) => Promise<Upstream>
+  readonly #clock: Clock
+  readonly #life = new AbortController()
+  readonly #listeners = new Set<(event: UpstreamEvent) => void>()
+  #made: Promise<Upstream> | undefined
+  #failed: { error: unknown; at: number } | undefined
+
+  /** `make` gets a signal that aborts at `close`. */
+  constructor(make: (signal: AbortSignal) => Promise<Upstream>, clock: Clock) {
+    this.#make = make
+    this.#clock = clock
+  }
+
+  async connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    return (await this.#ready(signal)).connect(signal)
+  }
+
+  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return (await this.#ready(signal)).request(call, signal)
+  }
+
+  onEvent(listener: (event: UpstreamEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#life.abort(new Fault('upstream_unreachable', 'the gateway no longer runs this server'))
+    const made = await this.#made?.catch(() => undefined)
+    this.#listeners.clear()
+    await made?.close()
+  }
+
+  /** Waits no longer than the caller does; the making goes on for the others. */
+  async #ready(signal: AbortSignal): Promise<Upstream> {
+    signal.throwIfAborted()
+    this.#life.signal.throwIfAborted()
+    this.#made ??= this.#begin()
+    return unlessAborted(this.#made, signal)
+  }
+
+  #begin(): Promise<Upstream> {
+    if (this.#failed && this.#clock.now() - this.#failed.at < FAILURE_KEPT_MS) {
+      const { error } = this.#failed
+      return this.#forget(Promise.reject(error))
+    }
+    this.#emit({ kind: 'state', state: 'starting' })
+    return this.#forget(
+      this.#make(this.#life.signal).then(
+        upstream => {
+          this.#failed = undefined
+          upstream.onEvent(event => this.#emit(event))
+          return upstream
+        },
+        error => {
+          this.#failed = { error, at: this.#clock.now() }
+          const { reason, message } = failureOf(error)
+          this.#emit({ kind: 'state', state: 'failed', reason, message })
+          throw error
+        },
+      ),
+    )
+  }
+
+  #forget(making: Promise<Upstream>): Promise<Upstream> {
+    making.catch(() => {
+      this.#made = undefined
+    })
+    return making
+  }
+
+  #emit(event: UpstreamEvent): void {
+    for (const listener of [...this.#listeners]) listener(event)
+  }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      const { reason } = signal
+      reject(
+        reason instanceof Fault ? reason : new Fault('cancelled', 'The caller went away', { cause: reason }),
+      )
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,40 @@
+/** A lock between processes that the kernel frees when its holder dies, kill -9 included: an exclusive SQLite transaction. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type Clock, delay } from '../../core/async.ts'
+
+const RETRY_MS = 250
+const SQLITE_BUSY = 5
+
+/**
+ * Runs `work` while holding the lock that the file `path` stands for; waits while another process (or this one) holds it.
+ * `onWait` is called once if there is a wait. A file with a process number would outlive its holder; this cannot.
+ */
+export async function withLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  options: { clock: Clock; signal: AbortSignal; onWait?: () => void },
+): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true })
+  const lock = new DatabaseSync(path, { timeout: 0 })
+  try {
+    for (let tries = 0; !tryLock(lock); tries++) {
+      if (tries === 0) options.onWait?.()
+      await delay(options.clock, RETRY_MS, options.signal)
+    }
+    return await work()
+  } finally {
+    lock.close()
+  }
+}
+
+function tryLock(lock: DatabaseSync): boolean {
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if (error instanceof Error && (error as { errcode?: number }).errcode === SQLITE_BUSY) return false
+    throw error
+  }
+}

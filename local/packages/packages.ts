@@ -1,0 +1,155 @@
+/** Packages of npm and PyPI, each installed once into the cache and started from there, offline from then on. */
+import { createHash } from 'node:crypto'
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../core/async.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import type { Reaper } from '../../core/mcp/stdio/reaper.ts'
+import { createSlots } from '../slots.ts'
+import { withLock } from './folder-lock.ts'
+import { installNpm, npmCommand } from './npm.ts'
+import { installPypi } from './pypi.ts'
+import type { RunOptions } from './run.ts'
+
+const PARALLEL_INSTALLS = 3
+/** An installation may go on for longer, but no longer holds back the others. */
+const INSTALL_LEND_MS = 60_000
+const MARKER = 'portolan.json'
+
+export type PackageSource = { kind: 'npm' | 'pypi'; package: string; version?: string; bin?: string }
+
+/** What an installation left behind: the version that it got, and the path of the program to start. */
+export type Installed = { version: string; program: string }
+
+export type PackageCommand = { command: string; args: string[]; version: string }
+
+export type Packages = {
+  /**
+   * The command that starts `source`, from the cache; installs it first where it is not there. Many callers share one
+   * installation, and so do several gateways with one cache. Throws Fault `io` (details.reason InstallFailed,
+   * PackageManagerMissing or BinNotFound) or `cancelled`.
+   */
+  ensure(source: PackageSource): Promise<PackageCommand>
+  /** How many packages are being installed, or wait for that. */
+  installing(): number
+}
+
+export type PackagesOptions = {
+  /** The cache's folder. */
+  folder: string
+  /** The environment of npm, uv and python: the user's own. */
+  env: Readonly<Record<string, string>>
+  clock: Clock
+  /** Ends installers where this process is killed. */
+  reaper?: Reaper
+  /** Ends the installations under way when it aborts. */
+  signal: AbortSignal
+  /** A sentence for the user about what is being installed. */
+  onProgress: (message: string) => void
+}
+
+export function createPackages(options: PackagesOptions): Packages {
+  const running = new Map<string, Promise<Installed>>()
+  /** Installations that fail are tried again, but announced once. */
+  const announced = new Set<string>()
+  const slots = createSlots({ count: PARALLEL_INSTALLS, lendMs: INSTALL_LEND_MS, clock: options.clock })
+  const begin = (folder: string, source: PackageSource) => {
+    const announce = announced.has(folder) ? () => {} : options.onProgress
+    announced.add(folder)
+    const work = slots
+      .run(() => install(source, folder, options, announce))
+      .finally(() => running.delete(folder))
+    running.set(folder, work)
+    return work
+  }
+  return {
+    installing: () => running.size,
+    async ensure(source) {
+      const folder = folderOf(options.folder, source)
+      const installed = (await readMarker(folder)) ?? (await (running.get(folder) ?? begin(folder, source)))
+      const { version, program } = installed
+      return {
+        ...(source.kind === 'npm' ? await npmCommand(program) : { command: program, args: [] }),
+        version,
+      }
+    },
+  }
+}
+
+/** One folder per package, version and program, apart by platform and Node's binary interface. */
+function folderOf(cache: string, source: PackageSource): string {
+  const platform = `${process.platform}-${process.arch}`
+  const home = source.kind === 'npm' ? `npm-${platform}-${process.versions.modules}` : `pypi-${platform}`
+  const readable = `${source.package.replaceAll('/', '+')}@${source.version || 'latest'}`.replace(
+    /[^\w.@+-]/g,
+    '_',
+  )
+  const exact = JSON.stringify([source.package, source.version ?? '', source.bin ?? ''])
+  return join(
+    cache,
+    'packages',
+    home,
+    `${readable}-${createHash('sha256').update(exact).digest('hex').slice(0, 8)}`,
+  )
+}
+
+/** The marker is written last: a folder without one is an installation that was cut off, and is made anew. */
+async function readMarker(folder: string): Promise<Installed | undefined> {
+  try {
+    const marker: unknown = JSON.parse(await readFile(join(folder, MARKER), 'utf8'))
+    if (!isObject(marker) || typeof marker.version !== 'string' || typeof marker.program !== 'string')
+      return undefined
+    await access(join(folder, marker.program))
+    return { version: marker.version, program: join(folder, marker.program) }
+  } catch {
+    return undefined
+  }
+}
+
+async function install(
+  source: PackageSource,
+  folder: string,
+  options: PackagesOptions,
+  announce: (message: string) => void,
+): Promise<Installed> {
+  const name = `${source.package}${source.version ? `@${source.version}` : ''}`
+  const onWait = () => announce(`waiting for another portolan that installs ${name}`)
+  return withLock(
+    `${folder}.lock`,
+    async () => {
+      const there = await readMarker(folder)
+      if (there) return there
+      const started = options.clock.now()
+      announce(`installing ${name} from ${source.kind === 'npm' ? 'npm' : 'PyPI'} (once)`)
+      const installed = await installInto(source, folder, options)
+      const seconds = Math.round((options.clock.now() - started) / 1000)
+      const pinned = source.version
+        ? ''
+        : `, the latest: kept from now on, pin it as version "${installed.version}"`
+      options.onProgress(`installed ${source.package} ${installed.version} in ${seconds} s${pinned}`)
+      return installed
+    },
+    { clock: options.clock, signal: options.signal, onWait },
+  )
+}
+
+async function installInto(source: PackageSource, folder: string, options: RunOptions): Promise<Installed> {
+  try {
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true })
+    const installed = await (source.kind === 'npm' ? installNpm : installPypi)(source, folder, options)
+    const marker = { version: installed.version, program: installed.program.slice(folder.length + 1) }
+    await writeFile(join(folder, `${MARKER}.new`), JSON.stringify(marker))
+    await rename(join(folder, `${MARKER}.new`), join(folder, MARKER))
+    return installed
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
+    if (error instanceof Fault && (error.code === 'cancelled' || error.details.reason !== undefined))
+      throw error
+    throw new Fault('io', `${source.package} could not be installed. ${messageOf(error)}`, {
+      cause: error,
+      details: { reason: 'InstallFailed' },
+    })
+  }
+}

@@ -1,0 +1,103 @@
+/** Installs PyPI packages into a virtual environment of their own, by uv where it is found, else by python's venv and pip. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../../core/errors.ts'
+import type { Installed, PackageSource } from './packages.ts'
+import { type RunOptions, run } from './run.ts'
+
+const OLDEST_PYTHON = [3, 10] as const
+const PYTHONS = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10']
+
+/** Installs `source` under `folder` and returns the console script that the package brings. */
+export async function installPypi(
+  source: PackageSource,
+  folder: string,
+  options: RunOptions,
+): Promise<Installed> {
+  const wanted = source.version ? `${source.package}==${source.version}` : source.package
+  const venv = join(folder, 'venv')
+  if (await succeeds('uv', ['--version'], options)) {
+    await run('uv', ['venv', '--quiet', '--no-project', '--python', '>=3.10', venv], {
+      ...options,
+      cwd: folder,
+    })
+    await run('uv', ['pip', 'install', '--python', join(venv, 'bin', 'python'), wanted], {
+      ...options,
+      cwd: folder,
+    })
+  } else {
+    await run(await findPython(options), ['-m', 'venv', venv], { ...options, cwd: folder }).catch(explainVenv)
+    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', wanted]
+    await run(join(venv, 'bin', 'python'), pip, { ...options, cwd: folder })
+  }
+  return readInstalled(source, venv)
+}
+
+async function succeeds(command: string, args: string[], options: RunOptions): Promise<boolean> {
+  return run(command, args, options).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function findPython(options: RunOptions): Promise<string> {
+  const [major, minor] = OLDEST_PYTHON
+  const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`
+  for (const python of PYTHONS) if (await succeeds(python, ['-c', check], options)) return python
+  options.signal.throwIfAborted()
+  throw missing(`Neither uv nor a python ${major}.${minor} or newer with venv was found on the PATH.`)
+}
+
+function explainVenv(error: unknown): never {
+  if (error instanceof Fault && error.code === 'cancelled') throw error
+  throw missing(`uv was not found, and python could not make a virtual environment.`, error)
+}
+
+function missing(what: string, cause?: unknown): Fault {
+  return new Fault('io', `${what} Install uv, then try again: the other servers work without it.`, {
+    cause,
+    details: { reason: 'PackageManagerMissing' },
+  })
+}
+
+/** Reads version and console scripts from the package's own metadata in site-packages. */
+async function readInstalled(source: PackageSource, venv: string): Promise<Installed> {
+  const lib = join(venv, 'lib')
+  const python = (await readdir(lib)).find(name => name.startsWith('python')) ?? 'python3'
+  const packages = join(lib, python, 'site-packages')
+  const info = (await readdir(packages)).find(name => isInfoOf(name, source.package))
+  if (info === undefined)
+    throw new Fault('io', `${source.package} was installed, but its metadata was not found.`)
+  const entries = await readFile(join(packages, info, 'entry_points.txt'), 'utf8').catch(() => '')
+  const version = info.slice(0, -'.dist-info'.length).split('-').at(-1) ?? ''
+  return { version, program: join(venv, 'bin', chooseScript(source, consoleScripts(entries))) }
+}
+
+function isInfoOf(folder: string, name: string): boolean {
+  const match = /^(.+)-[^-]+\.dist-info$/.exec(folder)
+  return match?.[1] !== undefined && normal(match[1]) === normal(name)
+}
+
+/** The name as PyPI compares names (PEP 503); extras such as `pkg[cli]` do not count. */
+function normal(name: string): string {
+  return name
+    .replace(/\[.*$/, '')
+    .replace(/[-_.]+/g, '-')
+    .toLowerCase()
+}
+
+function consoleScripts(entryPoints: string): string[] {
+  const section = /^\[console_scripts\]\s*$([\s\S]*?)(?=^\[|$(?![\s\S]))/m.exec(entryPoints)?.[1] ?? ''
+  return [...section.matchAll(/^\s*([^\s=#;]+)\s*=/gm)].map(match => match[1] ?? '')
+}
+
+function chooseScript(source: PackageSource, scripts: string[]): string {
+  const script =
+    source.bin ||
+    (scripts.length === 1 ? scripts[0] : scripts.find(name => normal(name) === normal(source.package)))
+  if (script !== undefined && scripts.includes(script)) return script
+  const known = scripts.length === 0 ? 'it has none' : `it has ${scripts.join(', ')}`
+  throw new Fault('io', `Which program of ${source.package} is meant? Set \`bin\`: ${known}.`, {
+    details: { reason: 'BinNotFound' },
+  })
+}

@@ -1,0 +1,83 @@
+/** Runs one installer command to its end and keeps the last lines of what it said. */
+import { spawn } from 'node:child_process'
+import { Fault } from '../../core/errors.ts'
+import type { Reaper } from '../../core/mcp/stdio/reaper.ts'
+
+const KEPT_LINES = 40
+const KEPT_LINE_LENGTH = 500
+const KEPT_STDOUT = 64 * 1024
+const INSTALLER_LIMIT_MS = 10 * 60_000
+
+export type RunOptions = {
+  env: Readonly<Record<string, string>>
+  cwd?: string
+  signal: AbortSignal /** Ends the command where this process is killed. */
+  reaper?: Reaper
+}
+
+/**
+ * Runs `command`, resolves with its standard output (at most 64 KiB) once it ended with code 0.
+ * Throws Fault `io` with the last lines of its output; `cancelled` when the signal aborts. The whole process group is ended with it.
+ */
+export function run(command: string, args: string[], options: RunOptions): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (options.signal.aborted) return reject(new Fault('cancelled', 'The installation was cancelled.'))
+    const child = spawn(command, args, {
+      env: options.env,
+      cwd: options.cwd,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const group = child.pid
+    if (group !== undefined) options.reaper?.watch(group).catch(() => {})
+    const tail = createTail()
+    let stdout = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (stdout.length < KEPT_STDOUT) stdout += text
+      tail.add(text)
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => tail.add(text))
+    const stop = () => killGroup(child.pid)
+    const timer = setTimeout(stop, INSTALLER_LIMIT_MS)
+    options.signal.addEventListener('abort', stop, { once: true })
+    const done = () => {
+      clearTimeout(timer)
+      options.signal.removeEventListener('abort', stop)
+      if (group !== undefined) options.reaper?.forget(group)
+    }
+    child.on('error', error => {
+      done()
+      reject(new Fault('io', `\`${command}\` could not be started: ${error.message}.`, { cause: error }))
+    })
+    child.on('close', (code, signal) => {
+      done()
+      if (code === 0) return resolve(stdout)
+      if (options.signal.aborted) return reject(new Fault('cancelled', 'The installation was cancelled.'))
+      const end = code === null ? `was ended by ${signal}` : `ended with code ${code}`
+      reject(new Fault('io', `\`${[command, ...args.slice(0, 2)].join(' ')}\` ${end}:\n${tail.text()}`))
+    })
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // the group is gone already
+  }
+}
+
+function createTail(): { add(text: string): void; text(): string } {
+  let lines: string[] = []
+  let open = ''
+  return {
+    add(text) {
+      const parts = (open + text).split(/\r?\n|\r/)
+      open = (parts.pop() ?? '').slice(0, KEPT_LINE_LENGTH)
+      lines.push(...parts.filter(line => line.trim() !== '').map(line => line.slice(0, KEPT_LINE_LENGTH)))
+      lines = lines.slice(-KEPT_LINES)
+    },
+    text: () => [...lines, open].filter(line => line.trim() !== '').join('\n'),
+  }
+}

@@ -1,0 +1,87 @@
+/** Turns what is desired and what is observed into snapshots, a burst of changes into one. */
+import type { Clock, Timer } from '../core/async.ts'
+import { resolve } from '../core/catalog/resolve.ts'
+import type { RouterConfig } from '../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import type { InProcessSource } from '../router/source/in-process.ts'
+import type { Children } from './children.ts'
+import type { Desired } from './desire.ts'
+
+const COALESCE_MS = 50
+
+export type PublisherDeps = {
+  source: InProcessSource
+  clock: Clock
+  children: Children
+  /** What the command line says over the manifests. */
+  override: (config: RouterConfig) => RouterConfig
+}
+
+/** Ends with `close`. */
+export class Publisher {
+  readonly #deps: PublisherDeps
+  #desired: Desired
+  #config: RouterConfig
+  #generation = 0
+  #soon: Timer | undefined
+  #hiding: Timer | undefined
+  #closed = false
+
+  constructor(deps: PublisherDeps, desired: Desired) {
+    this.#deps = deps
+    this.#desired = desired
+    this.#config = this.#resolve().config
+  }
+
+  /** The config of the newest snapshot. */
+  config(): RouterConfig {
+    return this.#config
+  }
+
+  /** The newest generation, and whether another is about to follow. */
+  progress(): { generation: number; pending: boolean } {
+    return { generation: this.#generation, pending: this.#soon !== undefined }
+  }
+
+  adopt(desired: Desired): void {
+    this.#desired = desired
+    this.soon()
+  }
+
+  soon(): void {
+    if (!this.#closed) this.#soon ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
+  }
+
+  publish(): void {
+    this.#soon?.cancel()
+    this.#hiding?.cancel()
+    this.#soon = undefined
+    if (this.#closed) return
+    const { config, after } = this.#resolve()
+    this.#config = config
+    this.#deps.source.publish({ generation: ++this.#generation, config, catalogs: this.#catalogs() })
+    if (after !== undefined) this.#hiding = this.#deps.clock.after(after, () => this.publish())
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#soon?.cancel()
+    this.#hiding?.cancel()
+  }
+
+  #resolve() {
+    const { clock, children, override } = this.#deps
+    const { gateway, servers } = this.#desired
+    const observed = children.observations()
+    const resolved = resolve({ gateway, servers, observed, placement: 'local', now: clock.now() })
+    return { config: override(resolved.config), after: resolved.after }
+  }
+
+  #catalogs(): Map<string, ServerCatalog> {
+    const found = this.#config.servers.flatMap(({ name }) => {
+      const catalog = this.#deps.children.observed(name)?.catalog
+      return catalog ? [[name, catalog] as const] : []
+    })
+    return new Map(found)
+  }
+}

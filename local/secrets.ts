@@ -1,0 +1,168 @@
+/** Values that manifests refer to: Secrets and ConfigMaps among the paths, the folder of secrets, the environment. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Problem } from '../core/errors.ts'
+import { REASON } from '../crds/conditions.ts'
+import type { ConfigMap } from '../crds/config-map.ts'
+import type { EnvFrom, EnvVar } from '../crds/core-v1.ts'
+import type { Secret } from '../crds/secret.ts'
+import { type ImportedValues, importedValue } from './imported.ts'
+
+const MAX_SECRET_BYTES = 1024 * 1024
+/** A name or key must not lead out of the folder of secrets. */
+const SAFE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
+
+export type ValuePlaces = {
+  secrets: readonly Secret[]
+  configMaps: readonly ConfigMap[]
+  /** Values of client configs, which refer to Secrets that exist nowhere else. */
+  imported: readonly ImportedValues[]
+  /** `--secrets DIR`: files `DIR/<name>/<key>`. */
+  secretsFolder?: string
+  /** The user's environment: `NAME_KEY`, in upper case with `-` and `.` as `_`. */
+  env: Readonly<Record<string, string>>
+}
+
+type KeyRef = { name: string; key: string; optional?: boolean }
+type Entry = Pick<EnvVar, 'name' | 'value'> & {
+  valueFrom?: { secretKeyRef?: KeyRef; configMapKeyRef?: KeyRef }
+}
+
+type Found = { value: string } | { problem: Problem }
+
+/** Resolved values by name, those of them that no log may show, and what could not be resolved; a problem never holds a value. */
+export type Values = { values: Record<string, string>; secret: string[]; problems: Problem[] }
+
+export class ValueResolver {
+  readonly #places: ValuePlaces
+  readonly #namespace: string
+
+  constructor(places: ValuePlaces, namespace: string) {
+    this.#places = places
+    this.#namespace = namespace
+  }
+
+  /** `env` over `envFrom`, as in a container; `$(NAME)` in a value takes what was defined before it. */
+  async env(env: readonly EnvVar[], envFrom: readonly EnvFrom[]): Promise<Values> {
+    const all: Values = { values: {}, secret: [], problems: [] }
+    for (const [at, from] of envFrom.entries()) {
+      const keys = this.#allOf(from)
+      if (keys)
+        for (const [key, value] of Object.entries(keys)) all.values[`${from.prefix ?? ''}${key}`] = value
+      if (keys && from.secretRef) all.secret.push(...Object.values(keys))
+      if (!keys && !(from.secretRef ?? from.configMapRef)?.optional) all.problems.push(missingWhole(from, at))
+    }
+    await this.#resolve(env, 'spec.env', all)
+    return all
+  }
+
+  async headers(headers: readonly Entry[]): Promise<Values> {
+    const all: Values = { values: {}, secret: [], problems: [] }
+    await this.#resolve(headers, 'spec.headers', all)
+    return all
+  }
+
+  /** A key of a Secret: the manifests, then the folder, then the environment. */
+  async secret(ref: KeyRef): Promise<Found> {
+    const manifest = this.#find(this.#places.secrets, ref.name)
+    const imported = importedValue(this.#places.imported, ref, this.#places.env)
+    const own = manifest
+      ? secretValues(manifest)[ref.key]
+      : imported && 'value' in imported
+        ? imported.value
+        : undefined
+    const value = own ?? (await this.#fromFolder(ref)) ?? this.#places.env[variableOf(ref)]
+    if (value !== undefined) return { value }
+    return { problem: imported && 'problem' in imported ? imported.problem : secretNotFound(ref) }
+  }
+
+  async #resolve(entries: readonly Entry[], path: string, into: Values): Promise<void> {
+    for (const [at, { name, value, valueFrom }] of entries.entries()) {
+      const found = valueFrom ? await this.#valueFrom(valueFrom) : { value: expand(value ?? '', into.values) }
+      if ('value' in found) into.values[name] = found.value
+      if ('value' in found && valueFrom?.secretKeyRef) into.secret.push(found.value)
+      const { optional } = valueFrom?.secretKeyRef ?? valueFrom?.configMapKeyRef ?? {}
+      if ('problem' in found && !optional)
+        into.problems.push({ ...found.problem, path: `${path}[${at}].valueFrom` })
+    }
+  }
+
+  async #valueFrom({ secretKeyRef, configMapKeyRef }: NonNullable<Entry['valueFrom']>): Promise<Found> {
+    if (secretKeyRef) return this.secret(secretKeyRef)
+    if (!configMapKeyRef) return { problem: { reason: REASON.clusterOnly, message: 'is for clusters only' } }
+    const { name, key } = configMapKeyRef
+    const value = this.#find(this.#places.configMaps, name)?.data?.[key]
+    if (value !== undefined) return { value }
+    const message = `no ConfigMap "${name}" with the key "${key}" is among the paths: add its manifest`
+    return { problem: { reason: REASON.configMapNotFound, message } }
+  }
+
+  #allOf(from: EnvFrom): Record<string, string> | undefined {
+    if (from.configMapRef) return this.#find(this.#places.configMaps, from.configMapRef.name)?.data
+    const secret = from.secretRef && this.#find(this.#places.secrets, from.secretRef.name)
+    return secret && secretValues(secret)
+  }
+
+  #find<Kind extends Secret | ConfigMap>(all: readonly Kind[], name: string): Kind | undefined {
+    return all.find(
+      ({ metadata }) => metadata.name === name && (metadata.namespace ?? 'default') === this.#namespace,
+    )
+  }
+
+  async #fromFolder({ name, key }: KeyRef): Promise<string | undefined> {
+    const { secretsFolder } = this.#places
+    if (secretsFolder === undefined || !SAFE_NAME.test(name) || !SAFE_NAME.test(key)) return undefined
+    const bytes = await readFile(join(secretsFolder, name, key)).catch(() => undefined)
+    // Editors end a file with a newline, secrets do not.
+    return bytes
+      ?.subarray(0, MAX_SECRET_BYTES)
+      .toString('utf8')
+      .replace(/\r?\n$/, '')
+  }
+}
+
+/** The name of the variable that stands for a Secret's key: `github` and `token` give `GITHUB_TOKEN`. */
+export function variableOf({ name, key }: KeyRef): string {
+  return `${name}_${key}`.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+}
+
+/** Replaces `$(NAME)` by a value that is known; `$$(NAME)` stands for itself, as in Kubernetes. Pure. */
+export function expand(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g, (whole, name: string | undefined) =>
+    name === undefined ? '$' : (values[name] ?? whole),
+  )
+}
+
+function secretValues(secret: Secret): Record<string, string> {
+  const data = Object.entries(secret.data ?? {}).map(([key, text]) => [
+    key,
+    Buffer.from(text, 'base64').toString('utf8'),
+  ])
+  return { ...Object.fromEntries(data), ...secret.stringData }
+}
+
+/** Says the three places where a Secret's key is looked for. */
+function secretNotFound(ref: KeyRef): Problem {
+  return {
+    reason: REASON.secretNotFound,
+    message:
+      `the key "${ref.key}" of the Secret "${ref.name}" was not found: add a Secret manifest to the paths, ` +
+      `or the file ${ref.name}/${ref.key} to the folder given by --secrets, or set the environment variable ${variableOf(ref)}`,
+  }
+}
+
+function missingWhole(from: EnvFrom, at: number): Problem {
+  const path = `spec.envFrom[${at}]`
+  if (from.configMapRef)
+    return {
+      reason: REASON.configMapNotFound,
+      path,
+      message: `no ConfigMap "${from.configMapRef.name}" is among the paths: add its manifest`,
+    }
+  const name = from.secretRef?.name ?? ''
+  return {
+    reason: REASON.secretNotFound,
+    path,
+    message: `no Secret "${name}" is among the paths: add its manifest, or name the keys one by one under env`,
+  }
+}

@@ -1,0 +1,118 @@
+/** What /debug/status and the command line show of a local gateway. Pure; never a secret, never a value of env. */
+
+import { isAllowed } from '../core/catalog/policy.ts'
+import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import type { CatalogTool, ServerCatalog } from '../core/catalog/server-catalog.ts'
+import type { Problem } from '../core/errors.ts'
+import type { Observed } from './discovery.ts'
+
+export type ServerStatusLine = {
+  name: string
+  title?: string
+  transport: RouterServer['transport']
+  state: RouterServer['status']['state']
+  reason?: string
+  message?: string
+  hidden: boolean
+  /** Offered tools: valid and allowed by the policy. */
+  tools: number
+  /** What their definitions would cost an agent directly (o200k_base). */
+  tokens: number
+  invalid: { name?: string; reason: string }[]
+  resources: number
+  resourceTemplates: number
+  prompts: number
+  incomplete: ServerCatalog['incomplete']
+  protocol?: string
+  discovery: {
+    /** ISO 8601. */
+    at?: string
+    /** Read by an earlier process and not yet again. */
+    cached: boolean
+    failure?: { reason: string; message: string }
+  }
+  /** Costliest first. */
+  toolTokens: { name: string; tokens: number }[]
+}
+
+export type LocalStatus = {
+  gateway: { name: string; namespace: string; profile: string }
+  ready: boolean
+  servers: ServerStatusLine[]
+  tools: { total: number; byTransport: Record<string, number> }
+  tokens: {
+    /** What all tools that are shown would cost an agent directly. */
+    direct: number
+    /** What the gateway's own tools/list costs it; absent until counted. */
+    exposed?: number
+  }
+  problems: Problem[]
+}
+
+export function statusOf(facts: {
+  config: RouterConfig
+  /** The lists that are served. */
+  catalogs: ReadonlyMap<string, ServerCatalog>
+  observed: (server: string) => Observed | undefined
+  ready: boolean
+  exposedTokens?: number
+  problems: Problem[]
+}): LocalStatus {
+  const { config, catalogs, observed, ready, exposedTokens, problems } = facts
+  const servers = config.servers.map(server =>
+    serverLine(server, catalogs.get(server.name), observed(server.name)),
+  )
+  const shown = servers.filter(({ hidden }) => !hidden)
+  const byTransport: Record<string, number> = {}
+  for (const { transport, tools } of shown) byTransport[transport] = (byTransport[transport] ?? 0) + tools
+  return {
+    gateway: { ...config.gateway, profile: config.profile },
+    ready,
+    servers,
+    tools: { total: sum(shown.map(({ tools }) => tools)), byTransport },
+    tokens: { direct: sum(shown.map(({ tokens }) => tokens)), exposed: exposedTokens },
+    problems,
+  }
+}
+
+function serverLine(
+  server: RouterServer,
+  catalog: ServerCatalog | undefined,
+  observed: Observed | undefined,
+): ServerStatusLine {
+  const tools = offered(server, catalog)
+  const { state, reason, message, hidden } = server.status
+  return {
+    name: server.name,
+    title: server.title,
+    transport: server.transport,
+    state,
+    reason,
+    message,
+    hidden,
+    tools: tools.length,
+    tokens: sum(tools.map(({ tokens }) => tokens)),
+    invalid: catalog?.invalid ?? [],
+    resources: catalog?.resources.length ?? 0,
+    resourceTemplates: catalog?.resourceTemplates.length ?? 0,
+    prompts: catalog?.prompts.length ?? 0,
+    incomplete: catalog?.incomplete ?? [],
+    protocol: catalog?.protocol,
+    discovery: {
+      at: observed?.discoveredAt === undefined ? undefined : new Date(observed.discoveredAt).toISOString(),
+      cached: observed?.cached ?? false,
+      failure: observed?.failure && { reason: observed.failure.reason, message: observed.failure.message },
+    },
+    toolTokens: tools
+      .map(({ definition, tokens }) => ({ name: definition.name, tokens }))
+      .sort((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1)),
+  }
+}
+
+function offered(server: RouterServer, catalog: ServerCatalog | undefined): CatalogTool[] {
+  return (catalog?.tools ?? []).filter(({ definition }) => isAllowed(server.tools, definition.name))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
