@@ -18,7 +18,7 @@ import { answerText } from './tool-answer.ts'
 
 const DESCRIPTION_WIDTH = 80
 
-type SearchOptions = UrlOption & OutputOption & ManifestOptions & { limit: number; explain?: boolean }
+type SearchOptions = UrlOption & OutputOption & ManifestOptions & { limit: number }
 
 export function searchCommand(terminal: Terminal): Command {
   return new Command('search')
@@ -26,12 +26,11 @@ export function searchCommand(terminal: Terminal): Command {
     .argument('<query>', 'product, verb and object, or the exact name of a tool')
     .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
     .option('--limit <n>', 'results at most', wholeNumber(1, 50), 10)
-    .option('--explain', 'say how sure the match is, and what the answer costs an agent')
     .addOption(urlOption())
     .addOption(gatewayOption())
     .addOption(secretsOption())
     .addOption(outputOption())
-    .action(async (query: string, paths: string[], { limit, explain, output, ...options }: SearchOptions) => {
+    .action(async (query: string, paths: string[], { limit, output, ...options }: SearchOptions) => {
       const gateway = await openGateway({ ...options, paths }, terminal)
       try {
         const result = await gateway.request('tools/call', {
@@ -40,28 +39,24 @@ export function searchCommand(terminal: Terminal): Command {
         })
         const text = answerText(result)
         if (result.isError === true) throw new CommandError(text)
-        terminal.out(output === 'json' ? text : asTable(JSON.parse(text), explain === true, terminal.colors))
+        terminal.out(output === 'json' ? text : asTable(JSON.parse(text), terminal.colors))
       } finally {
         await gateway.close()
       }
     })
 }
 
-function asTable(answer: JsonObject, explain: boolean, colors: Colors): string {
+function asTable(answer: JsonObject, colors: Colors): string {
   const tools = Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []
   if (tools.length === 0) return 'no tool was found'
   const rows = tools.map(tool => [
-    Number(tool.relevance_score).toFixed(2),
+    `${Number(tool.relevance_score).toFixed(2)}${tool.weak === true ? ' weak' : ''}`,
     colors.bold(String(tool.tool_path)),
-    ...(explain ? [tool.weak === true ? 'weak' : 'good', String(tool.transport)] : []),
     shorten(String(tool.description ?? '')),
   ])
-  const titles = ['SCORE', 'TOOL', ...(explain ? ['MATCH', 'TRANSPORT'] : []), 'DESCRIPTION']
+  const titles = ['SCORE', 'TOOL', 'DESCRIPTION'].map(title => ({ title }))
   const found = `${String(answer.total_found)} found in ${String(answer.search_time_ms)} ms`
-  return `${table(
-    titles.map(title => ({ title })),
-    rows,
-  )}${explain ? `\n\n${found}` : ''}`
+  return `${table(titles, rows)}\n\n${colors.dim(found)}`
 }
 
 function shorten(text: string): string {
