@@ -46,7 +46,7 @@ test('mistakes of the command line end with 2 and a hint, failures with 1, both 
   assert.match(unknown.stderr, /--help/)
   assert.match(missing.stderr, /no-such-folder/)
   assert.match(nobody.stderr, /portolan up/)
-  assert.match(help.stdout, /--explain/)
+  assert.match(help.stdout, /--limit/)
 })
 
 test('check names file, line and field; as JSON it is a list of problems', async t => {

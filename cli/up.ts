@@ -57,7 +57,7 @@ export function upCommand(terminal: Terminal): Command {
 
 /** Runs until a signal, which ends the process. */
 async function run(paths: string[], options: UpOptions, terminal: Terminal): Promise<void> {
-  const log = createLog({ level: terminal.interactive ? 'warn' : 'info', pretty: terminal.interactive })
+  const log = await logFor(terminal)
   const progress = createProgress(terminal, log)
   const starting = start(paths, options, { terminal, log, progress })
   onShutdown(async reason => {
@@ -77,6 +77,13 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   if (late && !json)
     terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
   await new Promise(() => {})
+}
+
+/** JSON, or for people where one watches; calls are shown to them once the gateway is up. */
+async function logFor({ interactive }: Terminal): Promise<Log> {
+  if (!interactive) return createLog()
+  const { prettyLine } = await import('../core/pretty-log.ts')
+  return createLog({ level: 'warn', pretty: prettyLine() })
 }
 
 type Told = { terminal: Terminal; log: Log; progress: Progress }

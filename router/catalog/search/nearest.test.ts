@@ -11,6 +11,11 @@ test('the nearest names come first, mistyped or without their server', () => {
   assert.equal(nearestNames('geocod', names, 3)[0], 'maps:geocode')
 })
 
+test('a name with a letter missing comes before one with a word missing', () => {
+  const files = ['filesystem:read_file', 'filesystem:read_text_file', 'filesystem:read_media_file']
+  assert.equal(nearestNames('filesystem:read_txt_file', files, 3)[0], 'filesystem:read_text_file')
+})
+
 test('nothing is offered for a name that is like none, and nothing breaks on odd ones', () => {
   assert.deepEqual(nearestNames('zzzzqqqq', names, 3), [])
   for (const odd of ['', ' ', '::', '云', 'a'.repeat(100_000)])

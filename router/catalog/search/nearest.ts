@@ -1,4 +1,5 @@
 /** The names that come nearest to one that does not exist: "did you mean". Pure. */
+import { editDistance } from '../../../crds/nearest.ts'
 import { fold, splitIdentifier } from './text.ts'
 
 const MAX_CHARACTERS = 200
@@ -6,19 +7,36 @@ const MAX_CHARACTERS = 200
 const MIN_LIKENESS = 0.3
 /** What counts more: that the wanted name is found in the other, rather than the other way round. */
 const WANTED_SHARE = 0.6
+/** So many of the likest are compared letter by letter. */
+const SHORTLIST = 24
 
-/** At most `limit` of `names`, nearest first by their common letter triples; equal ones by name. */
+/** At most `limit` of `names`, nearest first by common letter triples and the edits between; equal ones by name. */
 export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
   const own = triplesOf(wanted)
-  const near: { name: string; likeness: number }[] = []
+  const near: Near[] = []
   for (const name of names) {
     const likeness = likenessOf(own, triplesOf(name))
     if (likeness >= MIN_LIKENESS) near.push({ name, likeness })
   }
   return near
-    .sort((a, b) => b.likeness - a.likeness || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    .sort(byLikeness)
+    .slice(0, SHORTLIST)
+    .map(({ name, likeness }) => ({ name, likeness: likeness + closeness(wanted, name) }))
+    .sort(byLikeness)
     .slice(0, limit)
     .map(entry => entry.name)
+}
+
+type Near = { name: string; likeness: number }
+
+function byLikeness(a: Near, b: Near): number {
+  return b.likeness - a.likeness || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+}
+
+/** 1 for equal names, 0 for those without a letter in place. */
+function closeness(a: string, b: string): number {
+  const [wanted, name] = [a.slice(0, MAX_CHARACTERS).toLowerCase(), b.slice(0, MAX_CHARACTERS).toLowerCase()]
+  return 1 - editDistance(wanted, name) / Math.max(wanted.length, name.length, 1)
 }
 
 function likenessOf(wanted: ReadonlySet<string>, other: ReadonlySet<string>): number {
