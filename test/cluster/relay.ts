@@ -12,6 +12,7 @@ process.once('message', (target: RelayTarget, server: Server) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   resolver.setServers([target.nameServer])
   server.on('connection', (socket: Socket) => {
+    socket.setNoDelay(true)
     carry(socket, target, resolver).catch(() => socket.destroy())
   })
   process.send?.('ready', () => process.disconnect())

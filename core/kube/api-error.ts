@@ -1,0 +1,111 @@
+/** What the API server refuses or fails to answer, as a fault with the server's own status and reason. */
+import { Fault, type FaultCode, messageOf } from '../errors.ts'
+import { isObject, type JsonValue } from '../json.ts'
+
+const MAX_MESSAGE_CHARACTERS = 1_000
+/** Whatever a server asks for, nobody waits longer. */
+const MAX_RETRY_AFTER_MS = 60_000
+const TOO_MANY_REQUESTS = 429
+
+/** `NotFound`, `Conflict`, `Expired` … as the API server says; `Unreachable`, `Timeout`, `Silent`, `TooLarge`, `Unreadable` are ours. */
+export class ApiError extends Fault {
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number
+  readonly reason: string
+  /** How long the server wants to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    status: number,
+    reason: string,
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number } = {},
+  ) {
+    super(codeOf(status), message, {
+      cause: options.cause,
+      retryable: isRetryable(status, reason),
+      details: { status, reason },
+    })
+    this.name = 'ApiError'
+    this.status = status
+    this.reason = reason
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
+}
+
+/** True where somebody else wrote the object meanwhile, or a precondition does not hold. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && error.reason === 'Conflict'
+}
+
+/** True where the server no longer knows the resourceVersion asked for: list again. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 410
+}
+
+/** The error of an answer, whose body is a `Status` unless something between answered. `retryAfter` is the header, in seconds. */
+export function errorOfAnswer(status: number, body: string, retryAfter?: string): ApiError {
+  const parsed = parse(body)
+  const seconds = retryAfter === undefined ? undefined : Number.parseFloat(retryAfter)
+  return errorOfStatus(isObject(parsed) ? parsed : { message: body }, status, seconds)
+}
+
+/** The error of a `Status` object, as watches carry them too. */
+export function errorOfStatus(given: { [key: string]: unknown }, fallback = 500, seconds?: number): ApiError {
+  const status = typeof given.code === 'number' ? given.code : fallback
+  const reason = typeof given.reason === 'string' && given.reason ? given.reason : reasonOf(status)
+  const message = typeof given.message === 'string' && given.message ? given.message : reason
+  const details = isObject(given.details as JsonValue)
+    ? (given.details as { retryAfterSeconds?: unknown })
+    : {}
+  const wait = seconds ?? details.retryAfterSeconds
+  const retryAfterMs =
+    typeof wait === 'number' && wait >= 0 ? Math.min(wait * 1_000, MAX_RETRY_AFTER_MS) : undefined
+  return new ApiError(status, reason, `The API server answered ${status}: ${clip(message)}`, { retryAfterMs })
+}
+
+/** The error of a connection that could not be made, or broke. */
+export function unreachable(error: unknown): ApiError {
+  return new ApiError(0, 'Unreachable', `The API server cannot be reached: ${clip(messageOf(error))}`, {
+    cause: error,
+  })
+}
+
+function reasonOf(status: number): string {
+  if (status === 401) return 'Unauthorized'
+  if (status === 403) return 'Forbidden'
+  if (status === 404) return 'NotFound'
+  if (status === 410) return 'Expired'
+  if (status === TOO_MANY_REQUESTS) return 'TooManyRequests'
+  return status >= 500 ? 'InternalError' : 'Unknown'
+}
+
+function codeOf(status: number): FaultCode {
+  if (status === 404) return 'not_found'
+  return status >= 400 && status < 500 && ![401, 403, TOO_MANY_REQUESTS].includes(status)
+    ? 'bad_request'
+    : 'io'
+}
+
+function isRetryable(status: number, reason: string): boolean {
+  if (reason === 'TooLarge') return false
+  return (
+    status === 0 || status >= 500 || status === TOO_MANY_REQUESTS || status === 410 || reason === 'Conflict'
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function clip(text: string): string {
+  return text.length > MAX_MESSAGE_CHARACTERS ? `${text.slice(0, MAX_MESSAGE_CHARACTERS)}…` : text
+}

@@ -1,0 +1,187 @@
+/** Holding a lease while its server fails, by the clock; a real HTTP server keeps the lease as the API server would. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createLog } from '../log.ts'
+import { KubeClient } from './client.ts'
+import { leadWhileHolding } from './lease.ts'
+import type { KubeObject } from './object.ts'
+
+type Lease = KubeObject & { spec: { holderIdentity: string; renewTime: string; leaseTransitions: number } }
+type State = {
+  lease: Lease | undefined
+  mode: 'serve' | 'refuse' | 'hang' | 'write and break'
+  forget(): void
+}
+const RETRY_MS = 2_000
+const LIMIT_MS = 10_000
+
+test('a lease is renewed every two seconds and its holder stays', async t => {
+  const { server, clock, tick, end } = await start(t)
+  for (let times = 0; times < 10; times++) await tick()
+  assert.equal(server.lease?.spec.renewTime, `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`)
+  assert.equal(server.lease?.spec.leaseTransitions, 0)
+  await end()
+  assert.equal(server.lease?.spec.holderIdentity, '')
+})
+
+test('a holder whose renewals fail for ten seconds is told that it lost', async t => {
+  const { server, clock, tick, signal, run } = await start(t)
+  await tick()
+  server.mode = 'refuse'
+  for (let times = 0; times < 4; times++) await tick()
+  assert.equal(signal.aborted, false)
+  clock.advance(RETRY_MS)
+  await assert.rejects(run, { reason: 'LeaseLost', message: 'The lease could not be renewed for 10 s' })
+  assert.equal(signal.aborted, true)
+})
+
+test('a holder whose renewal hangs is told after ten seconds too', async t => {
+  const { server, clock, tick, signal, run } = await start(t)
+  await tick()
+  server.mode = 'hang'
+  clock.advance(RETRY_MS)
+  while (clock.pending() === 0) await turn()
+  clock.advance(LIMIT_MS - RETRY_MS - 1)
+  await turn()
+  assert.equal(signal.aborted, false)
+  clock.advance(1)
+  await assert.rejects(run, { reason: 'LeaseLost' })
+  assert.equal(signal.aborted, true)
+})
+
+test('a short failure is no loss', async t => {
+  const { server, clock, tick, signal, end } = await start(t)
+  server.mode = 'refuse'
+  await tick()
+  await tick()
+  server.mode = 'serve'
+  await tick()
+  for (let times = 0; times < 3; times++) await tick()
+  assert.deepEqual([signal.aborted, clock.now()], [false, 6 * RETRY_MS])
+  await end()
+})
+
+test('a renewal whose answer was lost is no loss, though the next one conflicts', async t => {
+  const { server, tick, signal, end } = await start(t)
+  server.mode = 'write and break'
+  await tick()
+  server.mode = 'serve'
+  for (let times = 0; times < 4; times++) await tick()
+  assert.deepEqual([signal.aborted, server.lease?.spec.holderIdentity], [false, 'me'])
+  await end()
+})
+
+test('a lease that was deleted is made again', async t => {
+  const { server, tick, signal, end } = await start(t)
+  server.forget()
+  await tick()
+  await tick()
+  assert.deepEqual([signal.aborted, server.lease?.spec.holderIdentity], [false, 'me'])
+  await end()
+})
+
+test('work that fails gives the lease up and is what the caller hears of', async t => {
+  const { server, clock, client } = await serve(t)
+  const fail = () => Promise.reject(new Error('a bug'))
+  await assert.rejects(leadWhileHolding(options(client, clock), fail, new AbortController().signal), /a bug/)
+  assert.equal(server.lease?.spec.holderIdentity, '')
+})
+
+test('who stops while waiting never leads', async t => {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  server.mode = 'refuse'
+  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
+  while (clock.pending() === 0) await turn()
+  stop.abort()
+  await run
+})
+
+/** A candidate that leads already. `tick` moves the clock to the next renewal and waits for its end. */
+async function start(t: TestContext) {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  const leading = Promise.withResolvers<AbortSignal>()
+  const work = (signal: AbortSignal) => {
+    leading.resolve(signal)
+    return once(signal, 'abort').then(() => {})
+  }
+  const run = leadWhileHolding(options(client, clock), work, stop.signal)
+  const signal = await leading.promise
+  while (clock.pauses() === 0) await turn()
+  const tick = async () => {
+    const before = clock.pauses()
+    clock.advance(RETRY_MS)
+    while (clock.pauses() === before) await turn()
+  }
+  const end = async () => {
+    stop.abort()
+    await run
+  }
+  return { server, clock, signal, run, tick, end }
+}
+
+function options(client: KubeClient, clock: ReturnType<typeof countingClock>) {
+  const log = createLog({ level: 'silent' })
+  return { client, clock, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
+}
+
+/** Counts how often the candidate began to wait for its next try. */
+function countingClock() {
+  const clock = createManualClock()
+  let pauses = 0
+  const after: typeof clock.after = (ms, run) => {
+    if (ms === RETRY_MS) pauses++
+    return clock.after(ms, run)
+  }
+  return { ...clock, after, pauses: () => pauses }
+}
+
+async function serve(t: TestContext) {
+  const state: State = {
+    lease: undefined,
+    mode: 'serve',
+    forget: () => {
+      state.lease = undefined
+    },
+  }
+  let version = 0
+  const server = createServer(async (request, response) => {
+    const sent = request.method === 'GET' ? undefined : (JSON.parse(await text(request)) as Lease)
+    if (state.mode === 'hang') return
+    if (state.mode === 'refuse') return void response.writeHead(503).end()
+    const [status, reason] = verdict(request.method, sent, state.lease)
+    if (sent && status === 200)
+      state.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(++version) } }
+    if (state.mode === 'write and break') return void response.destroy()
+    response.writeHead(status).end(JSON.stringify(status === 200 ? state.lease : { code: status, reason }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const access = { server: address, namespace: 'ns', credentials: async () => ({ headers: {}, tls: {} }) }
+  const client = new KubeClient(access)
+  t.after(async () => {
+    await client.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return { server: state, clock: countingClock(), client }
+}
+
+function verdict(
+  method: string | undefined,
+  sent: Lease | undefined,
+  lease: Lease | undefined,
+): [number, string] {
+  if (method === 'POST') return lease ? [409, 'AlreadyExists'] : [200, '']
+  if (!lease) return [404, 'NotFound']
+  const isOld = sent && sent.metadata.resourceVersion !== lease.metadata.resourceVersion
+  return isOld ? [409, 'Conflict'] : [200, '']
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))

@@ -1,0 +1,211 @@
+/** Keeps a copy of all objects that a query means, as fresh as the API server lets it, through every failure. */
+import { type Clock, delay, systemClock, type Timer } from '../async.ts'
+import type { Log } from '../log.ts'
+import { faultOf } from '../mcp/deadline.ts'
+import { ApiError, isExpired } from './api-error.ts'
+import type { KubeClient, Query, WatchEvent } from './client.ts'
+import { freeze, type KubeObject, keyOf } from './object.ts'
+
+/** The server ends a watch after this time; one that has not ended soon after hangs on a dead connection. */
+const WATCH_SECONDS = 60
+const SILENCE_MARGIN_MS = 10_000
+/** A watch that ends sooner, having said nothing, is a failure: else a broken proxy would make us spin. */
+const MIN_WATCH_MS = 1_000
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 10_000
+/** Delays are cut or lengthened by up to this share, so that replicas do not all come at once. */
+const JITTER = 0.25
+
+/** `before` is undefined for a new object, `now` for a deleted one; both are the same object in a resync. */
+export type Listener<T> = (before: T | undefined, now: T | undefined) => void
+
+export type ListWatchOptions = {
+  client: Pick<KubeClient, 'list' | 'watch'>
+  query: Query
+  log: Log
+  /** How often listeners are told of every object again; never where it is not given. */
+  resyncMs?: number
+  clock?: Clock
+  random?: () => number
+}
+
+/** Objects are frozen; listeners are called in order, after the store has the change, and their errors are logged. */
+export class ListWatch<T extends KubeObject> {
+  /** Resolves once every object of the first list is in the store and was told to the listeners; rejects if stopped before. */
+  readonly synced: Promise<void>
+  readonly #options: ListWatchOptions
+  readonly #clock: Clock
+  readonly #listeners = new Set<Listener<T>>()
+  readonly #objects = new Map<string, T>()
+  readonly #syncing = Promise.withResolvers<void>()
+  #snapshot: ReadonlyMap<string, T> | undefined
+  #isSynced = false
+  /** Where to go on watching; undefined: list first. */
+  #resourceVersion: string | undefined
+  #failures = 0
+
+  constructor(options: ListWatchOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.synced = this.#syncing.promise
+    this.synced.catch(() => {}) // for who never asks
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced
+  }
+
+  /** All objects by key as of now: a map that never changes. */
+  get objects(): ReadonlyMap<string, T> {
+    this.#snapshot ??= new Map(this.#objects)
+    return this.#snapshot
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  /** Tells `listener` of every later change; returns the way to take it back. */
+  onChange(listener: Listener<T>): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Lists and watches until `signal` aborts; never rejects. To be called once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const resync = this.#startResync()
+    while (!signal.aborted) {
+      try {
+        if (this.#resourceVersion === undefined) await this.#list(signal)
+        else await this.#watch(this.#resourceVersion, signal)
+      } catch (error) {
+        if (signal.aborted) break
+        await this.#failed(error, signal)
+      }
+    }
+    resync?.cancel()
+    this.#syncing.reject(faultOf(signal))
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { items, resourceVersion } = await this.#options.client.list<T>(this.#options.query, signal)
+    const seen = new Set<string>()
+    for (const item of items) {
+      seen.add(keyOf(item))
+      this.#put(item)
+    }
+    for (const key of [...this.#objects.keys()]) if (!seen.has(key)) this.#remove(key)
+    this.#resourceVersion = resourceVersion
+    this.#isSynced = true
+    this.#syncing.resolve()
+  }
+
+  /** One watch, from its opening to its end. */
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const timeoutSeconds = Math.round(WATCH_SECONDS * this.#jitter())
+    const started = this.#clock.now()
+    const silent = new AbortController()
+    const limitMs = timeoutSeconds * 1_000 + SILENCE_MARGIN_MS
+    const timer = this.#clock.after(limitMs, () => silent.abort(silence(limitMs)))
+    const both = AbortSignal.any([signal, silent.signal])
+    let heard = false
+    try {
+      const options = { resourceVersion, timeoutSeconds }
+      for await (const event of this.#options.client.watch<T>(this.#options.query, options, both)) {
+        heard = true
+        this.#recovered()
+        this.#take(event)
+      }
+    } finally {
+      timer.cancel()
+    }
+    if (!heard && this.#clock.now() - started < MIN_WATCH_MS)
+      throw new ApiError(0, 'Unreachable', 'The watch ended as soon as it began')
+    this.#recovered()
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    if (type === 'DELETED') this.#remove(keyOf(object))
+    else if (type !== 'BOOKMARK') this.#put(object)
+    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion
+  }
+
+  #put(object: T): void {
+    const key = keyOf(object)
+    const before = this.#objects.get(key)
+    const { uid, resourceVersion } = object.metadata
+    if (before && before.metadata.uid === uid && before.metadata.resourceVersion === resourceVersion) return
+    this.#objects.set(key, freeze(object))
+    this.#snapshot = undefined
+    this.#tell(before, object)
+  }
+
+  #remove(key: string): void {
+    const before = this.#objects.get(key)
+    if (!before) return
+    this.#objects.delete(key)
+    this.#snapshot = undefined
+    this.#tell(before, undefined)
+  }
+
+  #tell(before: T | undefined, now: T | undefined): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(before, now)
+      } catch (error) {
+        this.#options.log.error({ err: error, kind: this.#options.query.kind }, 'a listener failed')
+      }
+    }
+  }
+
+  /** Waits before the next try: longer each time, and as long as the server asks for. */
+  async #failed(error: unknown, signal: AbortSignal): Promise<void> {
+    if (isExpired(error)) this.#resourceVersion = undefined
+    const backoff = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS) * this.#jitter()
+    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+    const waitMs = Math.round(Math.max(backoff, asked))
+    this.#logFailure(error, waitMs)
+    this.#failures++
+    await delay(this.#clock, waitMs, signal).catch(() => {})
+  }
+
+  /** One line for a streak of failures; what is no ApiError is a bug. */
+  #logFailure(error: unknown, waitMs: number): void {
+    const { query, log } = this.#options
+    const { kind, namespace } = query
+    if (error instanceof ApiError) {
+      const fields = { kind, namespace, reason: error.reason, error: error.message, waitMs }
+      log[this.#failures === 0 ? 'warn' : 'debug'](fields, 'watch interrupted')
+    } else {
+      log.error({ kind, namespace, err: error, waitMs }, 'watch failed')
+    }
+  }
+
+  #recovered(): void {
+    if (this.#failures > 0) this.#options.log.info({ kind: this.#options.query.kind }, 'watch recovered')
+    this.#failures = 0
+  }
+
+  #startResync(): Timer | undefined {
+    const { resyncMs } = this.#options
+    if (resyncMs === undefined) return undefined
+    let timer: Timer
+    const next = () => {
+      timer = this.#clock.after(resyncMs * this.#jitter(), () => {
+        for (const object of this.objects.values()) this.#tell(object, object)
+        next()
+      })
+    }
+    next()
+    return { cancel: () => timer.cancel() }
+  }
+
+  #jitter(): number {
+    const random = this.#options.random ?? Math.random
+    return 1 + JITTER * (2 * random() - 1)
+  }
+}
+
+function silence(ms: number): ApiError {
+  return new ApiError(0, 'Silent', `The watch did not end as agreed: nothing came for up to ${ms / 1_000} s`)
+}

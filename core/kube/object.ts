@@ -1,0 +1,58 @@
+/** Kubernetes objects as they are on the wire: their types, keys and references. Pure. */
+
+export type OwnerReference = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
+
+export type ObjectMeta = {
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  finalizers?: string[]
+  ownerReferences?: OwnerReference[]
+}
+
+export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
+
+/** A type of @kubernetes/client-node as its JSON is: times are text, `_from` is `from`. */
+export type Wire<T> = 0 extends 1 & T
+  ? T
+  : T extends Date
+    ? string
+    : T extends object
+      ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> }
+      : T
+
+/** An object of a kind that @kubernetes/client-node knows: `Kube<V1Deployment>`. */
+export type Kube<T> = KubeObject & Wire<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>
+
+export type Kind = { apiVersion: string; kind: string }
+/** One object of a cluster; without a namespace where its kind has none. */
+export type ObjectRef = Kind & { namespace?: string; name: string }
+
+/** The key of an object in stores and queues: `namespace/name`, or `name` where its kind has no namespace. */
+export function keyOf({ metadata: { namespace, name } }: { metadata: ObjectMeta }): string {
+  return namespace ? `${namespace}/${name}` : name
+}
+
+export function refOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): ObjectRef {
+  return { apiVersion, kind, namespace, name }
+}
+
+/** The object itself, now unchangeable to its last field. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) freeze(inner)
+  return Object.freeze(value)
+}

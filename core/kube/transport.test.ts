@@ -1,0 +1,147 @@
+/** Requests to an API server: credentials, limits and errors, against a real HTTP server. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import type { Credentials } from './access.ts'
+import { Transport, type TransportOptions } from './transport.ts'
+
+const READ = { method: 'GET', path: '/api/v1/pods' } as const
+
+test('credentials are kept for a minute, then read again', async t => {
+  const clock = createManualClock()
+  const { transport, seen, tokens } = await start(t, (_, response) => response.end('{}'), { clock })
+  await transport.send(READ)
+  tokens.current = 'second'
+  clock.advance(59_999)
+  await transport.send(READ)
+  clock.advance(1)
+  await transport.send(READ)
+  assert.deepEqual(seen, ['Bearer first', 'Bearer first', 'Bearer second'])
+})
+
+for (const sort of ['request', 'watch'] as const) {
+  test(`a 401 reads the credentials once more and sends the ${sort} again`, async t => {
+    const { transport, seen, tokens } = await start(t, (request, response) => {
+      response.statusCode = request.headers.authorization === 'Bearer first' ? 401 : 200
+      response.end('{}')
+    })
+    tokens.queue = ['first', 'second']
+    await (sort === 'watch' ? transport.open(READ, new AbortController().signal) : transport.send(READ))
+    assert.deepEqual(seen, ['Bearer first', 'Bearer second'])
+  })
+}
+
+test('a 401 with nothing new to say for ourselves is the answer, without a second request', async t => {
+  const { transport, seen } = await start(t, (_, response) => response.writeHead(401).end('no'))
+  await assert.rejects(transport.send(READ), { status: 401, reason: 'Unauthorized', retryable: false })
+  assert.equal(seen.length, 1)
+})
+
+test('credentials that cannot be read again just now are used on', async t => {
+  const clock = createManualClock()
+  const { transport, seen, tokens } = await start(t, (_, response) => response.end('{}'), { clock })
+  await transport.send(READ)
+  tokens.current = undefined
+  clock.advance(60_000)
+  await transport.send(READ)
+  assert.deepEqual(seen, ['Bearer first', 'Bearer first'])
+})
+
+test('requests at the same time read the credentials once', async t => {
+  const { transport, tokens } = await start(t, (_, response) => response.end('{}'))
+  await Promise.all([transport.send(READ), transport.send(READ), transport.send(READ)])
+  assert.equal(tokens.readings, 1)
+})
+
+test('an error has the reason and the patience that the server asks for', async t => {
+  const status = { kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'slow down' }
+  const { transport } = await start(t, (_, response) =>
+    response.writeHead(429, { 'retry-after': '2' }).end(JSON.stringify(status)),
+  )
+  await assert.rejects(transport.send(READ), {
+    name: 'ApiError',
+    status: 429,
+    reason: 'TooManyRequests',
+    retryable: true,
+    retryAfterMs: 2_000,
+    message: 'The API server answered 429: slow down',
+  })
+})
+
+test('an error page of something in between is an error too', async t => {
+  const { transport } = await start(t, (_, response) => response.writeHead(502).end('<html>bad gateway'))
+  await assert.rejects(transport.send(READ), { status: 502, reason: 'InternalError', retryable: true })
+})
+
+test('an answer whose body dribbles is cut off in time', async t => {
+  const { transport } = await start(t, (_, response) => void response.write('{'), { timeoutMs: 50 })
+  await assert.rejects(transport.send(READ), { status: 0, reason: 'Timeout', retryable: true })
+})
+
+test('a watch that was opened goes on beyond the time limit of requests', async t => {
+  const clock = createManualClock()
+  const { transport } = await start(
+    t,
+    (_, response) => {
+      response.write('one')
+      go.promise.then(() => response.end('two'))
+    },
+    { clock, timeoutMs: 50 },
+  )
+  const go = Promise.withResolvers<void>()
+  const body = await transport.open(READ, new AbortController().signal)
+  clock.advance(1_000)
+  go.resolve()
+  let text = ''
+  for await (const chunk of body) text += chunk
+  assert.equal(text, 'onetwo')
+})
+
+test('the reason of the caller is what a cancelled request rejects with', async t => {
+  const controller = new AbortController()
+  const { transport } = await start(t, () => controller.abort())
+  await assert.rejects(transport.send(READ, controller.signal), { code: 'cancelled' })
+})
+
+test('credentials that are never read end the request in time', async () => {
+  const credentials = () => new Promise<Credentials>(() => {})
+  const access = { server: 'http://127.0.0.1:1', namespace: 'ns', credentials }
+  const transport = new Transport(access, { timeoutMs: 20 })
+  await assert.rejects(transport.send(READ), { status: 0, reason: 'Timeout' })
+  await assert.rejects(transport.open(READ, AbortSignal.timeout(1_000)), { status: 0, reason: 'Timeout' })
+})
+
+test('no server at all is an error to be tried again', async () => {
+  const credentials = async () => ({ headers: {}, tls: {} })
+  const transport = new Transport({ server: 'http://127.0.0.1:1', namespace: 'ns', credentials })
+  await assert.rejects(transport.send(READ), { status: 0, reason: 'Unreachable', retryable: true })
+  await transport.close()
+  await assert.rejects(transport.send(READ), { status: 0 })
+})
+
+async function start(t: TestContext, answer: RequestListener, options: TransportOptions = {}) {
+  const seen: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    answer(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const tokens = { current: 'first' as string | undefined, queue: [] as string[], readings: 0 }
+  const credentials = async (): Promise<Credentials> => {
+    tokens.readings++
+    const token = tokens.queue.shift() ?? tokens.current
+    if (!token) throw new Error('no such file')
+    return { headers: { authorization: `Bearer ${token}` }, tls: {} }
+  }
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const transport = new Transport({ server: address, namespace: 'ns', credentials }, options)
+  t.after(async () => {
+    await transport.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return { transport, seen, tokens }
+}
