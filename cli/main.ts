@@ -1,6 +1,10 @@
 #!/usr/bin/env node
-/** The command `portolan`, on Node 24; scripts/portolan.mjs is how it is started. */
+/** The command `portolan`: one command, then the end. */
 import process from 'node:process'
 import { runProgram } from './program.ts'
 
+/** What is still open then, such as a child that ends slowly, keeps no finished command waiting. */
+const LINGER_MS = 3_000
+
 process.exitCode = await runProgram(process)
+setTimeout(() => process.exit(), LINGER_MS).unref()
