@@ -1,10 +1,10 @@
 /** `portolan up`: runs the gateway on this machine until it is told to stop. */
+import { flushCompileCache } from 'node:module'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Command, Option } from 'commander'
-import type { Profile } from '../core/catalog/router-config.ts'
+import { SERVED_PROFILES, type ServedProfile } from '../core/catalog/profiles.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
-import { profile as profiles } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { type LocalGateway, startLocal } from '../local/gateway.ts'
@@ -29,7 +29,7 @@ const READY_POLL_MS = 100
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
-  OutputOption & { port: number; host: string; profile?: Profile; servers?: boolean }
+  OutputOption & { port: number; host: string; profile?: ServedProfile; servers?: boolean }
 
 export function upCommand(terminal: Terminal): Command {
   return new Command('up')
@@ -42,7 +42,7 @@ export function upCommand(terminal: Terminal): Command {
     .option('--host <host>', 'the address it listens at', '127.0.0.1')
     .addOption(
       new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
-        profiles.options,
+        SERVED_PROFILES,
       ),
     )
     .addOption(gatewayOption())
@@ -67,6 +67,8 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   })
   const gateway = await starting
   await untilReady(gateway, progress)
+  // A process that is killed writes nothing at its end.
+  flushCompileCache()
   progress.end()
   const late = !gateway.ready()
   const json = options.output === 'json'
@@ -106,12 +108,9 @@ async function start(
     env: terminal.env,
     log,
     onProgress: message => progress.say(message),
-    onProblems: problems => {
-      for (const problem of problems) progress.problem(problem)
-      if (problems.length === 0) progress.say('all problems are solved')
-    },
+    onFindings: findings => progress.tell(findings),
   })
-  progress.say(`listening at ${gateway.url}`)
+  progress.say('listening', { url: gateway.url })
   return gateway
 }
 
@@ -121,9 +120,10 @@ async function untilReady(gateway: LocalGateway, progress: Progress): Promise<vo
     const waiting = servers.filter(
       ({ state, discovery }) => state === 'starting' && discovery.at === undefined,
     )
-    progress.show(
-      `${servers.length - waiting.length} of ${servers.length} servers; ${gateway.installing() > 0 ? 'installing for' : 'waiting for'} ${waiting.map(({ name }) => name).join(', ')}`,
-    )
+    const names = waiting.map(({ name }) => name).join(', ')
+    const doing = gateway.installing() > 0 ? 'installing for' : 'waiting for'
+    const rest = names === '' ? 'preparing the search' : `${doing} ${names}`
+    progress.show(`${servers.length - waiting.length} of ${servers.length} servers; ${rest}`)
     await wait(READY_POLL_MS)
   }
 }

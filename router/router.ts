@@ -12,7 +12,7 @@ import { type Readiness, serve } from './http/serve.ts'
 import { createHandler } from './meta/handler.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
-import { logCall, logSearch } from './request-log.ts'
+import { createRequestLog } from './request-log.ts'
 import type { Snapshot, Source } from './source/source.ts'
 import { createPool, type Pool } from './upstream/pool.ts'
 
@@ -20,6 +20,8 @@ export type RouterOptions = {
   source: Source
   /** Makes the upstream of a server without starting it; the router closes what it was given. */
   connect: (server: RouterServer) => Upstream
+  /** Called when a request was refused because its server is not there: whoever watches it may look again. */
+  onUnavailable?: (server: string) => void
   host: string
   /** 0 for any that is free. */
   port: number
@@ -55,13 +57,13 @@ const SLICE_MS = 5
 /** Resolves when the port is open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect } = options
-  const metrics = createRouterMetrics(clock)
   const pool = createPool({ connect, clock })
+  const metrics = createRouterMetrics(clock, () => pool.status())
   let catalog: Catalog | undefined
   const handler = createHandler({
     current: () => catalog as Catalog,
     pool,
-    observer: observe(metrics, log),
+    observer: observe(metrics, options),
   })
   const server = await serve({
     host: options.host,
@@ -150,16 +152,18 @@ async function build(snapshot: Snapshot, previous: Catalog | undefined): Promise
   }
 }
 
-function observe(metrics: RouterMetrics, log: Log): RouterObserver {
+function observe(metrics: RouterMetrics, { log, onUnavailable }: RouterOptions): RouterObserver {
+  const requests = createRequestLog(log)
   return {
     ...metrics,
     called(record) {
       metrics.called(record)
-      logCall(log, record)
+      requests.called(record)
+      if (record.outcome === 'unavailable' && record.server !== undefined) onUnavailable?.(record.server)
     },
     searched(durationMs, hits) {
       metrics.searched(durationMs, hits)
-      logSearch(log, durationMs, hits)
+      requests.searched(durationMs, hits)
     },
   }
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
-import { readyNode, root } from './bootstrap.mjs'
+import { compiled, readyNode, root } from './bootstrap.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
 const TEST_TIMEOUT_MS = 300_000
@@ -11,7 +11,7 @@ const FAST = ['crds', 'core', 'router', 'local', 'cli', 'test/golden', 'test/arc
 
 const [task, ...rest] = process.argv.slice(2)
 const node = await readyNode()
-const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
+const env = { ...compiled(process.env), PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
 
 const tasks = {
   check: async () => {

@@ -47,9 +47,12 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     remove(headers, raw) {
       const id = headerOf(headers, 'mcp-session-id')
       if (id === undefined)
-        refuse(raw, reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required'))
-      else if (options.sessions.end(id)) writeText(raw, 204, undefined)
-      else refuse(raw, unknownSession())
+        return refuse(raw, reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required'))
+      const client = options.sessions.clientOf(id)
+      if (client === undefined) return refuse(raw, unknownSession())
+      options.sessions.end(id)
+      options.handler.forget?.(client)
+      writeText(raw, 204, undefined)
     },
   }
 }

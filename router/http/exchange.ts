@@ -16,11 +16,11 @@ export class Exchange {
   #silent = false
 
   /** `headers` are name and value in turn, for the answer's head; `onClose` runs when it is sent or the caller is gone. */
-  constructor(raw: ServerResponse, headers: readonly string[], onClose: (exchange: Exchange) => void) {
+  constructor(raw: ServerResponse, headers: readonly string[], onClose: () => void) {
     this.#raw = raw
     this.#headers = headers
     raw.on('close', () => {
-      onClose(this)
+      onClose()
       if (!raw.writableFinished) this.abort(new Fault('cancelled', 'The caller went away.'))
     })
   }

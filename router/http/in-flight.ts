@@ -8,13 +8,15 @@ import { Exchange } from './exchange.ts'
 const LAST_WORDS_MS = 500
 const NO_HEADERS: readonly string[] = []
 
+type Entry = { exchange: Exchange; key: string | undefined; at: number }
+
 export class InFlight {
-  readonly #exchanges = new Set<Exchange>()
-  readonly #byKey = new Map<string, Exchange>()
+  /** In no order; each entry knows its place. */
+  readonly #entries: Entry[] = []
   #whenIdle: (() => void) | undefined
 
   get size(): number {
-    return this.#exchanges.size
+    return this.#entries.length
   }
 
   /**
@@ -22,33 +24,38 @@ export class InFlight {
    * id, where they are known: what `cancel` takes. `headers` go into the answer's head.
    */
   open(raw: ServerResponse, key: string | undefined, headers: readonly string[] = NO_HEADERS): Exchange {
-    const exchange = new Exchange(raw, headers, closed => this.#forget(closed, key))
-    this.#exchanges.add(exchange)
-    if (key !== undefined) this.#byKey.set(key, exchange)
+    const exchange = new Exchange(raw, headers, () => this.#forget(entry))
+    const entry = { exchange, key, at: this.#entries.length }
+    this.#entries.push(entry)
     return exchange
   }
 
-  #forget(exchange: Exchange, key: string | undefined): void {
-    this.#exchanges.delete(exchange)
-    if (key !== undefined && this.#byKey.get(key) === exchange) this.#byKey.delete(key)
-    if (this.#exchanges.size === 0) this.#whenIdle?.()
+  /** The last entry takes the place of the one that goes. */
+  #forget(entry: Entry): void {
+    const last = this.#entries.pop()
+    if (last && last !== entry) {
+      last.at = entry.at
+      this.#entries[entry.at] = last
+    }
+    if (this.#entries.length === 0) this.#whenIdle?.()
   }
 
+  /** Of several with this key, which only a confused caller has, one. */
   cancel(key: string): void {
-    this.#byKey.get(key)?.cancel()
+    this.#entries.find(entry => entry.key === key)?.exchange.cancel()
   }
 
   /** Waits until all is answered; after `limitMs` the rest is aborted and has a moment for its answers. */
   async drain(limitMs: number, clock: Clock): Promise<void> {
     await this.#idle(limitMs, clock)
-    for (const exchange of this.#exchanges) {
+    for (const { exchange } of [...this.#entries]) {
       exchange.abort(new Fault('cancelled', 'The gateway is shutting down.', { retryable: true }))
     }
     await this.#idle(LAST_WORDS_MS, clock)
   }
 
   async #idle(limitMs: number, clock: Clock): Promise<void> {
-    if (this.#exchanges.size === 0) return
+    if (this.#entries.length === 0) return
     const done = new AbortController()
     const idle = new Promise<void>(resolve => {
       this.#whenIdle = resolve

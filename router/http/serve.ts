@@ -104,7 +104,9 @@ function createApp(state: State): FastifyInstance {
   })
   app.server.maxConnections = MAX_CONNECTIONS
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  // The usual type by its name too: it is found without parsing the header.
+  for (const type of [JSON_TYPE, '*'])
+    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
     refuse(state, error, reply),
   )

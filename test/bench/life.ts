@@ -57,7 +57,8 @@ export async function benchChange(
   }
 }
 
-async function untilFound(url: string, path: string): Promise<void> {
+/** Waits until a search by exact name finds a tool. */
+export async function untilFound(url: string, path: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (performance.now() < deadline) {
     const found = await discoverTools(url, path)

@@ -1,22 +1,32 @@
-/** Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it. */
+/**
+ * Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it.
+ * `main.ts search`, `calls`, `life` run a part and write nothing.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Running, startGateway, startScript } from '../support/processes.ts'
 import { benchCalls, target } from './calls.ts'
-import { benchChange, benchMemory, benchStart, benchTokens } from './life.ts'
+import { benchChange, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
+
+/** The called server once more, with another limit. */
+const WIDE = 'wide'
 
 type Replay = { servers: { name: string; url: string; tools: string[]; tokens: number }[] }
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
+const PARTS = ['search', 'calls', 'life'] as const
+const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
 try {
-  say('search and index build')
-  rows.push(...(await benchSearch()))
-  rows.push(...(await benchGateway()))
+  if (parts.has('search')) {
+    say('search and index build')
+    rows.push(...(await benchSearch()))
+  }
+  if (parts.has('calls') || parts.has('life')) rows.push(...(await benchGateway()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -27,10 +37,11 @@ other machines better than rates do.
 
 ${table(rows)}
 `
-writeFileSync('docs/bench.md', report)
+if (parts.size === PARTS.length) writeFileSync('docs/bench.md', report)
 process.stdout.write(report)
 
 async function benchGateway(): Promise<BenchRow[]> {
+  const rows: BenchRow[] = []
   await using running = new AsyncDisposableStack()
   const use = <Process extends Running>(process: Process): Process => {
     running.defer(() => process.stop())
@@ -45,24 +56,37 @@ async function benchGateway(): Promise<BenchRow[]> {
   say('start with a cached catalog')
   const gateway = use(await startGateway([manifests], { cache }))
   const mcp = `${gateway.url}/mcp`
-  const start = await benchStart(mcp, gateway.startedAt)
+  rows.push(await benchStart(mcp, gateway.startedAt))
   const direct = replay.ready.servers.reduce((sum, server) => sum + server.tokens, 0)
   const { server, tool } = firstTool(replay.ready)
-  const bare = use(await startScript<{ port: number }>(['test/bench/passthrough.ts', server.url]))
-  say('calls')
   const call = { name: tool, arguments: { text: 'hello' } }
-  const execute = { tool_path: `${server.name}:${tool}`, arguments: call.arguments }
-  const viaGateway = target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
-  const calls = await benchCalls(
-    target(server.url, replay.pid, call),
-    target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call),
-    viaGateway,
-  )
+  const viaGateway = (name: string) => {
+    const execute = { tool_path: `${name}:${tool}`, arguments: call.arguments }
+    return target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
+  }
+  if (parts.has('calls')) {
+    const bare = use(await startScript<{ port: number }>(['test/bench/passthrough.ts', server.url]))
+    say('calls')
+    const passthrough = target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call)
+    const direct = target(server.url, replay.pid, call)
+    const wide = writeManifest(manifests, { name: WIDE, url: server.url }, { concurrency: 64 })
+    await untilFound(mcp, `${WIDE}:${tool}`)
+    rows.push(
+      ...(await benchCalls({
+        direct,
+        passthrough,
+        gateway: viaGateway(server.name),
+        wide: viaGateway(WIDE),
+      })),
+    )
+    rmSync(wide)
+  }
+  if (!parts.has('life')) return rows
   say('changes')
-  const change = await benchChange(mcp, manifests, server.url, tool)
-  const tokens = await benchTokens(mcp, direct)
+  rows.push(await benchChange(mcp, manifests, server.url, tool))
+  rows.push(await benchTokens(mcp, direct))
   say('memory')
-  return [...calls, start, change, await benchMemory(viaGateway), tokens]
+  return [...rows, await benchMemory(viaGateway(server.name))]
 }
 
 function firstTool(replay: Replay): { server: Replay['servers'][number]; tool: string } {
@@ -75,13 +99,13 @@ function firstTool(replay: Replay): { server: Replay['servers'][number]; tool: s
 
 function writeManifests(to: string, replay: Replay): void {
   mkdirSync(to, { recursive: true })
-  for (const { name, url } of replay.servers) {
-    const manifest = {
-      apiVersion: 'portolan.dev/v1alpha1',
-      kind: 'McpServer',
-      metadata: { name },
-      spec: { remote: { url } },
-    }
-    writeFileSync(join(to, `${name}.yaml`), JSON.stringify(manifest))
-  }
+  for (const server of replay.servers) writeManifest(to, server)
+}
+
+function writeManifest(to: string, { name, url }: { name: string; url: string }, limits?: object): string {
+  const file = join(to, `${name}.yaml`)
+  const spec = { remote: { url }, limits }
+  const manifest = { apiVersion: 'portolan.dev/v1alpha1', kind: 'McpServer', metadata: { name }, spec }
+  writeFileSync(file, JSON.stringify(manifest))
+  return file
 }

@@ -1,5 +1,5 @@
 /** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
-import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js'
+import type { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { Fault } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
@@ -25,7 +25,9 @@ export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream 
 
 function openSession(spec: RemoteSpec, link: Link): OpenSession {
   return async (hooks, signal) => {
-    const channel = new SseChannel(spec, link, hooks)
+    // 15 MB of code that few need.
+    const sdk = await import('@modelcontextprotocol/sdk/client/sse.js')
+    const channel = new SseChannel(spec, link, hooks, sdk)
     try {
       const info = await channel.start(signal)
       return { info, request: (call, end) => channel.request(call, end), close: () => channel.close() }
@@ -35,6 +37,8 @@ function openSession(spec: RemoteSpec, link: Link): OpenSession {
     }
   }
 }
+
+type Sdk = Pick<typeof import('@modelcontextprotocol/sdk/client/sse.js'), 'SSEClientTransport' | 'SseError'>
 
 /** One event stream and what is sent beside it, from start to the first break. */
 class SseChannel {
@@ -47,15 +51,15 @@ class SseChannel {
   #replies = 0
   #over: Fault | undefined
 
-  constructor(spec: RemoteSpec, link: Link, hooks: SessionHooks) {
+  constructor(spec: RemoteSpec, link: Link, hooks: SessionHooks, sdk: Sdk) {
     this.#hooks = hooks
     this.#broken.promise.catch(() => {})
     const limit = () => this.#pending.limit()
     const fetch = createSseFetch(link, limit, fault => this.#end(fault))
-    this.#transport = new SSEClientTransport(withoutCredentials(spec.url), { fetch })
+    this.#transport = new sdk.SSEClientTransport(withoutCredentials(spec.url), { fetch })
     this.#transport.onerror = cause => {
       // Others are messages that are no JSON-RPC and sends that failed: neither ends the session.
-      if (!(cause instanceof SseError)) return
+      if (!(cause instanceof sdk.SseError)) return
       this.#end(new Fault('upstream_died', 'The upstream ended its event stream', { cause, retryable: true }))
     }
     this.#transport.onmessage = message => {
@@ -77,6 +81,7 @@ class SseChannel {
     const id = this.#nextId++
     const answer = this.#pending.add(id, call)
     this.#send(requestMessage(id, call.method, call.params)).catch(error => this.#pending.refused(id, error))
+    call.onSent?.()
     try {
       return await waitFor(answer, signal)
     } catch (error) {
