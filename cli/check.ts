@@ -11,7 +11,7 @@ import {
   outputOption,
   secretsOption,
 } from './options.ts'
-import { problemLine, type Terminal } from './output.ts'
+import { noteLine, problemLine, type Terminal } from './output.ts'
 
 export function checkCommand(terminal: Terminal): Command {
   return new Command('check')
@@ -36,18 +36,20 @@ export function checkCommand(terminal: Terminal): Command {
     })
 }
 
-function tell({ problems, files, desired }: Reading, terminal: Terminal): void {
+function tell({ problems, notes, files, desired }: Reading, terminal: Terminal): void {
   for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
+  for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
   const { length } = desired.servers
   const servers = `${length} ${length === 1 ? 'server' : 'servers'} in ${files.length} ${files.length === 1 ? 'file' : 'files'}`
   terminal.out(problems.length === 0 ? `${servers}, no problems` : servers)
 }
 
-function asJson({ problems, files, desired }: Reading) {
+function asJson({ problems, notes, files, desired }: Reading) {
   return {
     files,
     gateway: desired.gateway?.metadata.name,
     servers: desired.servers.map(({ metadata }) => metadata.name).sort(),
     problems,
+    notes,
   }
 }

@@ -5,9 +5,10 @@ import { Command } from 'commander'
 import { messageOf } from '../core/errors.ts'
 import { importConfig } from '../local/import/client-config.ts'
 import { renderImported } from '../local/import/render.ts'
+import { readEnvFile } from '../local/imported.ts'
 import { CommandError } from './failure.ts'
 import { type OutputOption, outputOption } from './options.ts'
-import { problemLine, type Terminal } from './output.ts'
+import { noteLine, problemLine, type Terminal } from './output.ts'
 
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
@@ -16,9 +17,9 @@ export function importCommand(terminal: Terminal): Command {
     .addOption(outputOption())
     .addHelpText('after', '\nNo value of a secret is written: where one was, a reference to a Secret stands.')
     .action((file: string, { output }: OutputOption) => {
-      const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME })
-      for (const problem of [...config.problems, ...config.notes])
-        terminal.err(problemLine(problem, terminal.errColors))
+      const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME, readEnvFile })
+      for (const problem of config.problems) terminal.err(problemLine(problem, terminal.errColors))
+      for (const note of config.notes) terminal.err(noteLine(note, terminal.errColors))
       const { servers, problems } = config
       const manifests = servers.map(({ input }) => input)
       if (output === 'json') terminal.out(JSON.stringify(manifests, null, 2))

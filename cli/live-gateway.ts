@@ -10,7 +10,7 @@ import { type LocalGateway, startLocal } from '../local/gateway.ts'
 import type { LocalStatus } from '../local/status.ts'
 import { CommandError } from './failure.ts'
 import type { ManifestOptions } from './options.ts'
-import { problemLine, type Terminal } from './output.ts'
+import { noteLine, problemLine, type Terminal } from './output.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 10 * 60_000
@@ -46,8 +46,9 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
     env: terminal.env,
     log: createLog({ level: 'silent' }),
     onProgress: message => terminal.err(terminal.errColors.dim(message)),
-    onProblems: problems => {
+    onFindings: ({ problems, notes }) => {
       for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
+      for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
     },
   })
   await untilReady(local, options.enough)

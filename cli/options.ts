@@ -1,4 +1,5 @@
 /** Options that several commands share. */
+import { statSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
 import type { OutputFormat } from './output.ts'
 
@@ -24,7 +25,12 @@ export function gatewayOption(): Option {
 }
 
 export function secretsOption(): Option {
-  return new Option('--secrets <dir>', 'folder of secrets: files <name>/<key>')
+  return new Option('--secrets <dir>', 'folder of secrets: files <name>/<key>').argParser(existingFolder)
+}
+
+function existingFolder(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path
+  throw new InvalidArgumentError('there is no such folder.')
 }
 
 /** A whole number within bounds, as commander parses options. */

@@ -81,3 +81,8 @@ export function problemLine(problem: Problem, colors: Colors): string {
   const parts = [where && colors.bold(where), path && colors.cyan(path), message]
   return `${parts.filter(part => part).join('  ')} ${colors.dim(`(${reason})`)}`
 }
+
+/** The same for what is no mistake, or none any more: dim, with a word before it. Pure. */
+export function noteLine(note: Problem, colors: Colors, word = 'note'): string {
+  return colors.dim(`${word}: ${problemLine(note, createColors(false))}`)
+}

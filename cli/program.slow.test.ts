@@ -34,15 +34,23 @@ function begin(cache: string, args: string[]): ChildProcess {
 test('mistakes of the command line end with 2 and a hint, failures with 1, both on standard error alone', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
-  const [unknown, badPort, missing, nobody, help] = await Promise.all([
+  const [unknown, badPort, badProfile, badSecrets, missing, nobody, help] = await Promise.all([
     portolan(cache, 'sail'),
     portolan(cache, 'up', '.', '--port', 'x'),
+    portolan(cache, 'up', '.', '--profile', 'search'),
+    portolan(cache, 'check', '.', '--secrets', 'no-such-secrets'),
     portolan(cache, 'up', 'no-such-folder'),
     portolan(cache, 'servers', '--url', 'http://127.0.0.1:9'),
     portolan(cache, 'search', '--help'),
   ])
-  assert.deepEqual([unknown.code, badPort.code, missing.code, nobody.code, help.code], [2, 2, 1, 1, 0])
-  for (const { stdout } of [unknown, badPort, missing, nobody]) assert.equal(stdout, '')
+  const badOptions = [unknown, badPort, badProfile, badSecrets]
+  assert.deepEqual(
+    [...badOptions, missing, nobody, help].map(({ code }) => code),
+    [2, 2, 2, 2, 1, 1, 0],
+  )
+  for (const { stdout } of [...badOptions, missing, nobody]) assert.equal(stdout, '')
+  assert.match(badProfile.stderr, /search.*hierarchical/)
+  assert.match(badSecrets.stderr, /no-such-secrets.*no such folder/)
   assert.match(unknown.stderr, /--help/)
   assert.match(missing.stderr, /no-such-folder/)
   assert.match(nobody.stderr, /portolan up/)
@@ -67,6 +75,19 @@ test('check names file, line and field; as JSON it is a list of problems', async
   const { servers, problems } = JSON.parse(json.stdout)
   assert.deepEqual(servers, ['good'])
   assert.equal(problems.find(({ path }: { path: string }) => path === 'spec.tittle').line, 5)
+})
+
+test('check shows notes on a client config without failing for them, and fails for paths without manifests', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  const empty = await portolan(space.cache, 'check', space.folder)
+  assert.equal(empty.code, 1)
+  assert.match(empty.stderr, /holds no McpServer/)
+  const file = join(space.folder, 'mcp.json')
+  writeFileSync(file, JSON.stringify({ mcpServers: { 'My Server': { command: 'x', colour: 'blue' } } }))
+  const noted = await portolan(space.cache, 'check', file)
+  assert.equal(noted.code, 0)
+  assert.match(noted.stderr, /^note: .*mcp\.json:1:\d+ {2}mcpServers\["My Server"\]\.colour {2}is not used/m)
 })
 
 test('search, call and tokens run the given paths for as long as they take, and leave nothing behind', async t => {

@@ -1,15 +1,17 @@
 /** What goes on while one waits: on a terminal lines, and one more that is written over; elsewhere entries of the log. */
 import type { Problem } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { problemLine, type Terminal } from './output.ts'
+import type { Findings } from '../local/reloader.ts'
+import { noteLine, problemLine, type Terminal } from './output.ts'
 
 const ERASE_LINE = '\r\u001b[K'
 const SHOW_AFTER_MS = 1_000
 
 export type Progress = {
-  /** A line that stays. */
-  say(line: string): void
-  problem(problem: Problem): void
+  /** A line that stays: a constant text, and what it is about. */
+  say(text: string, about: Record<string, string>): void
+  /** What the manifests' problems and notes are, and which problems are solved. */
+  tell(findings: Findings): void
   /** What is waited for now: shown on a terminal only, once the wait is longer than a second. */
   show(line: string): void
   /** How long ago the last line that stays was. */
@@ -29,15 +31,22 @@ export function createProgress(terminal: Terminal, log: Log): Progress {
     terminal.err(line)
   }
   return {
-    say(line) {
-      if (terminal.interactive) write(terminal.errColors.dim(line))
-      else log.info(line)
+    say(text, about) {
+      if (terminal.interactive) write(terminal.errColors.dim([text, ...Object.values(about)].join(': ')))
+      else log.info(about, text)
       saidAt = performance.now()
     },
-    problem(problem) {
-      const { message, ...where } = problem
-      if (terminal.interactive) write(problemLine(problem, terminal.errColors))
-      else log.warn(where, message)
+    tell({ problems, solved, notes }) {
+      const { interactive, errColors } = terminal
+      for (const problem of problems)
+        if (interactive) write(problemLine(problem, errColors))
+        else log.warn(fieldsOf(problem), 'problem in a manifest')
+      for (const problem of solved)
+        if (interactive) write(noteLine(problem, errColors, 'solved'))
+        else log.info(fieldsOf(problem), 'problem in a manifest solved')
+      for (const note of notes)
+        if (interactive) write(noteLine(note, errColors))
+        else log.info(fieldsOf(note), 'note on a manifest')
     },
     show(line) {
       const early = performance.now() - saidAt < SHOW_AFTER_MS
@@ -49,4 +58,9 @@ export function createProgress(terminal: Terminal, log: Log): Progress {
     quietForMs: () => performance.now() - saidAt,
     end: erase,
   }
+}
+
+/** A line of the log has its text as `msg`, and no room for another `message`. */
+function fieldsOf({ message, ...where }: Problem) {
+  return { ...where, detail: message }
 }

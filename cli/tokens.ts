@@ -39,13 +39,12 @@ export function tokensCommand(terminal: Terminal): Command {
 
 /** The costs in two sentences. Pure. */
 export function costLines({ tools, tokens }: Pick<LocalStatus, 'tools' | 'tokens'>): string {
-  const { direct, exposed = 0 } = tokens
+  const { direct, exposed } = tokens
+  const directly = `${count(tools.total)} tools would cost an agent ${count(direct)} tokens directly.`
+  if (exposed === undefined) return directly
   const saved = 100 * (1 - exposed / direct)
   const compared = direct > 0 ? `, ${Math.abs(saved).toFixed(1)} % ${saved < 0 ? 'more' : 'less'}` : ''
-  return [
-    `${count(tools.total)} tools would cost an agent ${count(direct)} tokens directly.`,
-    `Through the gateway they cost it ${count(exposed)}${compared}.`,
-  ].join('\n')
+  return `${directly}\nThrough the gateway they cost it ${count(exposed)}${compared}.`
 }
 
 function asTable(status: LocalStatus, withTools: boolean): string {

@@ -107,7 +107,7 @@ async function start(
     cacheFolder: cacheFolder(terminal.env),
     env: terminal.env,
     log,
-    onProgress: message => progress.say(message),
+    onProgress: detail => progress.say('packages', { detail }),
     onFindings: findings => progress.tell(findings),
   })
   progress.say('listening', { url: gateway.url })

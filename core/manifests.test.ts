@@ -49,6 +49,26 @@ test('JSON is read too, tabs and a byte order mark included', () => {
   ])
 })
 
+test('a manifest tells where its fields stand, in a List too', () => {
+  const labelled = manifest('a, labels: { "x.y/z": b }', 'npm: { package: a, args: [x, y] }')
+  const items = `kind: List\nitems:\n- ${labelled.replaceAll('\n', '\n  ')}\n`
+  const [found] = parseManifestText(items, 'f.yaml').manifests
+  const place = (path: string) => {
+    const { line, column } = found?.placeOf(path) ?? {}
+    return `${line}:${column}`
+  }
+  assert.deepEqual(
+    [
+      place('metadata.name'),
+      place('metadata.labels["x.y/z"]'),
+      place('spec.npm.args[1]'),
+      place('spec.npm.version'),
+      place('spec.env[0].name'),
+    ],
+    ['5:21', '5:43', '7:34', '7:5', '6:3'],
+  )
+})
+
 test('comments, empty documents and other kinds of Kubernetes are no problems', () => {
   const { skipped, ...rest } = parseManifestText(
     '# nothing\n---\n---\napiVersion: apps/v1\nkind: Deployment\n---\na: 1\n',
@@ -105,8 +125,8 @@ test('a resource that two files define is the first one, and the second is a pro
       message: 'McpServer "a" is already defined at a.yaml:1: rename or remove one',
       path: 'metadata.name',
       file: 'b.yaml',
-      line: 1,
-      column: 1,
+      line: 3,
+      column: 19,
     },
   ])
 })

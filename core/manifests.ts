@@ -9,7 +9,7 @@ import {
   type Node,
   parseAllDocuments,
 } from 'yaml'
-import type { ManifestProblem, Path } from '../crds/issues.ts'
+import { type ManifestProblem, type Path, pathSteps } from '../crds/issues.ts'
 import { type Manifest, parseManifest } from '../crds/parse.ts'
 import { messageOf, type Problem } from './errors.ts'
 import { isObject } from './json.ts'
@@ -18,7 +18,16 @@ export const MAX_FILE_BYTES = 4 * 1024 * 1024
 export const MAX_DOCUMENTS = 1_000
 const MAX_DEPTH = 100
 
-export type LocatedManifest = { manifest: Manifest; file: string; line: number; column: number }
+/** Where a field of a manifest stands in its file, and what it is called there. */
+export type FieldPlace = { line: number; column: number; path: string }
+
+export type LocatedManifest = {
+  manifest: Manifest
+  file: string
+  line: number
+  column: number
+  placeOf: (path: string) => FieldPlace
+}
 
 export type ManifestFile = {
   manifests: LocatedManifest[]
@@ -53,6 +62,11 @@ export function parseManifestText(text: string, file: string): ManifestFile {
   return found
 }
 
+/** A problem of a manifest that was found after it was read, with its place. */
+export function placedIn({ file, line, column, placeOf }: LocatedManifest, problem: Problem): Problem {
+  return { ...problem, file, ...(problem.path === undefined ? { line, column } : placeOf(problem.path)) }
+}
+
 /** All manifests of several files, each resource once: the first of a name wins, the others are problems. */
 export function mergeManifests(files: readonly ManifestFile[]): {
   manifests: LocatedManifest[]
@@ -68,9 +82,8 @@ export function mergeManifests(files: readonly ManifestFile[]): {
       first.set(key, located)
       continue
     }
-    const { file, line, column } = located
     const message = `${kind} "${metadata.name}" is already defined at ${known.file}:${known.line}: rename or remove one`
-    problems.push({ reason: 'DuplicateName', message, path: 'metadata.name', file, line, column })
+    problems.push(placedIn(located, { reason: 'DuplicateName', message, path: 'metadata.name' }))
   }
   return { manifests: [...first.values()], problems }
 }
@@ -107,7 +120,11 @@ function readManifest(value: unknown, base: Path, document: Document.Parsed, rea
   const { found, file } = reading
   const { manifest, problems, skipped } = parseManifest(value)
   const { line, column } = locate(document, base, reading)
-  if (manifest) found.manifests.push({ manifest, file, line, column })
+  const placeOf = (path: string) => ({
+    path,
+    ...locate(document, [...base, ...pathSteps(path)], reading),
+  })
+  if (manifest) found.manifests.push({ manifest, file, line, column, placeOf })
   else if (skipped) found.skipped.push({ ...skipped, line })
   else if (problems) {
     const places = problems.map(problem => located(problem, base, document, reading))

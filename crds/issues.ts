@@ -33,6 +33,16 @@ export function pathText(at: Path): string {
   return text
 }
 
+/** The steps of such a text. */
+export function pathSteps(text: string): Path {
+  return [...text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(
+    ([, index, quoted, word = '']) => {
+      if (index !== undefined) return Number(index)
+      return quoted === undefined ? word : String(JSON.parse(quoted))
+    },
+  )
+}
+
 /** zod's error map: the message of an issue whose schema has none of its own. */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

@@ -87,6 +87,11 @@ export class Children {
     })
   }
 
+  /** A call of this server was refused for its state. */
+  wanted(server: string): void {
+    this.#children.get(server)?.discovery.wanted()
+  }
+
   /** The upstream of a server for the router's pool; a replaced one lives on until the pool lets go of it. */
   connect(server: RouterServer): Upstream {
     const child = server.endpoint.kind === 'local' ? this.#children.get(server.endpoint.id) : undefined
@@ -145,6 +150,7 @@ class SharedUpstream {
       connect: signal => upstream.connect(signal),
       request: (call, signal) => upstream.request(call, signal),
       onEvent: listener => upstream.onEvent(listener),
+      forget: client => upstream.forget?.(client),
       close: async () => {
         if (!held) return
         held = false

@@ -1,6 +1,7 @@
 /** What the manifests ask for: one gateway and the servers that it selects. Pure. */
 import { DEFAULT_NAMESPACE, type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
+import { placedIn } from '../core/manifests.ts'
 import type { ConfigMap } from '../crds/config-map.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import type { Secret } from '../crds/secret.ts'
@@ -11,6 +12,8 @@ export type PlacedServer = { server: McpServer; folder: string }
 
 export type Desired = {
   gateway?: McpGateway
+  /** Why it is not known which gateway is meant. */
+  undecided?: Problem
   /** All servers of the manifests, each name once. */
   servers: McpServer[]
   /** Those that are selected, accepted and not suspended, with the folder that their paths stand on. */
@@ -20,14 +23,18 @@ export type Desired = {
   problems: Problem[]
 }
 
-/** `gatewayName` chooses among several gateways; without it there may be one at most. */
+/**
+ * `gatewayName` chooses among several gateways; without it there may be one at most. Where that cannot be decided, the
+ * gateway of `current` stays.
+ */
 export function desire(
   manifests: readonly PlacedManifest[],
   gatewayName: string | undefined,
   now: number,
+  current?: Desired,
 ): Desired {
-  const problems: Problem[] = []
-  const gateway = chooseGateway(manifests, gatewayName, problems)
+  const { gateway, undecided } = chooseGateway(manifests, gatewayName, current)
+  const problems: Problem[] = undecided ? [undecided] : []
   const places = onePerName(manifests, gateway, problems)
   const servers = [...places.values()].map(({ server }) => server)
   const resolved = resolve({ gateway, servers, observed: new Map(), placement: 'local', now })
@@ -38,6 +45,7 @@ export function desire(
   })
   return {
     gateway,
+    undecided,
     servers,
     running,
     secrets: manifests.flatMap(({ manifest }) => (manifest.kind === 'Secret' ? [manifest] : [])),
@@ -49,21 +57,26 @@ export function desire(
 function chooseGateway(
   manifests: readonly PlacedManifest[],
   wanted: string | undefined,
-  problems: Problem[],
-): McpGateway | undefined {
+  current: Desired | undefined,
+): { gateway?: McpGateway; undecided?: Problem } {
   const gateways = manifests.flatMap(({ manifest }) => (manifest.kind === 'McpGateway' ? [manifest] : []))
+  const called = (name: string | undefined) => gateways.find(({ metadata }) => metadata.name === name)
   const names = gateways.map(({ metadata }) => metadata.name).join(', ')
-  if (wanted !== undefined) {
-    const found = gateways.find(({ metadata }) => metadata.name === wanted)
-    const message = `there is no McpGateway "${wanted}"${names && `: there are ${names}`}; every server is served`
-    if (!found) problems.push({ reason: 'GatewayNotFound', message })
-    return found
-  }
-  if (gateways.length > 1) {
-    const message = `several McpGateways are given (${names}): choose one with --gateway; the first one is served`
-    problems.push({ reason: 'GatewayAmbiguous', message })
-  }
-  return gateways[0]
+  const found = called(wanted)
+  if (found || (wanted === undefined && gateways.length <= 1)) return { gateway: found ?? gateways[0] }
+  const last = current?.gateway
+  const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is served on` : ''
+  const undecided =
+    wanted === undefined
+      ? {
+          reason: 'GatewayAmbiguous',
+          message: `several McpGateways are given: choose one of ${names} with --gateway${stays}`,
+        }
+      : {
+          reason: 'GatewayNotFound',
+          message: `there is no McpGateway "${wanted}"; ${names ? `there are ${names}` : 'none is given'}${stays}`,
+        }
+  return { gateway: called(last?.metadata.name) ?? last, undecided }
 }
 
 /** Servers of different namespaces may share a name; on a laptop the gateway's own namespace wins, then the first. */
@@ -74,8 +87,8 @@ function onePerName(
 ) {
   const places = new Map<string, PlacedServer>()
   const namespace = gateway?.metadata.namespace ?? DEFAULT_NAMESPACE
-  const servers = manifests.flatMap(({ manifest, ...place }) =>
-    manifest.kind === 'McpServer' ? [{ server: manifest, place }] : [],
+  const servers = manifests.flatMap(place =>
+    place.manifest.kind === 'McpServer' ? [{ server: place.manifest, place }] : [],
   )
   const own = ({ server }: { server: McpServer }) =>
     (server.metadata.namespace ?? DEFAULT_NAMESPACE) === namespace
@@ -83,28 +96,16 @@ function onePerName(
   for (const { server, place } of ordered) {
     const { name } = server.metadata
     if (!places.has(name)) places.set(name, { server, folder: place.folder })
-    else
-      problems.push({
-        reason: 'DuplicateName',
-        message: `McpServer "${name}" is in another namespace too: give a McpGateway, or rename one`,
-        path: 'metadata.name',
-        file: place.file,
-        line: place.line,
-        column: place.column,
-      })
+    else {
+      const message = `McpServer "${name}" is in another namespace too: give a McpGateway, or rename one`
+      problems.push(placedIn(place, { reason: 'DuplicateName', message, path: 'metadata.name' }))
+    }
   }
   return places
 }
 
-function locate(problem: ResolveProblem, manifests: readonly PlacedManifest[]): Problem {
-  const { kind, name, reason, message, path } = problem
-  const found = manifests.find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)
-  return {
-    reason,
-    message: `${name}: ${message}`,
-    path,
-    file: found?.file,
-    line: found?.line,
-    column: found?.column,
-  }
+function locate({ kind, name, ...found }: ResolveProblem, manifests: readonly PlacedManifest[]): Problem {
+  const problem = { ...found, message: `${name}: ${found.message}` }
+  const place = manifests.find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)
+  return place ? placedIn(place, problem) : problem
 }

@@ -124,7 +124,7 @@ test('a list that cannot be read again stays, and the server is ready as long as
   const made = discovery()
   await made.done(1)
   behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
-  made.refresh()
+  clock.advance(INTERVAL_MS * 1.2)
   const observed = await made.until(({ failure }) => failure !== undefined)
   assert.deepEqual([observed.state, toolNames(observed)], ['ready', ['one', 'two']])
   behaviours['tools/list'] = tools('three')
@@ -156,6 +156,7 @@ test('a server that does not come up has failed since the first failure, is trie
     delays.every((ms, at) => at === 0 || ms >= (delays[at - 1] ?? 0)),
     delays.join(),
   )
+  assert.ok(Math.max(...delays) <= 10_500, delays.join())
   assert.equal(made.observed().since, since)
   if (polite) behaviours.initialize = polite
   else delete behaviours.initialize
@@ -163,6 +164,26 @@ test('a server that does not come up has failed since the first failure, is trie
   clock.advance(60_000)
   const mended = await made.until(({ state }) => state === 'ready')
   assert.deepEqual(toolNames(mended), ['one', 'two'])
+})
+
+test('a failed server that is wanted is tried at once, at most every 2 s', async t => {
+  const { discovery, behaviours, clock, log } = await world(t)
+  const polite = behaviours.initialize
+  behaviours.initialize = raw(500, 'text/plain', 'broken')
+  const made = discovery()
+  await made.done(1)
+  const asked = log.length
+  made.wanted()
+  made.wanted()
+  await made.done(2)
+  made.wanted()
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(log.length, asked * 2)
+  if (polite) behaviours.initialize = polite
+  else delete behaviours.initialize
+  clock.advance(2_000)
+  made.wanted()
+  await made.until(({ state }) => state === 'ready')
 })
 
 test('a server that answers 401 needs credentials, and is not called failed', async t => {

@@ -13,6 +13,10 @@ import type { Slots } from './slots.ts'
 const LIST_CHANGED_DEBOUNCE_MS = 200
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
+/** Asking a remote server is cheap, and its outage is often short. */
+const LONGEST_REMOTE_RETRY_MS = 10_000
+/** How often calls of a server that is not there may have it tried. */
+const WANTED_EVERY_MS = 2_000
 
 export type DiscoveryTarget = {
   /** metadata.name of the McpServer. */
@@ -75,6 +79,7 @@ export class ServerDiscovery {
   #cached = false
   #due = true
   #failures = 0
+  #wantedFrom = 0
   #running = false
   #again = false
   #timer: Timer | undefined
@@ -91,8 +96,13 @@ export class ServerDiscovery {
     return this.#observed
   }
 
-  /** Reads the lists again, now. */
-  refresh(): void {
+  /** Somebody wants to use it: where it is not there, it is tried again now. */
+  wanted(): void {
+    const { state } = this.#observed
+    const now = this.#deps.clock.now()
+    const down = state === 'failed' || state === 'authRequired'
+    if (!down || this.#running || now < this.#wantedFrom) return
+    this.#wantedFrom = now + WANTED_EVERY_MS
     void this.#run()
   }
 
@@ -155,8 +165,10 @@ export class ServerDiscovery {
   }
 
   #retry(): void {
-    const longest = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
-    this.#schedule(longest * (0.5 + this.#deps.random() / 2))
+    const outage = !this.#target.process && this.#observed.state === 'failed'
+    const longest = outage ? LONGEST_REMOTE_RETRY_MS : LONGEST_RETRY_MS
+    const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, longest)
+    this.#schedule(delay * (0.5 + this.#deps.random() / 2))
   }
 
   /** One timer: the last reason to look again wins. */

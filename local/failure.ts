@@ -7,7 +7,7 @@ export type Failure = {
   state: 'failed' | 'authRequired'
   /** CamelCase, as in the resource's condition. */
   reason: string
-  /** One bounded line for people and agents. */
+  /** One bounded line for people; agents are told the reason alone. */
   message: string
 }
 

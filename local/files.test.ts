@@ -46,6 +46,20 @@ test('a document that breaks keeps its last good state, the rest of the file mov
   assert.deepEqual([problem?.file, problem?.line, problem?.path], [file, 6, 'spec.tittle'])
 })
 
+test('a document whose name or kind is mistyped keeps the server that it was', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'all.yaml')
+  writeFileSync(file, `${server('a')}---\n${server('b')}`)
+  const files = new ManifestFiles([folder])
+  await files.scan()
+  for (const broken of [server('A_'), server('a').replace('McpServer', 'McpSever')]) {
+    writeFileSync(file, `${broken}---\n${server('b')}`)
+    const loaded = await files.scan()
+    assert.deepEqual(names(loaded), ['a', 'b'], broken)
+    assert.equal(loaded.problems.length, 1)
+  }
+})
+
 test('a file that is no YAML any more keeps all its servers until it is whole again', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')
@@ -96,6 +110,56 @@ test('a client config is read as it is; a broken one keeps what it defined', asy
   writeFileSync(file, '{ "mcpServers": { "One": ')
   const broken = await files.scan()
   assert.deepEqual([names(broken), broken.imported.length, broken.problems.length], [['one'], 1, 1])
+})
+
+test('a problem of a client config that is found later has its place and field there', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'mcp.json')
+  const text = `{ "mcpServers": { "One": {\n  "command": "x",\n  "env": {\n    "A": "1",\n    "TOKEN": "\${TOKEN}" } } } }`
+  writeFileSync(file, text)
+  const [found] = (await new ManifestFiles([file]).scan()).manifests
+  assert.deepEqual(found?.placeOf('spec.env[1].valueFrom'), {
+    line: 5,
+    column: 14,
+    path: 'mcpServers.One.env.TOKEN',
+  })
+  assert.equal(found?.placeOf('spec.sessions').path, 'mcpServers.One')
+})
+
+test('notes on a client config are told, and the file of variables that VS Code names is read', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, '.vscode', 'mcp.json')
+  mkdirSync(join(folder, '.vscode'))
+  const entry = { command: 'x', env: { OWN: '1' }, envFile: `\${workspaceFolder}/.env`, colour: 'blue' }
+  writeFileSync(file, JSON.stringify({ servers: { One: entry } }))
+  const files = new ManifestFiles([file])
+  assert.deepEqual(
+    (await files.scan()).notes.filter(({ reason }) => reason === 'Unreadable').map(({ path }) => path),
+    ['servers.One.envFile'],
+  )
+  writeFileSync(join(folder, '.env'), '# mine\nTOKEN="hush hush"\nOWN=2\n')
+  const { manifests, imported, notes, problems } = await files.scan()
+  assert.deepEqual(problems, [])
+  assert.deepEqual(notes.map(({ reason }) => reason).sort(), ['Renamed', 'UnknownField'])
+  const { manifest } = manifests[0] ?? {}
+  assert.ok(manifest?.kind === 'McpServer')
+  assert.deepEqual(
+    manifest.spec.env.map(({ name, value }) => [name, value]),
+    [
+      ['TOKEN', undefined],
+      ['OWN', '1'],
+    ],
+  )
+  assert.deepEqual(imported[0]?.secrets['one-secrets']?.TOKEN, [{ kind: 'text', text: 'hush hush' }])
+})
+
+test('paths without any manifest are a problem', async t => {
+  const folder = folderFor(t)
+  const files = new ManifestFiles([folder])
+  const [problem] = (await files.scan()).problems
+  assert.deepEqual([problem?.reason, problem?.file], ['NothingFound', folder])
+  writeFileSync(join(folder, 'a.yaml'), server('a'))
+  assert.deepEqual((await files.scan()).problems, [])
 })
 
 test('paths that are missing or hold nothing of ours say so where they were named', async t => {

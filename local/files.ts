@@ -10,6 +10,7 @@ import {
   parseManifestText,
 } from '../core/manifests.ts'
 import { isClientConfig } from './import/client-config.ts'
+import { UNREADABLE } from './import/entry-values.ts'
 import { type ImportedValues, readClientConfig } from './imported.ts'
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
@@ -26,12 +27,15 @@ export type Loaded = {
   imported: ImportedValues[]
   /** With file, line and field. */
   problems: Problem[]
+  /** Things to know that are no mistakes. */
+  notes: Problem[]
   files: string[]
 }
 
 type ParsedFile = Pick<ManifestFile, 'problems' | 'broken'> & {
   manifests: PlacedManifest[]
   imported?: ImportedValues
+  notes?: Problem[]
 }
 type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; imported?: ImportedValues }
 
@@ -72,6 +76,8 @@ export class ManifestFiles {
     const all = [...known.values()]
     const folders = new Map(all.flatMap(({ good }) => good).map(placed => [placed.manifest, placed.folder]))
     const merged = mergeManifests(all.map(({ now, good }) => ({ ...now, manifests: good, skipped: [] })))
+    if (merged.manifests.length + merged.problems.length + problems.length === 0)
+      problems.push(nothingFound(this.#paths))
     return {
       manifests: merged.manifests.map(found => ({
         ...found,
@@ -79,6 +85,7 @@ export class ManifestFiles {
       })),
       imported: all.flatMap(({ imported }) => imported ?? []),
       problems: [...problems, ...merged.problems],
+      notes: all.flatMap(({ now }) => now.notes ?? []),
       files: files.map(({ file }) => file),
     }
   }
@@ -111,8 +118,7 @@ export class ManifestFiles {
         ...(known ?? { text: '', good: [] }),
         now: { manifests: [], problems: [read.problem], broken: [] },
       }
-    if (known?.text === read.text && known.now.problems.every(({ reason }) => reason !== UNREADABLE))
-      return known
+    if (known?.text === read.text && !readsMore(known.now)) return known
     const now = this.#parse(read.text, file, given)
     return { text: read.text, now, ...lastGood(now, known) }
   }
@@ -132,7 +138,16 @@ export class ManifestFiles {
   }
 }
 
-const UNREADABLE = 'Unreadable'
+function nothingFound(paths: readonly string[]): Problem {
+  const [file] = paths.length === 1 ? paths : []
+  const message = `${file ? 'holds' : 'the paths hold'} no McpServer and no client config`
+  return { reason: 'NothingFound', message, file }
+}
+
+/** Whether something could not be read that may be readable now. */
+function readsMore({ problems, notes = [] }: ParsedFile): boolean {
+  return [...problems, ...notes].some(({ reason }) => reason === UNREADABLE)
+}
 
 async function readText(file: string): Promise<{ text: string; problem?: undefined } | { problem: Problem }> {
   try {
@@ -145,15 +160,16 @@ async function readText(file: string): Promise<{ text: string; problem?: undefin
   }
 }
 
-/** What is broken stays as it was; where that cannot be told by name, all that the file held. */
+/** What is broken stays as it was; where a name tells nothing that the file held, all of it that no good document claims. */
 function lastGood(now: ParsedFile, known: KnownFile | undefined): Pick<KnownFile, 'good' | 'imported'> {
   if (!known || now.broken.length === 0) return { good: now.manifests, imported: now.imported }
   const keyOf = ({ manifest }: PlacedManifest) => `${manifest.kind}/${manifest.metadata.name}`
   const fresh = new Set(now.manifests.map(keyOf))
   // A syntax error may swallow the documents that follow it.
   const syntax = now.problems.some(({ reason }) => reason === 'InvalidYaml')
-  const anything = syntax || now.broken.some(({ kind, name }) => kind === undefined || name === undefined)
+  const held = new Set(known.good.map(keyOf))
   const named = new Set(now.broken.map(({ kind, name }) => `${kind}/${name}`))
+  const anything = syntax || [...named].some(key => !held.has(key))
   const kept = known.good.filter(
     placed => !fresh.has(keyOf(placed)) && (anything || named.has(keyOf(placed))),
   )

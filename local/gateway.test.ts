@@ -1,23 +1,24 @@
 /** The laptop's gateway as a whole: real children, real files, calls over HTTP. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Problem } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
+import { createTokenCounter, toolText } from '../core/tokens.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { callTool, discoverTools } from '../test/support/mcp.ts'
 import { startRude } from '../test/upstreams/http/rude.ts'
 import { type LocalGateway, type LocalOptions, startLocal } from './gateway.ts'
+import type { Findings } from './reloader.ts'
 import type { ServerStatusLine } from './status.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 const polite = scriptCommand(RUDE, 'polite')
 
 type Running = LocalGateway & {
-  problems: Problem[]
+  findings: Findings[]
   until(reached: () => boolean): Promise<void>
   server(name: string): ServerStatusLine
 }
@@ -27,7 +28,7 @@ async function start(
   space: Workspace,
   options: Partial<LocalOptions> = {},
 ): Promise<Running> {
-  const problems: Problem[] = []
+  const findings: Findings[] = []
   const gateway = await startLocal({
     paths: [space.folder],
     host: '127.0.0.1',
@@ -37,7 +38,7 @@ async function start(
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
     log: createLog({ level: 'silent' }),
     onProgress: () => {},
-    onProblems: found => problems.splice(0, problems.length, ...found),
+    onFindings: found => findings.push(found),
     ...options,
   })
   t.after(() => gateway.close())
@@ -53,7 +54,7 @@ async function start(
     return found
   }
   await until(() => gateway.ready())
-  return Object.assign(gateway, { problems, until, server })
+  return Object.assign(gateway, { findings, until, server })
 }
 
 function workspace(t: TestContext): Workspace {
@@ -107,13 +108,16 @@ test('a missing secret keeps one server out and says where it is looked for; giv
   const { state, reason, message } = gateway.server('needy')
   assert.deepEqual([state, reason], ['notAccepted', 'SecretNotFound'])
   assert.match(message ?? '', /VAULT_TOKEN/)
-  assert.equal(gateway.problems[0]?.path, 'spec.env[0].valueFrom')
-  assert.ok((gateway.problems[0]?.line ?? 0) > 0)
+  const [problem] = gateway.findings[0]?.problems ?? []
+  const written = readFileSync(join(space.folder, 'needy.yaml'), 'utf8').split('\n')
+  assert.equal(problem?.path, 'spec.env[0].valueFrom')
+  assert.match(written[(problem?.line ?? 0) - 1] ?? '', /valueFrom/)
   assert.equal(gateway.server('plain').state, 'ready')
   mkdirSync(join(secretsFolder, 'vault'))
   writeFileSync(join(secretsFolder, 'vault', 'token'), 'hush\n')
   await gateway.until(() => gateway.server('needy').state === 'ready')
-  assert.deepEqual(gateway.problems, [])
+  assert.deepEqual(gateway.status().problems, [])
+  assert.deepEqual(gateway.findings.at(-1)?.solved, [problem])
   assert.doesNotMatch(JSON.stringify(gateway.status()), /hush/)
 })
 
@@ -170,30 +174,101 @@ test('a remote server is discovered and called with its headers; 401 asks for cr
   assert.doesNotMatch(JSON.stringify(refused), /127\.0\.0\.1/)
 })
 
+const gatewayOf = (name: string, team: string, spec: object = {}) =>
+  JSON.stringify({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpGateway',
+    metadata: { name },
+    spec: { servers: { selector: { matchLabels: { team } } }, ...spec },
+  })
+
 test('suspended servers run nothing, several gateways want a choice, and one is chosen by name', async t => {
   const space = workspace(t)
   space.write('off', { ...polite, suspend: true })
   space.write('on', polite, { labels: { team: 'a' } })
-  const gatewayOf = (name: string, team: string) => ({
-    apiVersion: 'portolan.dev/v1alpha1',
-    kind: 'McpGateway',
-    metadata: { name },
-    spec: { servers: { selector: { matchLabels: { team } } } },
-  })
   writeFileSync(
     join(space.folder, 'gateways.yaml'),
-    `${JSON.stringify(gatewayOf('a', 'a'))}\n---\n${JSON.stringify(gatewayOf('b', 'b'))}\n`,
+    `${gatewayOf('a', 'a')}\n---\n${gatewayOf('b', 'b', { servers: {} })}\n`,
   )
   const gateway = await start(t, space, { gateway: 'a' })
   assert.deepEqual(
     gateway.status().servers.map(({ name }) => name),
     ['on'],
   )
-  const both = await start(t, space)
-  assert.equal(both.problems[0]?.reason, 'GatewayAmbiguous')
-  const none = await start(t, space, { gateway: 'c' })
-  assert.equal(none.server('off').state, 'suspended')
-  assert.equal(none.problems[0]?.reason, 'GatewayNotFound')
+  const all = await start(t, space, { gateway: 'b' })
+  assert.equal(all.server('off').state, 'suspended')
+  await assert.rejects(start(t, space), /several McpGateways .*a, b.* --gateway/)
+  await assert.rejects(start(t, space, { gateway: 'c' }), /no McpGateway "c".*a, b/)
+})
+
+test('while it is not clear which gateway is meant, the last one is served on', async t => {
+  const space = workspace(t)
+  space.write('one', polite, { labels: { team: 'a' } })
+  space.write('two', { ...polite, suspend: true })
+  writeFileSync(join(space.folder, 'gateway.yaml'), gatewayOf('a', 'a'))
+  const gateway = await start(t, space)
+  writeFileSync(join(space.folder, 'other.yaml'), gatewayOf('b', 'b'))
+  await gateway.until(() => gateway.status().problems.some(({ reason }) => reason === 'GatewayAmbiguous'))
+  assert.deepEqual(
+    gateway.status().servers.map(({ name }) => name),
+    ['one'],
+  )
+  assert.equal(gateway.status().gateway.name, 'a')
+  rmSync(join(space.folder, 'gateway.yaml'))
+  await gateway.until(() => gateway.status().gateway.name === 'b')
+  assert.deepEqual(gateway.status().problems, [])
+})
+
+test('a profile that is not served yet is a problem with its place, and hierarchical is served', async t => {
+  const space = workspace(t)
+  writeFileSync(
+    join(space.folder, 'gateway.yaml'),
+    `${gatewayOf('a', 'a', { profiles: { default: 'search' } })}`.replace('"profiles"', '\n"profiles"'),
+  )
+  const gateway = await start(t, space)
+  const [problem] = gateway.status().problems
+  assert.deepEqual(
+    [problem?.reason, problem?.path, problem?.line],
+    ['NotYetSupported', 'spec.profiles.default', 2],
+  )
+  assert.equal(gateway.status().gateway.profile, 'hierarchical')
+  assert.ok((gateway.status().tokens.exposed ?? 0) > 0)
+})
+
+test('tools that a manifest describes anew cost what they are shown with, in every total', async t => {
+  const space = workspace(t)
+  const description = 'Says what it was told, "word for word".\nNothing else happens.'
+  space.write('one', { ...polite, tools: { allow: ['echo'], overrides: { echo: { description } } } })
+  const gateway = await start(t, space)
+  const [shown] = (await discoverTools(gateway.url, 'one:echo')).tools
+  assert.equal(shown?.description, description)
+  const text = toolText({ name: 'echo', description, inputSchema: shown?.input_schema })
+  const counter = createTokenCounter()
+  t.after(() => counter.close())
+  const [tokens = 0] = await counter.count([text])
+  const status = gateway.status()
+  // Counted in parts: what meets where they join may be one token more or less.
+  assert.ok(Math.abs(status.tokens.direct - tokens) <= 3, `${status.tokens.direct} for ${tokens}`)
+  assert.deepEqual(status.servers[0]?.toolTokens, [{ name: 'echo', tokens: status.tokens.direct }])
+  const debug = await fetch(gateway.url.replace('/mcp', '/debug/status'))
+  assert.partialDeepStrictEqual(await debug.json(), { totals: { tokens: status.tokens.direct } })
+})
+
+test('only what is new is told: a second problem without the first, and a solved one by itself', async t => {
+  const space = workspace(t)
+  const broken = (name: string) => writeFileSync(join(space.folder, `${name}.yaml`), 'kind: McpServer\n')
+  broken('a')
+  const gateway = await start(t, space)
+  const before = gateway.status().problems.length
+  broken('b')
+  await gateway.until(() => gateway.status().problems.length > before)
+  const second = gateway.findings.at(-1)
+  assert.ok(second?.problems.every(({ file }) => file?.endsWith('b.yaml')))
+  writeFileSync(join(space.folder, 'a.yaml'), '# gone\n')
+  await gateway.until(() => gateway.status().problems.length === before)
+  const third = gateway.findings.at(-1)
+  assert.equal(third?.problems.length, 0)
+  assert.equal(third?.solved.length, before)
 })
 
 test('a port that is taken is a sentence that names it, and leaves nothing behind', async t => {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/async.ts'
-import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
-import type { Problem } from '../core/errors.ts'
+import type { ServedProfile } from '../core/catalog/profiles.ts'
+import type { RouterConfig } from '../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Reaper, startReaper } from '../core/mcp/stdio/reaper.ts'
@@ -20,7 +20,7 @@ import { launch } from './launch.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
-import { Reloader } from './reloader.ts'
+import { type Findings, Reloader } from './reloader.ts'
 import { createSlots } from './slots.ts'
 import { type LocalStatus, statusOf } from './status.ts'
 import { watchFolders } from './watch.ts'
@@ -37,7 +37,7 @@ export type LocalOptions = {
   host: string
   port: number
   /** Instead of the gateway's own default profile. */
-  profile?: Profile
+  profile?: ServedProfile
   /** Which McpGateway, where several are given. */
   gateway?: string
   secretsFolder?: string
@@ -50,8 +50,8 @@ export type LocalOptions = {
   log: Log
   /** A sentence about something that takes its time, such as an installation. */
   onProgress: (message: string) => void
-  /** All problems of the manifests, whenever they were read and the problems are others than before. */
-  onProblems: (problems: Problem[]) => void
+  /** What is wrong with the manifests, as it comes and goes. */
+  onFindings: (findings: Findings) => void
   clock?: Clock
 }
 
@@ -66,7 +66,7 @@ export type LocalGateway = {
   close(): Promise<void>
 }
 
-/** Resolves when the port is open; servers start, and lists come, after that. Throws a Fault `io` where it cannot listen. */
+/** Resolves when the port is open; servers start, and lists come, after that. Throws a Fault: `io` where it cannot listen, `bad_request` where it is not clear which gateway is meant. */
 export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   const laptop = assemble(options, options.clock ?? systemClock)
   try {
@@ -107,7 +107,7 @@ type Laptop = {
 }
 
 function assemble(options: LocalOptions, clock: Clock): Laptop {
-  const { env, onProblems, onProgress, cacheFolder } = options
+  const { env, onFindings, onProgress, cacheFolder } = options
   const life = new AbortController()
   const tokens = createTokenCounter(clock)
   const reaper = startReaper()
@@ -139,15 +139,16 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
   })
   const override = (config: RouterConfig) => overridden(config, options)
+  const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
-  const publisher = new Publisher({ source, clock, children, override }, nothing)
+  const publisher = new Publisher({ source, clock, children, countTokens, override }, nothing)
   const onRead = ({ servers, desired }: Reading) => {
     children.apply(servers)
     publisher.adopt(desired)
   }
   const { gateway, secretsFolder } = options
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
-  const reloader = new Reloader({ files, clock, env, gateway, secretsFolder, digestKey, onRead, onProblems })
+  const reloader = new Reloader({ files, clock, env, gateway, secretsFolder, digestKey, onRead, onFindings })
   const laptop: Laptop = { ...base, children, publisher, reloader }
   return laptop
 }
@@ -180,6 +181,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   laptop.router = await startRouter({
     source,
     connect: server => children.connect(server),
+    onUnavailable: server => children.wanted(server),
     host,
     port,
     log,
@@ -243,6 +245,7 @@ function status(laptop: Laptop): LocalStatus {
   return statusOf({
     config,
     catalogs: served?.catalogs ?? new Map(),
+    offered: new Map(served?.parts.map(({ server, tools }) => [server, tools])),
     observed: server => children.observed(server),
     ready: isReady(laptop),
     exposedTokens: PROFILES[config.profile]?.definitionTokens,

@@ -1,5 +1,8 @@
-/** A client config among the paths: its servers as manifests, and the values that they refer to, kept in memory. Pure. */
+/** A client config among the paths: its servers as manifests, and the values that they refer to, kept in memory. */
+import { readFileSync, statSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
+import { MAX_FILE_BYTES } from '../core/manifests.ts'
 import { type ImportedConfig, importConfig } from './import/client-config.ts'
 import { fillVariables, type Lookup } from './import/variables.ts'
 
@@ -9,15 +12,24 @@ type Env = Readonly<Record<string, string>>
 
 /** Reads a client config; variables in commands and addresses get their values from the environment at once. */
 export function readClientConfig(text: string, file: string, env: Env) {
-  const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}) })
-  const { servers, secrets, inputs, folder, problems, broken } = config
-  const manifests = servers.map(({ manifest, line, column }) => ({ manifest, file, line, column, folder }))
+  const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}), readEnvFile })
+  const { servers, secrets, inputs, folder, problems, notes, broken } = config
+  const manifests = servers.map(({ manifest, line, column, placeOf }) => {
+    return { manifest, file, line, column, placeOf, folder }
+  })
   return {
     manifests,
     problems,
+    notes,
     broken: broken?.map(name => ({ kind: 'McpServer', name, line: 1 })) ?? [{ line: 1 }],
     imported: { secrets, inputs },
   }
+}
+
+/** Reads variables in the dotenv form; throws where the file cannot be read. */
+export function readEnvFile(file: string): Readonly<Record<string, string | undefined>> {
+  if (statSync(file).size > MAX_FILE_BYTES) throw new Error('it is too large')
+  return parseEnv(readFileSync(file, 'utf8'))
 }
 
 /** The value that a config has for a Secret's key, or what is missing for it; undefined where the config knows nothing of it. */

@@ -40,6 +40,10 @@ export class LazyUpstream implements Upstream {
     return () => this.#listeners.delete(listener)
   }
 
+  forget(client: string): void {
+    void this.#made?.then(made => made.forget?.(client)).catch(() => {})
+  }
+
   async close(): Promise<void> {
     this.#life.abort(new Fault('upstream_unreachable', 'the gateway no longer runs this server'))
     const made = await this.#made?.catch(() => undefined)

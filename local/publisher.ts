@@ -13,6 +13,7 @@ export type PublisherDeps = {
   source: InProcessSource
   clock: Clock
   children: Children
+  countTokens: (texts: readonly string[]) => Promise<number[]>
   /** What the command line says over the manifests. */
   override: (config: RouterConfig) => RouterConfig
 }
@@ -23,6 +24,9 @@ export class Publisher {
   #desired: Desired
   #config: RouterConfig
   #generation = 0
+  /** Tokens of the descriptions that manifests give, by their text. */
+  #descriptionTokens: ReadonlyMap<string, number> = new Map()
+  #counting = 0
   #soon: Timer | undefined
   #hiding: Timer | undefined
   #closed = false
@@ -40,12 +44,13 @@ export class Publisher {
 
   /** The newest generation, and whether another is about to follow. */
   progress(): { generation: number; pending: boolean } {
-    return { generation: this.#generation, pending: this.#soon !== undefined }
+    return { generation: this.#generation, pending: this.#soon !== undefined || this.#counting > 0 }
   }
 
   adopt(desired: Desired): void {
     this.#desired = desired
     this.soon()
+    void this.#countDescriptions()
   }
 
   soon(): void {
@@ -69,11 +74,30 @@ export class Publisher {
     this.#hiding?.cancel()
   }
 
+  async #countDescriptions(): Promise<void> {
+    const overrides = this.#desired.servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
+    const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]
+    const known = this.#descriptionTokens
+    if (texts.every(text => known.has(text))) return
+    this.#counting++
+    // Without a count the router estimates.
+    const counts = await this.#deps.countTokens(texts).catch(() => [])
+    this.#counting--
+    this.#descriptionTokens = new Map(counts.map((tokens, at) => [texts[at] ?? '', tokens]))
+    this.soon()
+  }
+
   #resolve() {
     const { clock, children, override } = this.#deps
     const { gateway, servers } = this.#desired
-    const observed = children.observations()
-    const resolved = resolve({ gateway, servers, observed, placement: 'local', now: clock.now() })
+    const resolved = resolve({
+      gateway,
+      servers,
+      observed: children.observations(),
+      descriptionTokens: this.#descriptionTokens,
+      placement: 'local',
+      now: clock.now(),
+    })
     return { config: override(resolved.config), after: resolved.after }
   }
 

@@ -1,6 +1,7 @@
 /** From files to the servers that shall run, with all their values: one reading of the paths. */
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
+import { placedIn } from '../core/manifests.ts'
 import type { DesiredServer } from './children.ts'
 import { type Desired, desire, type PlacedServer } from './desire.ts'
 import type { Loaded, ManifestFiles, PlacedManifest } from './files.ts'
@@ -11,6 +12,8 @@ export type ReadOptions = {
   files: ManifestFiles
   env: Readonly<Record<string, string>>
   gateway?: string
+  /** What was read before. */
+  current?: Desired
   secretsFolder?: string
   /** A secret of this process, for digests of values. */
   digestKey: Buffer
@@ -22,13 +25,15 @@ export type Reading = {
   servers: DesiredServer[]
   /** Everything that is wrong, with file, line and field. */
   problems: Problem[]
+  /** Things to know that are no mistakes. */
+  notes: Problem[]
   files: string[]
 }
 
 /** Never throws: what is wrong is a problem. */
 export async function readPaths(options: ReadOptions): Promise<Reading> {
   const loaded = await options.files.scan()
-  const desired = desire(loaded.manifests, options.gateway, options.now)
+  const desired = desire(loaded.manifests, options.gateway, options.now, options.current)
   const servers = await Promise.all(desired.running.map(place => withInputs(place, desired, loaded, options)))
   const missing = servers.flatMap(({ server, inputs }) =>
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),
@@ -37,6 +42,7 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
     desired,
     servers,
     problems: [...loaded.problems, ...desired.problems, ...missing],
+    notes: loaded.notes,
     files: loaded.files,
   }
 }
@@ -58,6 +64,6 @@ function placed(
   manifests: readonly PlacedManifest[],
 ): Problem {
   const place = manifests.find(({ manifest }) => manifest === server)
-  const message = `${server.metadata.name}: ${problem.message}`
-  return { ...problem, message, file: place?.file, line: place?.line, column: place?.column }
+  const named = { ...problem, message: `${server.metadata.name}: ${problem.message}` }
+  return place ? placedIn(place, named) : named
 }

@@ -1,18 +1,29 @@
 /** Reads the paths again whenever they changed, one reading at a time, and lets it take effect. */
 import type { Clock } from '../core/async.ts'
-import type { Problem } from '../core/errors.ts'
+import { Fault, type Problem } from '../core/errors.ts'
+import type { Desired } from './desire.ts'
 import { type Reading, type ReadOptions, readPaths } from './read.ts'
 
-export type ReloaderDeps = Omit<ReadOptions, 'now'> & {
+/** What a reading of the paths has brought; each list holds only what is new. */
+export type Findings = {
+  problems: Problem[]
+  /** Problems that are gone. */
+  solved: Problem[]
+  /** Things to know that are no mistakes. */
+  notes: Problem[]
+}
+
+export type ReloaderDeps = Omit<ReadOptions, 'now' | 'current'> & {
   clock: Clock
   onRead: (reading: Reading) => void
-  /** Whenever the problems are others than before. */
-  onProblems: (problems: Problem[]) => void
+  onFindings: (findings: Findings) => void
 }
 
 export class Reloader {
   readonly #deps: ReloaderDeps
+  #desired: Desired | undefined
   #problems: Problem[] = []
+  #notes: Problem[] = []
   #running: Promise<void> | undefined
   #again = false
 
@@ -24,7 +35,10 @@ export class Reloader {
     return this.#problems
   }
 
-  /** Resolves once everything that stood in the files at the time of the call has taken effect. */
+  /**
+   * Resolves once everything that stood in the files at the time of the call has taken effect. Throws a Fault `bad_request`
+   * where nothing was read before, and which gateway is meant cannot be told.
+   */
   reload(): Promise<void> {
     this.#again = true
     this.#running ??= this.#loop().finally(() => {
@@ -36,15 +50,34 @@ export class Reloader {
   async #loop(): Promise<void> {
     while (this.#again) {
       this.#again = false
-      const reading = await readPaths({ ...this.#deps, now: this.#deps.clock.now() })
-      this.#deps.onRead(reading)
-      this.#tell(reading.problems)
+      const { clock, onRead } = this.#deps
+      const reading = await readPaths({ ...this.#deps, current: this.#desired, now: clock.now() })
+      const { desired } = reading
+      if (desired.undecided && !this.#desired) throw new Fault('bad_request', desired.undecided.message)
+      this.#desired = desired
+      onRead(reading)
+      this.#tell(reading)
     }
   }
 
-  #tell(problems: Problem[]): void {
-    const others = JSON.stringify(problems) !== JSON.stringify(this.#problems)
+  #tell({ problems, notes }: Reading): void {
+    const findings = {
+      problems: missingIn(this.#problems, problems),
+      solved: missingIn(problems, this.#problems),
+      notes: missingIn(this.#notes, notes),
+    }
     this.#problems = problems
-    if (others) this.#deps.onProblems(problems)
+    this.#notes = notes
+    if (Object.values(findings).some(({ length }) => length > 0)) this.#deps.onFindings(findings)
   }
+}
+
+/** Those that are not among the others; one that only moved within its file is the same. */
+function missingIn(others: readonly Problem[], problems: readonly Problem[]): Problem[] {
+  const known = new Set(others.map(keyOf))
+  return problems.filter(problem => !known.has(keyOf(problem)))
+}
+
+function keyOf({ file, path, reason, message }: Problem): string {
+  return JSON.stringify([file, path, reason, message])
 }

@@ -1,9 +1,8 @@
 /** What /debug/status and the command line show of a local gateway. Pure; never a secret, never a value of env. */
-
-import { isAllowed } from '../core/catalog/policy.ts'
 import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
-import type { CatalogTool, ServerCatalog } from '../core/catalog/server-catalog.ts'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import type { Problem } from '../core/errors.ts'
+import type { ToolRoute } from '../router/catalog/server-part.ts'
 import type { Observed } from './discovery.ts'
 
 export type ServerStatusLine = {
@@ -53,14 +52,16 @@ export function statusOf(facts: {
   config: RouterConfig
   /** The lists that are served. */
   catalogs: ReadonlyMap<string, ServerCatalog>
+  /** The tools that are served of them, as agents are shown them. */
+  offered: ReadonlyMap<string, readonly ToolRoute[]>
   observed: (server: string) => Observed | undefined
   ready: boolean
   exposedTokens?: number
   problems: Problem[]
 }): LocalStatus {
-  const { config, catalogs, observed, ready, exposedTokens, problems } = facts
+  const { config, catalogs, offered, observed, ready, exposedTokens, problems } = facts
   const servers = config.servers.map(server =>
-    serverLine(server, catalogs.get(server.name), observed(server.name)),
+    serverLine(server, offered.get(server.name) ?? [], catalogs.get(server.name), observed(server.name)),
   )
   const shown = servers.filter(({ hidden }) => !hidden)
   const byTransport: Record<string, number> = {}
@@ -77,10 +78,10 @@ export function statusOf(facts: {
 
 function serverLine(
   server: RouterServer,
+  tools: readonly ToolRoute[],
   catalog: ServerCatalog | undefined,
   observed: Observed | undefined,
 ): ServerStatusLine {
-  const tools = offered(server, catalog)
   const { state, reason, message, hidden } = server.status
   return {
     name: server.name,
@@ -104,13 +105,9 @@ function serverLine(
       failure: observed?.failure && { reason: observed.failure.reason, message: observed.failure.message },
     },
     toolTokens: tools
-      .map(({ definition, tokens }) => ({ name: definition.name, tokens }))
+      .map(({ tool, tokens }) => ({ name: tool, tokens }))
       .sort((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1)),
   }
-}
-
-function offered(server: RouterServer, catalog: ServerCatalog | undefined): CatalogTool[] {
-  return (catalog?.tools ?? []).filter(({ definition }) => isAllowed(server.tools, definition.name))
 }
 
 function sum(numbers: readonly number[]): number {

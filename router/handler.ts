@@ -26,6 +26,8 @@ export type McpReply =
 /** Answers tools/*, resources/*, prompts/* and completion/*; the front answers initialize, server/discover and ping itself. */
 export type McpHandler = {
   handle(request: McpRequest): Promise<McpReply>
+  /** A client ended its session. Absent: nothing is kept for one. */
+  forget?(client: string): void
   /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
   describe(route: McpRoute): RouteDescription | undefined
   /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */

@@ -6,9 +6,22 @@ import { createRouterMetrics } from './metrics.ts'
 import type { CallRecord } from './observer.ts'
 
 const CALL: CallRecord = { method: 'tools/call', outcome: 'ok', totalMs: 12, upstreamMs: 10, log: true }
+const NO_LANES = () => []
+
+test('the queue depth of each server that is used is what waits at the scrape', async () => {
+  const breaker = { state: 'closed', failures: 0, retryInMs: 0 } as const
+  const lane = { server: 'a', used: true, active: 16, waiting: 0, breaker }
+  const metrics = createRouterMetrics(createManualClock(), () => [
+    lane,
+    { ...lane, server: 'b', used: false },
+  ])
+  lane.waiting = 3
+  const text = await metrics.registry.getSingleMetricAsString('portolan_upstream_queue_depth')
+  assert.deepEqual(text.match(/^portolan_.*$/gm), ['portolan_upstream_queue_depth{server="a"} 3'])
+})
 
 test('the series of tools are capped, and the rest is counted as other', async () => {
-  const metrics = createRouterMetrics(createManualClock())
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
   for (let tool = 0; tool < 1_200; tool++) metrics.called({ ...CALL, server: 'big', tool: `tool-${tool}` })
   metrics.called({ ...CALL, server: 'big', tool: 'tool-7' })
   const text = await metrics.registry.getSingleMetricAsString('portolan_tool_calls_total')
@@ -18,7 +31,7 @@ test('the series of tools are capped, and the rest is counted as other', async (
 })
 
 test('the router’s own time and the upstream’s are apart', async () => {
-  const metrics = createRouterMetrics(createManualClock())
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
   metrics.called({ ...CALL, server: 'a', tool: 'b' })
   const text = await metrics.registry.getSingleMetricAsString('portolan_call_duration_seconds')
   assert.match(text, /_sum\{part="router"\} 0\.002$/m)
@@ -26,7 +39,7 @@ test('the router’s own time and the upstream’s are apart', async () => {
 })
 
 test('a call of nothing that exists is counted by outcome alone', async () => {
-  const metrics = createRouterMetrics(createManualClock())
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
   metrics.called({ ...CALL, outcome: 'rejected' })
   assert.match(
     await metrics.registry.getSingleMetricAsString('portolan_calls_total'),
@@ -36,7 +49,7 @@ test('a call of nothing that exists is counted by outcome alone', async () => {
 
 test('the age of a list counts from its last discovery, and ends with its server', async () => {
   const clock = createManualClock(0)
-  const metrics = createRouterMetrics(clock)
+  const metrics = createRouterMetrics(clock, NO_LANES)
   const age = () => metrics.registry.getSingleMetricAsString('portolan_list_age_seconds')
   const facts = {
     generation: 1,

@@ -5,6 +5,7 @@ import type { RouterServer, ServerState } from '../core/catalog/router-config.ts
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { capSeries, createRegistry, OTHER, SECONDS_BUCKETS } from '../core/metrics.ts'
 import type { CallRecord, RouterObserver } from './observer.ts'
+import type { LaneStatus } from './upstream/lane.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 
@@ -38,8 +39,10 @@ const STATES: ServerState[] = [
   'notAccepted',
 ]
 
-export function createRouterMetrics(clock: Clock): RouterMetrics {
+/** `lanes` is asked at each scrape. */
+export function createRouterMetrics(clock: Clock, lanes: () => LaneStatus[]): RouterMetrics {
   const registry = createRegistry()
+  queueMetrics(registry, lanes)
   const catalog = catalogMetrics(registry, clock)
   const called = callMetrics(registry)
   const search = histogram(registry, 'portolan_search_duration_seconds', 'Time of one search in the catalog.')
@@ -92,6 +95,16 @@ function callMetrics(registry: Registry): (record: CallRecord) => void {
     if (tool === undefined) return
     toolCalls.inc(knownTool(`${server}\n${tool}`) ? { server, tool } : { server: OTHER, tool: OTHER })
   }
+}
+
+/** Of servers that were called; the others have no line. */
+function queueMetrics(registry: Registry, lanes: () => LaneStatus[]): void {
+  const help = 'Calls that wait for a free slot of their server.'
+  gauge(registry, 'portolan_upstream_queue_depth', help, ['server'], depth => {
+    depth.reset()
+    const used = lanes().filter(lane => lane.used)
+    for (const { server, waiting } of used.slice(0, MAX_SERVER_SERIES)) depth.set({ server }, waiting)
+  })
 }
 
 function catalogMetrics(registry: Registry, clock: Clock) {

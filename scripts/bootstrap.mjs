@@ -1,13 +1,14 @@
 /** Installs what a fresh clone lacks (packages by the lockfile, Node 24 among them) and says so. Plain JavaScript for Node 20. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const stamp = join(modules, '.portolan-lock')
+const ORPHAN_CHECK_MS = 500
 
 /** Path of a Node 24 executable with all packages beside it; installs them first where they are missing or outdated. */
 export async function readyNode() {
@@ -38,15 +39,24 @@ async function install() {
   say('portolan: installing packages and Node 24 (once) ')
   const dots = setInterval(() => say('.'), 1000)
   const output = []
+  // npm ci does the same, and stumbles over what an interrupted install left.
+  rmSync(modules, { recursive: true, force: true })
   const npm = spawn(
     process.platform === 'win32' ? 'npm.cmd' : 'npm',
     ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'],
-    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PORTOLAN_BOOTSTRAP: '1' } },
+    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32' },
   )
+  const stop = signal => {
+    say('\nportolan: stopped while installing; the next start takes it up again\n')
+    process.kill(process.platform === 'win32' ? npm.pid : -npm.pid, 'SIGKILL')
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop)
   npm.stdout.on('data', chunk => output.push(chunk))
   npm.stderr.on('data', chunk => output.push(chunk))
   const code = await new Promise((resolve, reject) => npm.on('error', reject).on('close', resolve))
   clearInterval(dots)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, stop)
   if (code !== 0) {
     say(
       `\n${Buffer.concat(output)}\nportolan: npm ci failed with code ${code}. Check the network and the npm registry setting, then run the command again.\n`,
@@ -64,16 +74,21 @@ export function compiled(env) {
   return { NODE_COMPILE_CACHE: join(modules, '.cache', 'portolan-compiled'), ...env }
 }
 
-/** Runs a command in place of this process, which is gone where the system and this Node know how; else as its child. */
+/**
+ * Runs a command in place of this process, which is gone where the system and this Node know how; else as its child.
+ * Under npm this process stays: npm that is told to end ends only the shell between, and somebody has to see that.
+ */
 export async function runInPlace(node, args, env) {
-  if (process.platform === 'win32' || !process.execve) return runAsChild(node, args, env)
+  const byNpm = env.npm_command !== undefined
+  if (process.platform === 'win32' || !process.execve || byNpm) return runAsChild(node, args, { env, byNpm })
   return process.execve(node, [node, ...args], env)
 }
 
 /** Same streams, same exit code, signals handed on. The IPC channel tells the child when this process is gone, even by kill -9. */
-async function runAsChild(node, args, env) {
+async function runAsChild(node, args, { env, byNpm }) {
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  if (byNpm) whenOrphaned(() => child.kill('SIGTERM'))
   const { code, signal } = await new Promise((resolve, reject) =>
     child.on('error', reject).on('exit', (code, signal) => resolve({ code, signal })),
   )
@@ -82,4 +97,14 @@ async function runAsChild(node, args, env) {
     process.kill(process.pid, signal)
   }
   return code ?? 1
+}
+
+function whenOrphaned(tell) {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    tell()
+  }, ORPHAN_CHECK_MS)
+  timer.unref()
 }

@@ -7,6 +7,7 @@ import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { acceptGateway, acceptServer, type Objection, type Placement } from './accept.ts'
 import { connectionDigest } from './digests.ts'
+import { FALLBACK_PROFILE, isServedProfile } from './profiles.ts'
 import type {
   Endpoint,
   Payloads,
@@ -14,6 +15,7 @@ import type {
   RouterServer,
   ServerState,
   ServerStatus,
+  ToolPolicy,
 } from './router-config.ts'
 import { selects } from './select.ts'
 
@@ -39,6 +41,8 @@ export type ResolveInput = {
   servers: readonly McpServer[]
   /** By name of the server; one without an entry is starting. */
   observed: ReadonlyMap<string, ServerObservation>
+  /** o200k_base tokens of the overrides' descriptions, by their text, as far as they are counted. */
+  descriptionTokens?: ReadonlyMap<string, number>
   placement: Placement
   now: number
 }
@@ -85,7 +89,8 @@ function isSelected(gateway: McpGateway, server: McpServer): boolean {
 
 function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfig {
   const { metadata, spec } = gateway
-  const { default: profile, allowed } = spec.profiles
+  const { default: wanted, allowed } = spec.profiles
+  const profile = isServedProfile(wanted) ? wanted : FALLBACK_PROFILE
   return {
     gateway: { name: metadata.name, namespace: namespaceOf(gateway) },
     profile,
@@ -100,7 +105,7 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfi
 function routerServer(
   server: McpServer,
   gateway: McpGateway,
-  { placement, observed }: ResolveInput,
+  { placement, observed, descriptionTokens }: ResolveInput,
   status: ServerStatus,
 ): RouterServer {
   const { metadata, spec } = server
@@ -115,7 +120,7 @@ function routerServer(
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, observed.get(metadata.name)?.inputs),
     sessions: spec.sessions === 'shared' ? 'shared' : 'perClient',
-    tools: { allow, deny, overrides },
+    tools: { allow, deny, overrides: counted(overrides, descriptionTokens) },
     limits: {
       callTimeoutMs: parseDuration(spec.limits.callTimeout),
       startTimeoutMs: parseDuration(spec.limits.startTimeout),
@@ -128,6 +133,17 @@ function routerServer(
     },
     status,
   }
+}
+
+function counted(
+  overrides: ToolPolicy['overrides'],
+  tokens: ReadonlyMap<string, number> = new Map(),
+): ToolPolicy['overrides'] {
+  const entries = Object.entries(overrides).map(([tool, override]) => {
+    const descriptionTokens = tokens.get(override.description ?? '')
+    return [tool, descriptionTokens === undefined ? override : { ...override, descriptionTokens }] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 /** The server's own transport: what Portolan has to speak to the thing itself, not to the bridge before it. */

@@ -44,7 +44,15 @@ export type Endpoint =
 export type ToolPolicy = {
   allow: string[]
   deny: string[]
-  overrides: Record<string, { description?: string; keywords?: string[]; category?: string }>
+  overrides: Record<string, ToolOverride>
+}
+
+export type ToolOverride = {
+  description?: string
+  /** o200k_base tokens of `description`; absent until counted. */
+  descriptionTokens?: number
+  keywords?: string[]
+  category?: string
 }
 
 export type ServerLimits = {
@@ -67,7 +75,7 @@ export type ServerStatus = {
   state: ServerState
   /** CamelCase, as in the resource's condition. */
   reason?: string
-  /** A sentence for people and agents; never an address or a secret. */
+  /** A sentence for those who run the gateway, never with a secret. Agents are told the reason alone: it may name addresses. */
   message?: string
   /** Hidden from search and lists: failed for more than 30 s, authRequired, suspended, notAccepted. */
   hidden: boolean

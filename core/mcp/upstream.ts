@@ -15,6 +15,8 @@ export interface Upstream {
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
   /** What goes on with the upstream; called on every change until close. Returns the unsubscribe function. */
   onEvent(listener: (event: UpstreamEvent) => void): () => void
+  /** Ends what is kept for a client that went away; its calls in flight too. Absent: nothing is. */
+  forget?(client: string): void
   /** Ends everything in flight with a Fault and frees all resources. Idempotent. */
   close(): Promise<void>
 }
@@ -38,6 +40,8 @@ export type UpstreamCall = {
   maxBytes: number
   /** Notifications that belong to this call (progress, messages). */
   onNotification?: (notification: { method: string; params?: JsonObject }) => void
+  /** Called when the request itself is written, after any start and handshake; once more where it had to be sent again. */
+  onSent?: () => void
 }
 
 export type UpstreamAnswer =

@@ -2,12 +2,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readEnvFile } from '../imported.ts'
 import { importConfig, isClientConfig } from './client-config.ts'
 import { looksSecret, secretArgument } from './secrecy.ts'
 
 const imported = (config: unknown, more: object = {}) =>
   importConfig(typeof config === 'string' ? config : JSON.stringify(config), {
     file: '/home/ada/mcp.json',
+    readEnvFile,
     ...more,
   })
 
@@ -91,10 +93,10 @@ test('variables in arguments are filled for running, and kept with a note for wr
 })
 
 test('a config of an editor stands on the folder above its own', () => {
-  const text = '{"servers":{}}'
-  assert.equal(importConfig(text, { file: '/p/.vscode/mcp.json' }).folder, '/p')
-  assert.equal(importConfig(text, { file: '/p/mcp.json' }).folder, '/p')
-  assert.equal(importConfig(text, { file: '.mcp.json' }).folder, '.')
+  const folderOf = (file: string) => importConfig('{"servers":{}}', { file, readEnvFile }).folder
+  assert.equal(folderOf('/p/.vscode/mcp.json'), '/p')
+  assert.equal(folderOf('/p/mcp.json'), '/p')
+  assert.equal(folderOf('.mcp.json'), '.')
 })
 
 test('secrets are known by name and by looks', () => {

@@ -10,12 +10,13 @@ import { basename, dirname } from 'node:path'
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import type { Position, Problem } from '../../core/errors.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
+import type { FieldPlace } from '../../core/manifests.ts'
 import { pathText } from '../../crds/issues.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerInput } from '../../crds/server.ts'
 import { convertEntry } from './entry.ts'
-import type { NamedParts } from './entry-values.ts'
+import type { NamedParts, ReadEnvFile } from './entry-values.ts'
 import { parseJsonc, placeOf, propertiesOf } from './jsonc.ts'
 import { serverNames } from './server-name.ts'
 import type { Lookup } from './variables.ts'
@@ -29,6 +30,8 @@ export type ImportOptions = {
   home?: string
   /** Values for variables in commands, arguments and URLs. Without it they are left as they stand, with a note. */
   lookup?: Lookup
+  /** For what VS Code's entries name as `envFile`. */
+  readEnvFile: ReadEnvFile
 }
 
 export type ImportedServer = Required<Position> & {
@@ -37,6 +40,8 @@ export type ImportedServer = Required<Position> & {
   manifest: McpServer
   /** The same without defaults, to be written to a file. */
   input: McpServerInput
+  /** Where a field of the manifest stands in the config, and what it is called there. */
+  placeOf: (path: string) => FieldPlace
 }
 
 export type ImportedConfig = {
@@ -136,7 +141,7 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   const secretName = `${name}-secrets`
   const folders = { workspace: config.folder, home: options.home }
   const converted = isObject(given)
-    ? convertEntry(given, { secretName, folders, lookup: options.lookup, problem, note })
+    ? convertEntry(given, { ...options, secretName, folders, problem, note })
     : problem('InvalidType', 'must be a map with "command" or "url"', [])
   if (name !== entry.name)
     note('Renamed', `is called "${name}" here: names are lower-case letters, digits and "-"`, [])
@@ -148,11 +153,24 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
     for (const { reason, message, path } of parsed.problems ?? []) problem(reason, `${path} ${message}`, [])
     if (parsed.manifest?.kind === 'McpServer') {
       const { manifest } = parsed
-      config.servers.push({ name: entry.name, manifest, input, ...place(reading, entry.key.offset) })
+      const placeOf = (path: string) => {
+        const steps = stepsOf(path, manifest)
+        const { line, column } = place(reading, offsetOf(entry, steps))
+        return { line, column, path: pathText([...table, entry.name, ...steps.map(step)]) }
+      }
+      config.servers.push({ name: entry.name, manifest, input, placeOf, ...place(reading, entry.key.offset) })
       if (Object.keys(converted.secrets).length > 0) config.secrets[secretName] = converted.secrets
     }
   }
   if (config.problems.length > before) config.broken?.push(name)
+}
+
+/** The field of an entry that a field of its manifest came from; of others, the entry itself. */
+function stepsOf(path: string, { spec }: McpServer): string[] {
+  const [, field, index] = /^spec\.(env|headers)\[(\d+)\]/.exec(path) ?? []
+  if (field === undefined) return []
+  const name = (field === 'env' ? spec.env : spec.headers)[Number(index)]?.name
+  return name === undefined ? [field] : [field, name]
 }
 
 /** The table of servers, wherever this client keeps it. */

@@ -1,4 +1,6 @@
 /** Texts of a client config's entry: variables put in, or left as references to a Secret. Pure. */
+import { resolve } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { looksSecret } from './secrecy.ts'
 import {
@@ -11,12 +13,19 @@ import {
   writeVariables,
 } from './variables.ts'
 
+/** The reason of what may be readable at the next try, though the file that names it does not change. */
+export const UNREADABLE = 'Unreadable'
+
+/** Reads a file of variables in the dotenv form; throws where it cannot. */
+export type ReadEnvFile = (file: string) => Readonly<Record<string, string | undefined>>
+
 export type EntryContext = {
   /** The Secret through which a manifest refers to values that are not to be written into it. */
   secretName: string
   folders: Folders
   /** Values of variables, where they are to be put in; absent where the result is to be written to a file. */
   lookup?: Lookup
+  readEnvFile: ReadEnvFile
   /** A mistake: the entry is not served. The path begins at the entry. */
   problem(reason: string, message: string, path: readonly string[]): void
   /** Something to know: the entry is served. */
@@ -56,6 +65,31 @@ export function namedValues(
   return whole ? list : undefined
 }
 
+/** The variables of the dotenv file that VS Code's `envFile` names; all count as secrets. Undefined, and a problem, where the name is wrong. */
+export function fileValues(
+  entry: JsonObject,
+  secrets: NamedParts,
+  context: EntryContext,
+): NamedValue[] | undefined {
+  const path = ['envFile']
+  const { envFile = '' } = entry
+  if (typeof envFile !== 'string')
+    return void context.problem('InvalidType', 'must be the path of a file in quotes', path)
+  if (envFile === '') return []
+  const file = fill(envFile, path, context)
+  if (file === undefined) return undefined
+  try {
+    const values = context.readEnvFile(resolve(context.folders.workspace, file))
+    return Object.entries(values).map(([name, text = '']) =>
+      reference(name, [{ kind: 'text', text }], secrets, context),
+    )
+  } catch (error) {
+    const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    context.note(UNREADABLE, `could not be read, so its variables are not set: ${why}`, path)
+    return []
+  }
+}
+
 /**
  * A text of which a manifest has no reference: the values of its variables are put in. Undefined, and a problem, where one
  * is missing; without a lookup it stays as it is, with a note.
@@ -83,9 +117,18 @@ function namedValue(name: string, parts: Part[], secrets: NamedParts, context: E
   const filled = fillVariables(parts, noValues)
   const settled = isPlain(parts) || !context.lookup
   if (settled && 'text' in filled && !looksSecret(name, filled.text)) return { name, value: filled.text }
+  return reference(name, parts, secrets, context)
+}
+
+/** The value comes from the Secret of the entry. */
+function reference(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const key = name.replaceAll(/[^-._a-zA-Z0-9]/g, '_')
   secrets[key] = parts
   return { name, valueFrom: { secretKeyRef: { name: context.secretName, key } } }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
 }
 
 function noValues(): undefined {

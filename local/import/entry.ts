@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
-import { type EntryContext, fill, type NamedParts, namedValues } from './entry-values.ts'
+import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'
 import { sourceOf } from './launch.ts'
 import { secretArgument } from './secrecy.ts'
 
@@ -15,7 +15,7 @@ const CLIENT_FIELDS = new Set(
   ),
 )
 const READ_FIELDS = new Set(
-  'args command cwd description disabled disabledTools enabled enabledTools env excludeTools headers httpUrl includeTools serverUrl tools url'.split(
+  'args command cwd description disabled disabledTools enabled enabledTools env envFile excludeTools headers httpUrl includeTools serverUrl tools url'.split(
     ' ',
   ),
 )
@@ -74,8 +74,9 @@ function remoteSpec(
       field,
     ])
   }
-  if (entry.env !== undefined)
-    context.note('NotApplicable', 'is not used by a server over HTTP: use headers', ['env'])
+  for (const field of ['env', 'envFile'])
+    if (entry[field] !== undefined)
+      context.note('NotApplicable', 'is not used by a server over HTTP: use headers', [field])
   const headers = namedValues(entry, 'headers', secrets, context)
   if (url === undefined || headers === undefined) return undefined
   const sse = type === 'sse' || (type === '' && /\/sse\/?([?#]|$)/.test(url))
@@ -87,7 +88,10 @@ function remoteSpec(
 
 function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext) {
   const words = commandLine(entry, context)
-  const env = namedValues(entry, 'env', secrets, context)
+  const fromFile = fileValues(entry, secrets, context)
+  const own = namedValues(entry, 'env', secrets, context)
+  const names = new Set(own?.map(({ name }) => name))
+  const env = own && fromFile && [...fromFile.filter(({ name }) => !names.has(name)), ...own]
   const cwd = entry.cwd
   if (cwd !== undefined && typeof cwd !== 'string') {
     context.problem('InvalidType', 'must be a folder in quotes', ['cwd'])
@@ -164,13 +168,7 @@ function toolFilter(entry: JsonObject, context: EntryContext): McpServerSpecInpu
 function noteFields(entry: JsonObject, context: EntryContext): void {
   for (const field of Object.keys(entry)) {
     if (READ_FIELDS.has(field) || CLIENT_FIELDS.has(field)) continue
-    if (field === 'envFile') {
-      context.note(
-        'EnvFileNotRead',
-        `is not read: name its variables under env, as in "TOKEN": "\${env:TOKEN}"`,
-        [field],
-      )
-    } else if (field === 'oauth' || field === 'auth') {
+    if (field === 'oauth' || field === 'auth') {
       context.note(
         'LoginNotImported',
         'is not used: a login in the browser is not supported, give a token under headers',

@@ -101,7 +101,8 @@ function toolRoute(
   const definition = applyOverride(server.tools, own)
   const route = { server: server.name, tool: own.name, ...nameOf(own.name), definition, ...counts }
   if (definition === own) return route
-  const descriptionTokens = estimateTokens(definition.description ?? '')
+  const descriptionTokens =
+    server.tools.overrides[own.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')
   return { ...route, descriptionTokens, tokens: counts.tokens - counts.descriptionTokens + descriptionTokens }
 }
 

@@ -7,7 +7,7 @@ import { type Refusal, refuse, textReply } from './answers.ts'
 import { composeDiscovery, type Found } from './discovery-answer.ts'
 import type { MetaTool, Work } from './meta-tool.ts'
 import { shorten } from './shorten.ts'
-import { findTarget } from './targets.ts'
+import { stateRefusal } from './targets.ts'
 
 const DEFAULT_LIMIT = 10
 const HIGHEST_LIMIT = 50
@@ -47,8 +47,8 @@ function discover(work: Work, args: JsonObject): McpReply {
     return refuse(work, { refusal: `limit is no number: give 1 to ${HIGHEST_LIMIT}.`, outcome: 'rejected' })
   const { catalog, observer } = work
   const startedMs = performance.now()
-  const hidden = queries.length === 1 ? hiddenTool(catalog, queries[0] as string) : undefined
-  if (hidden) return refuse(work, hidden)
+  const refused = queries.length === 1 ? refusedPath(catalog, queries[0] as string) : undefined
+  if (refused) return refuse(work, refused)
   const found = queries.map(query => find(catalog, query, limit))
   const searchMs = performance.now() - startedMs
   const tools = interleave(
@@ -78,24 +78,22 @@ function echo(query: string): string {
 }
 
 function readQueries(query: JsonValue | undefined): string[] | undefined {
-  const queries = (Array.isArray(query) ? query : [query])
-    .filter(one => typeof one === 'string')
-    .map(one => one.trim())
-  const asked = queries.filter(one => one !== '')
+  const given = Array.isArray(query) ? query : [query]
+  if (!given.every(one => typeof one === 'string')) return undefined
+  const asked = given.map(one => one.trim()).filter(one => one !== '')
   return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
 }
 
-/** Within 1 to 50, whatever number was asked for. */
+/** Within 1 to 50, whatever number was asked for, in digits too. */
 function readLimit(limit: JsonValue | undefined): number | undefined {
-  const asked = Number(limit ?? DEFAULT_LIMIT)
+  const given = limit ?? DEFAULT_LIMIT
+  const asked = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
   return Number.isNaN(asked) ? undefined : Math.min(HIGHEST_LIMIT, Math.max(1, Math.trunc(asked)))
 }
 
-function hiddenTool(catalog: Catalog, query: string): Refusal | undefined {
-  const tool = catalog.toolByName.get(query)
-  if (!tool || isShown(catalog, tool.server)) return undefined
-  const target = findTarget(catalog, query)
-  return 'refusal' in target ? target : undefined
+/** For a path whose server cannot be used now; its bare name is a search like any other. */
+function refusedPath(catalog: Catalog, query: string): Refusal | undefined {
+  return /:|__/.test(query) ? stateRefusal(catalog, query) : undefined
 }
 
 type Answers = { tools: Found<ToolRoute>[]; extras: Found<Extra>[]; total: number }

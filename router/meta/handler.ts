@@ -37,6 +37,7 @@ export function createHandler({ current, pool, observer }: HandlerOptions): McpH
       const { route } = request
       return route.kind === 'server' ? handleServer(work, route.server) : handleGateway(work, route.profile)
     },
+    forget: client => pool.forget(client),
     describe(route) {
       const catalog = current()
       return route.kind === 'server'

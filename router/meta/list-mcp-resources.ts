@@ -36,10 +36,12 @@ type Entry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute 
 
 function list(work: Work, args: JsonObject): McpReply {
   const { catalog, observer } = work
-  const server =
-    args.server === undefined || args.server === '' ? undefined : findServer(catalog, String(args.server))
+  const wrong = ['query', 'server', 'cursor'].find(name => typeof (args[name] ?? '') !== 'string')
+  if (wrong) return refuse(work, { refusal: `${wrong} is no text: give a string.`, outcome: 'rejected' })
+  const { query, server: name } = args as { query?: string | null; server?: string | null }
+  const server = name ? findServer(catalog, name) : undefined
   if (server && 'refusal' in server) return refuse(work, server)
-  const entries = entriesOf(catalog, server?.name, wordsOf(args.query))
+  const entries = entriesOf(catalog, server?.name, wordsOf(query ?? ''))
   const budget = catalog.config.budget.responseTokens
   const lines = new Map<Entry, JsonObject>()
   let tokens = 0
@@ -84,8 +86,8 @@ function* entriesOf(
         yield { key: `${kind} ${route.shownUri}`, kind, route }
 }
 
-function wordsOf(query: unknown): string[] {
-  return typeof query === 'string' ? query.toLowerCase().split(/\s+/).filter(Boolean) : []
+function wordsOf(query: string): string[] {
+  return query.toLowerCase().split(/\s+/).filter(Boolean)
 }
 
 function matches({ shownUri, definition }: ResourceRoute, words: readonly string[]): boolean {

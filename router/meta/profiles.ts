@@ -1,4 +1,5 @@
 /** The profiles of a gateway: which meta-tools each shows, and what their definitions cost. */
+import type { ServedProfile } from '../../core/catalog/profiles.ts'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { discoverMcpTools } from './discover-mcp-tools.ts'
 import { executeMcpTool } from './execute-mcp-tool.ts'
@@ -13,7 +14,9 @@ export type ProfileTools = {
 }
 
 /** Profiles without an entry are part of the contract, but not of this version. */
-export const PROFILES: Readonly<Partial<Record<Profile, ProfileTools>>> = {
+export const PROFILES: Readonly<
+  Record<ServedProfile, ProfileTools> & Partial<Record<Profile, ProfileTools>>
+> = {
   hierarchical: {
     tools: [discoverMcpTools, executeMcpTool, listMcpResources, readMcpResource],
     definitionTokens: 343,

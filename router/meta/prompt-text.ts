@@ -9,7 +9,7 @@ import type { Work } from './meta-tool.ts'
 import { faultSentence, refusalSentence } from './sentences.ts'
 import type { PromptTarget } from './targets.ts'
 
-/** One text a message, with its role in front; content that is no text stays what it is. */
+/** One text a message, with its role in front; content that is no text stays what it is, below its role. */
 export async function getPromptAsText(
   work: Work,
   { server, prompt }: PromptTarget,
@@ -27,8 +27,9 @@ export async function getPromptAsText(
 function contentOf(message: JsonValue): JsonValue[] {
   if (!isObject(message)) return []
   const items = Array.isArray(message.content) ? message.content : [message.content]
-  return items.filter(isObject).map(item => {
-    if (item.type !== 'text' || typeof item.text !== 'string') return item
-    return { ...item, text: typeof message.role === 'string' ? `${message.role}: ${item.text}` : item.text }
+  const role = typeof message.role === 'string' ? `${message.role}: ` : ''
+  return items.filter(isObject).flatMap(item => {
+    if (item.type === 'text' && typeof item.text === 'string') return [{ ...item, text: role + item.text }]
+    return role === '' ? [item] : [{ type: 'text', text: role.trimEnd() }, item]
   })
 }

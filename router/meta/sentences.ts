@@ -4,7 +4,6 @@ import type { Fault } from '../../core/errors.ts'
 import type { JsonRpcError } from '../../core/mcp/upstream.ts'
 import { shorten } from './shorten.ts'
 
-const LONGEST_REASON = 300
 const LONGEST_ECHO = 120
 const LONGEST_UPSTREAM_MESSAGE = 1_000
 
@@ -13,11 +12,10 @@ export function quote(name: string): string {
   return `"${shorten(name, LONGEST_ECHO)}"`
 }
 
-/** Why a server cannot be used in the state it is in. */
+/** Why a server cannot be used in the state it is in. Never the state's own message: it may know addresses. */
 export function stateSentence(server: RouterServer): string {
-  const { state, reason, message } = server.status
-  const why = [reason, message && shorten(message, LONGEST_REASON)].filter(Boolean).join(': ')
-  const because = why ? ` (${why})` : ''
+  const { state, reason } = server.status
+  const because = reasonText(reason)
   switch (state) {
     case 'failed':
       return `Server ${quote(server.name)} is down${because}. Use another server, or try again in a minute.`
@@ -49,7 +47,9 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
         return `Server ${name} did not start in time${reasonOf(fault)}. Try again in a minute, or use another server.`
       return `Server ${name} gave no answer within ${secondsOf(server.limits.callTimeoutMs)}. The call may still have taken effect: check before you repeat it, or ask for less.`
     case 'upstream_died':
-      return `Server ${name} ended during the call${exitOf(fault)}. It is started again: check whether the call took effect, then try once more.`
+      return server.transport === 'stdio'
+        ? `Server ${name} ended during the call${exitOf(fault)}. It is started again: check whether the call took effect, then try once more.`
+        : `The connection to server ${name} ended during the call. Check whether the call took effect, then try once more.`
     case 'upstream_unreachable':
       return `Server ${name} cannot be reached${reasonOf(fault)}. The arguments are not the cause; try again in a moment, or use another server.`
     case 'upstream_starting':
@@ -59,7 +59,7 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
     case 'upstream_busy':
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
     case 'upstream_too_large':
-      return `The answer of server ${name} is too large to pass on. Ask for less: a filter, a page or a smaller range.`
+      return `The answer of server ${name} is too large to pass on, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
     case 'upstream_auth_required':
       return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`
     case 'upstream_protocol':
@@ -86,10 +86,29 @@ export function refusalSentence(
   return `Server ${quote(server.name)} refused ${quote(asked)} (${code}): ${shorten(message, LONGEST_UPSTREAM_MESSAGE)}`
 }
 
-/** The fault's CamelCase reason, such as CommandNotFound. */
 function reasonOf(fault: Fault): string {
-  const { reason } = fault.details
-  return typeof reason === 'string' && /^[A-Za-z]{1,40}$/.test(reason) ? ` (${reason})` : ''
+  return reasonText(fault.details.reason)
+}
+
+/** A CamelCase reason in parentheses, and what it means where that is not plain: ` (NotMcp: what it writes is not MCP)`. */
+function reasonText(reason: unknown): string {
+  if (typeof reason !== 'string' || !/^[A-Za-z]{1,40}$/.test(reason)) return ''
+  const meaning = Object.hasOwn(MEANINGS, reason) ? `: ${MEANINGS[reason]}` : ''
+  return ` (${reason}${meaning})`
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  BinNotFound: 'its package has no such command',
+  CommandNotFound: 'its command is not installed',
+  CrashLooping: 'it ends again and again',
+  ExitedAtStart: 'it ended before it was ready',
+  HandshakeFailed: 'it refused to begin a session',
+  InstallFailed: 'its package could not be installed',
+  NotMcp: 'what it writes is not MCP',
+  PackageManagerMissing: 'what installs its package is missing',
+  ProtocolError: 'what it answers is not MCP',
+  SecretNotFound: 'a Secret that it needs is missing',
+  StartTimeout: 'it was not ready in time',
 }
 
 function retryOf(fault: Fault): string {

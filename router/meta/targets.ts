@@ -13,49 +13,59 @@ export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
 
 /** By `server:tool`, `server__tool`, or the tool's own name where only one server has it; prompts likewise. */
 export function findTarget(catalog: Catalog, name: string): ToolTarget | PromptTarget | Refusal {
-  const tool = catalog.toolByName.get(name)
-  if (tool) return toolTarget(catalog, tool)
-  const prompt = catalog.promptByName.get(name)
-  if (prompt) return promptTarget(catalog, prompt)
+  const refused = stateRefusal(catalog, name)
+  if (refused) return refused
   const named =
     catalog.toolsByOwnName.get(name)?.filter(candidate => isShown(catalog, candidate.server)) ?? []
-  if (named[0] && named.length === 1) return toolTarget(catalog, named[0])
+  const prompt = catalog.promptByName.get(name)
+  const tool = catalog.toolByName.get(name) ?? (prompt || named.length > 1 ? undefined : named[0])
+  if (tool) return { server: serverOf(catalog, tool.server), tool }
+  if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
   if (named.length > 1) return { refusal: ambiguous(name, named), outcome: 'rejected' }
-  return { refusal: unknown(catalog, name), outcome: 'rejected' }
+  return unknownTool(catalog, name)
+}
+
+/** Why the server of a path cannot be used in the state it is in, or has no list yet; undefined where it can be. */
+export function stateRefusal(catalog: Catalog, path: string): Refusal | undefined {
+  const tool = catalog.toolByName.get(path)
+  const server = catalog.servers.get(tool?.server ?? serverNameOf(path))
+  if (!server || (!server.status.hidden && catalog.catalogs.has(server.name))) return undefined
+  return { refusal: stateSentence(server), outcome: 'unavailable', server, tool: tool?.tool }
 }
 
 /** By `server:prompt` or `server__prompt`. */
 export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refusal {
+  const refused = stateRefusal(catalog, name)
+  if (refused) return refused
   const prompt = catalog.promptByName.get(name)
-  if (prompt) return promptTarget(catalog, prompt)
+  if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
   const names = catalog.prompts
     .filter(({ server }) => isShown(catalog, server))
     .map(({ listedName }) => listedName)
-  return { refusal: `There is no prompt ${quote(name)}.${nearest(name, names)}`, outcome: 'rejected' }
+  return {
+    refusal: `There is no prompt ${quote(name)}.${nearest(name, names)}`,
+    outcome: 'rejected',
+    server: catalog.servers.get(serverNameOf(name)),
+  }
 }
 
 /** A server by its name, where it may be used. */
 export function findServer(catalog: Catalog, name: string): RouterServer | Refusal {
   const server = catalog.servers.get(name)
-  if (server) return usable(server) ?? server
+  if (server?.status.hidden) return { refusal: stateSentence(server), outcome: 'unavailable', server }
+  if (server) return server
   const names = [...catalog.servers.values()].filter(({ status }) => !status.hidden).map(known => known.name)
   return { refusal: `There is no server ${quote(name)}.${nearest(name, names)}`, outcome: 'rejected' }
 }
 
-function toolTarget(catalog: Catalog, tool: ToolRoute): ToolTarget | Refusal {
-  const server = catalog.servers.get(tool.server) as RouterServer
-  return usable(server, tool.tool) ?? { server, tool }
+/** Of an item in the catalog, whose server is in it too. */
+function serverOf(catalog: Catalog, name: string): RouterServer {
+  return catalog.servers.get(name) as RouterServer
 }
 
-function promptTarget(catalog: Catalog, prompt: PromptRoute): PromptTarget | Refusal {
-  const server = catalog.servers.get(prompt.server) as RouterServer
-  return usable(server) ?? { server, prompt }
-}
-
-function usable(server: RouterServer, tool?: string): Refusal | undefined {
-  return server.status.hidden
-    ? { refusal: stateSentence(server), outcome: 'unavailable', server, tool }
-    : undefined
+/** What stands before the first `:` or `__`. */
+function serverNameOf(path: string): string {
+  return path.split(/:|__/, 1)[0] ?? ''
 }
 
 function ambiguous(name: string, tools: readonly ToolRoute[]): string {
@@ -64,19 +74,25 @@ function ambiguous(name: string, tools: readonly ToolRoute[]): string {
   return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. Give the whole tool_path.`
 }
 
-function unknown(catalog: Catalog, name: string): string {
-  const server = catalog.servers.get(name.split(/:|__/, 1)[0] ?? '')
-  if (server && !catalog.catalogs.has(server.name)) return stateSentence(server)
-  if (server?.status.hidden) return stateSentence(server)
-  const known = server && catalog.parts.find(part => part.server === server.name)
-  const tools = known?.tools.length
-    ? known.tools
-    : catalog.tools.filter(tool => isShown(catalog, tool.server))
-  const paths = tools.map(tool => tool.path)
-  return `There is no tool ${quote(name)}.${nearest(name, paths)} Or search with discover_mcp_tools.`
+/** Names the nearest tools: those of the server that was meant, then others. */
+function unknownTool(catalog: Catalog, name: string): Refusal {
+  const server = catalog.servers.get(serverNameOf(name))
+  const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
+  const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
+  const own = shown.filter(isOwn).map(tool => tool.path)
+  const others = () => shown.filter(tool => !isOwn(tool)).map(tool => tool.path)
+  const hint = nearest(name, own, others)
+  const search = hint === '' ? 'Search' : 'Or search'
+  return {
+    refusal: `There is no tool ${quote(name)}.${hint} ${search} with discover_mcp_tools.`,
+    outcome: 'rejected',
+    server,
+  }
 }
 
-function nearest(name: string, names: readonly string[]): string {
+/** Three of `names`; what is missing comes from `others`. */
+function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
   const found = nearestNames(name, names, MOST_NAMES)
+  if (found.length < MOST_NAMES) found.push(...nearestNames(name, others(), MOST_NAMES - found.length))
   return found.length > 0 ? ` The nearest: ${found.join(', ')}.` : ''
 }

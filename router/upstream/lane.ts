@@ -6,8 +6,7 @@ import type { Upstream, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upst
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { createSlots, type Slots } from './slots.ts'
 
-/** A result may be this much larger than `maxResultBytes`, where it is more than text; beyond it is not even read. */
-const READ_FACTOR = 16
+/** Results are read up to here, whatever `maxResultBytes` is: their texts can only be cut once they are there. */
 const MOST_BYTES_READ = 64 * 1024 * 1024
 
 /** What speaks against the upstream itself. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
@@ -18,7 +17,7 @@ const FAILURES: ReadonlySet<FaultCode> = new Set([
   'upstream_protocol',
 ])
 
-export type LaneCall = Omit<UpstreamCall, 'maxBytes'>
+export type LaneCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
 
 export type LaneStatus = {
   server: string
@@ -73,6 +72,11 @@ export class Lane {
     }
   }
 
+  /** Ends what the upstream keeps for a client that went away. */
+  forget(client: string): void {
+    this.#upstream?.forget?.(client)
+  }
+
   /** Closes once the calls in flight are done, at the latest after `withinMs`; 0: at once. */
   async retire(withinMs: number): Promise<void> {
     if (withinMs > 0 && this.#slots.active() > 0) await this.#idle(withinMs)
@@ -117,24 +121,26 @@ export class Lane {
     const limit = new AbortController()
     const onAbort = (): void => limit.abort(cancelled())
     const onTime = (): void => limit.abort(new Fault('upstream_timeout', 'no answer in time'))
-    const timer = this.#clock.after(this.#limitMs(), onTime)
+    const { sessions, limits } = this.#server
+    const up = this.#warm && sessions === 'shared'
+    // A call that may have to wait for a start gets the start's time on top of its own, until it is sent.
+    let timer = this.#clock.after(limits.callTimeoutMs + (up ? 0 : limits.startTimeoutMs), onTime)
+    const onSent = up
+      ? undefined
+      : () => {
+          timer.cancel()
+          timer = this.#clock.after(limits.callTimeoutMs, onTime)
+        }
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      const maxBytes = mostBytes(this.#server)
-      return await this.#open().request({ method, params, client, maxBytes, onNotification }, limit.signal)
+      const sent = { method, params, client, maxBytes: MOST_BYTES_READ, onNotification, onSent }
+      return await this.#open().request(sent, limit.signal)
     } catch (error) {
       throw limit.signal.aborted ? limit.signal.reason : error
     } finally {
       timer.cancel()
       signal.removeEventListener('abort', onAbort)
     }
-  }
-
-  /** A call that may have to wait for a start gets the start's time on top of its own. */
-  #limitMs(): number {
-    const { sessions, limits } = this.#server
-    const up = this.#warm && sessions === 'shared'
-    return up ? limits.callTimeoutMs : limits.callTimeoutMs + limits.startTimeoutMs
   }
 
   #open(): Upstream {
@@ -156,10 +162,6 @@ export class Lane {
       }
     })
   }
-}
-
-function mostBytes(server: RouterServer): number {
-  return Math.min(server.limits.maxResultBytes * READ_FACTOR, MOST_BYTES_READ)
 }
 
 function cancelled(): Fault {

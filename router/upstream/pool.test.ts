@@ -27,12 +27,12 @@ test('a server that the config does not name is a fault', async () => {
 
 test('the upstream is told how much it may read, and whose call it is', async () => {
   const calls: unknown[] = []
-  const { pool } = start(({ onNotification: _, ...call }) => {
+  const { pool } = start(({ onNotification: _, onSent: __, ...call }) => {
     calls.push(call)
     return { result: {} }
   })
   await pool.call('github', { ...CALL, client: 'session-1' }, new AbortController().signal)
-  assert.deepEqual(calls, [{ ...CALL, client: 'session-1', maxBytes: 16 * 1_024 }])
+  assert.deepEqual(calls, [{ ...CALL, client: 'session-1', maxBytes: 64 * 1_024 * 1_024 }])
 })
 
 test('more calls than the limit wait in line, first come first served', async () => {
@@ -107,6 +107,24 @@ test('a call ends with its timeout, and a server that has to start first gets th
   await turn()
   clock.advance(60_000)
   await assert.rejects(warm, { code: 'upstream_timeout' })
+  assert.equal(clock.pending(), 0)
+})
+
+test('the time of a start no longer counts once the call is sent', async () => {
+  let sent: (() => void) | undefined
+  const { pool, clock } = start(({ onSent }) => {
+    sent = onSent
+    return new Promise(() => {})
+  })
+  const calling = call(pool)
+  await turn()
+  clock.advance(29_000)
+  sent?.()
+  clock.advance(59_999)
+  await turn()
+  assert.equal(pool.status()[0]?.active, 1)
+  clock.advance(1)
+  await assert.rejects(calling, { code: 'upstream_timeout' })
   assert.equal(clock.pending(), 0)
 })
 

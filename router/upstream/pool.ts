@@ -19,6 +19,8 @@ export type Pool = {
   update(config: RouterConfig): void
   /** Sends one request to a server by name. Throws Faults; an error that the upstream answers is an answer. */
   call(server: string, call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer>
+  /** Ends what the upstreams keep for a client that went away, such as its own child. */
+  forget(client: string): void
   /** One entry a server, sorted by name. */
   status(): LaneStatus[]
   /** Ends every upstream at once, retiring ones too. */
@@ -52,6 +54,9 @@ export function createPool({ connect, clock }: PoolOptions): Pool {
       const lane = lanes.get(server)
       if (!lane) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
       return lane.call(call, signal)
+    },
+    forget(client) {
+      for (const lane of lanes.values()) lane.forget(client)
     },
     status: () => [...lanes.values()].map(lane => lane.status()),
     async close() {

@@ -61,8 +61,8 @@ export async function benchChange(
 export async function untilFound(url: string, path: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (performance.now() < deadline) {
-    const found = await discoverTools(url, path)
-    if (found.tools[0]?.tool_path === path) return
+    const found = await discoverTools(url, path).catch(() => undefined)
+    if (found?.tools[0]?.tool_path === path) return
     await new Promise(resolve => setTimeout(resolve, 10))
   }
   throw new Error(`${path} was not found within 30 s`)

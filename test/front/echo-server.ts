@@ -14,6 +14,8 @@ export type EchoServer = {
   origin: string
   /** Requests as the handler saw them, oldest first. */
   seen: McpRequest[]
+  /** Clients that ended their sessions. */
+  forgotten: string[]
   /** Resolves with the next request for `tool`. */
   called(tool: string): Promise<McpRequest>
   /** Lets a waiting call of `hold` go. */
@@ -83,12 +85,15 @@ export async function startEchoServer(t: TestContext, options: EchoOptions = {})
   }
 }
 
-function createEchoHandler(): McpHandler & Pick<EchoServer, 'seen' | 'called' | 'release'> {
+function createEchoHandler(): McpHandler & Pick<EchoServer, 'seen' | 'forgotten' | 'called' | 'release'> {
   const seen: McpRequest[] = []
+  const forgotten: string[] = []
   const waiting: { tool: string; resolve: (request: McpRequest) => void }[] = []
   const held = new Set<() => void>()
   return {
     seen,
+    forgotten,
+    forget: client => void forgotten.push(client),
     called: tool => new Promise(resolve => waiting.push({ tool, resolve })),
     release: () => {
       for (const go of held) go()

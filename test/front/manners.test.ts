@@ -127,6 +127,7 @@ test('a session is known by its id, over a restart with the same key too, until 
   assert.equal(refused.status, 404)
   assert.equal(errorOf(refused).code, -32001)
   assert.equal((await fetch(second.url, { method: 'DELETE', headers: session })).status, 204)
+  assert.deepEqual(second.forgotten, [second.seen[0]?.client])
   assert.equal((await post(second.url, legacy('tools/list'), session)).status, 404)
   assert.equal((await fetch(second.url, { method: 'DELETE', headers: session })).status, 404)
   assert.equal((await fetch(second.url, { method: 'DELETE' })).status, 400)

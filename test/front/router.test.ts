@@ -54,6 +54,20 @@ async function start(
   return { router, source, logged }
 }
 
+test('a call of a server that is not there is told to whoever watches it, any other call is not', async t => {
+  const wanted: string[] = []
+  const { router, source, logged } = await start(t, echo, { onUnavailable: server => wanted.push(server) })
+  const failed = { state: 'failed', reason: 'Unreachable', hidden: true } as const
+  source.publish(snapshotOf({ up: ONE_TOOL, down: { server: { status: failed } } }, {}, 1))
+  await logged('catalog swapped')
+  for (const tool_path of ['up:add', 'up:none', 'none:add', 'down:add'])
+    await post(
+      router.url,
+      legacy('tools/call', { name: 'execute_mcp_tool', arguments: { tool_path, arguments: {} } }),
+    )
+  assert.deepEqual(wanted, ['down'])
+})
+
 test('a router is ready with its first catalog and serves it to a real client', async t => {
   const { router, source, logged } = await start(t)
   const page = (path: string) => fetch(new URL(path, router.url))
@@ -96,6 +110,7 @@ test('calls are counted and timed by server and tool, tokens by kind, the catalo
     /^portolan_calls_total\{server="sums",outcome="ok"\} 1$/m,
     /^portolan_tool_calls_total\{server="sums",tool="add"\} 1$/m,
     /^portolan_call_duration_seconds_count\{part="upstream"\} 1$/m,
+    /^portolan_upstream_queue_depth\{server="sums"\} 0$/m,
     /^portolan_catalog_generation 3$/m,
     /^portolan_catalog_tools 1$/m,
     /^portolan_servers\{state="ready"\} 1$/m,

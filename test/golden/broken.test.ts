@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { Problem } from '../../core/errors.ts'
 import { parseManifestText } from '../../core/manifests.ts'
 import { importConfig, isClientConfig } from '../../local/import/client-config.ts'
+import { readEnvFile } from '../../local/imported.ts'
 
 const folder = join(import.meta.dirname, 'broken')
 const cases = readdirSync(folder).filter(name => !name.endsWith('.expected'))
@@ -26,7 +27,7 @@ function messagesOf(text: string, file: string): string[] {
     assert.notEqual(problems.length, 0)
     return problems.map(line)
   }
-  const { problems, notes } = importConfig(text, { file, lookup: () => undefined })
+  const { problems, notes } = importConfig(text, { file, lookup: () => undefined, readEnvFile })
   assert.notEqual(problems.length + notes.length, 0)
   return [...problems.map(line), ...notes.map(note => `note: ${line(note)}`)]
 }

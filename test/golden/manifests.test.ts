@@ -7,6 +7,7 @@ import { type ResolveInput, resolve, type ServerObservation } from '../../core/c
 import { parseManifestText } from '../../core/manifests.ts'
 import { importConfig } from '../../local/import/client-config.ts'
 import { renderImported } from '../../local/import/render.ts'
+import { readEnvFile } from '../../local/imported.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
 const golden = (t: TestContext, value: unknown, path: string) =>
@@ -27,13 +28,13 @@ for (const name of ['claude-desktop', 'vscode-mcp', 'claude-code.mcp', 'others']
   const file = name.startsWith('vscode') ? '/home/ada/project/.vscode/mcp.json' : `/home/ada/${name}.json`
 
   test(`configs/${name}.json is imported as the gateway runs it`, t => {
-    const imported = importConfig(text, { file, home: '/home/ada', lookup })
+    const imported = importConfig(text, { file, home: '/home/ada', lookup, readEnvFile })
     const servers = imported.servers.map(({ manifest: _, ...server }) => server)
     golden(t, { ...imported, servers }, `configs/${name}.expected`)
   })
 
   test(`configs/${name}.json is written as manifests that can be read back, without a secret in them`, t => {
-    const imported = importConfig(text, { file, home: '/home/ada' })
+    const imported = importConfig(text, { file, home: '/home/ada', readEnvFile })
     const yaml = renderImported(imported)
     t.assert.fileSnapshot(yaml, join(import.meta.dirname, `configs/${name}.yaml`), { serializers: [String] })
     const parsed = parseManifestText(yaml, 'imported.yaml')

@@ -187,19 +187,47 @@ test('tools of a hidden server are not found, and its exact path says why', asyn
   const hidden = {
     state: 'failed',
     reason: 'CrashLooping',
-    message: 'The process ended with code 1',
+    message: 'connect ECONNREFUSED http://10.0.0.7:3000/mcp',
     hidden: true,
   } as const
   const fixture = createFixture({ ...SERVERS, forge: { ...forge, server: { status: hidden } } })
   const { tools, prompts } = await discover(fixture, 'create issue')
   assert.ok(tools.every(tool => tool.server_name === 'wiki'))
   assert.equal(prompts, undefined)
-  const refused = await fixture.call('discover_mcp_tools', { query: 'forge:create_issue' })
-  assert.equal(refused.isError, true)
-  assert.match(
-    refused.content[0]?.text ?? '',
-    /"forge" is down \(CrashLooping: The process ended with code 1\)/,
-  )
+  for (const query of [
+    'forge:create_issue',
+    'forge__create_issue',
+    'forge:unheard_of',
+    'forge__unheard_of',
+  ]) {
+    const refused = await fixture.call('discover_mcp_tools', { query })
+    assert.equal(refused.isError, true)
+    assert.match(refused.content[0]?.text ?? '', /"forge" is down \(CrashLooping: it ends again and again\)/)
+    assert.deepEqual(
+      [fixture.seen.calls.at(-1)?.server, fixture.seen.calls.at(-1)?.outcome],
+      ['forge', 'unavailable'],
+    )
+  }
+  await discover(fixture, 'forge')
+})
+
+test('the exact path of a server without a list says its state', async () => {
+  const states = {
+    suspended: /switched off/,
+    notAccepted: /not in use/,
+    authRequired: /needs credentials/,
+    starting: /is starting and its tools are not known yet/,
+    asleep: /is asleep, but its tools are not known yet/,
+  } as const
+  for (const [state, sentence] of Object.entries(states)) {
+    const status = { state: state as keyof typeof states, hidden: state !== 'starting' && state !== 'asleep' }
+    const fixture = createFixture({ ...SERVERS, mail: { server: { status } } })
+    for (const query of ['mail:send', 'mail__send']) {
+      const refused = await fixture.call('discover_mcp_tools', { query })
+      assert.equal(refused.isError, true)
+      assert.match(refused.content[0]?.text ?? '', sentence)
+    }
+  }
 })
 
 test('starting and sleeping servers are found', async () => {
@@ -234,16 +262,18 @@ test('a question without a query, or with a limit that is no number, is told wha
     { query: '' },
     { query: 7 },
     { query: [] },
+    { query: ['a', 7] },
     { query: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'] },
   ]) {
     const answer = await fixture.call('discover_mcp_tools', args)
     assert.equal(answer.isError, true)
     assert.match(answer.content[0]?.text ?? '', /query is missing/)
   }
-  assert.match(
-    (await fixture.call('discover_mcp_tools', { query: 'a', limit: 'many' })).content[0]?.text ?? '',
-    /limit is no number/,
-  )
+  for (const limit of ['many', true, [], {}])
+    assert.match(
+      (await fixture.call('discover_mcp_tools', { query: 'a', limit })).content[0]?.text ?? '',
+      /limit is no number/,
+    )
   assert.ok((fixture.seen.served.error ?? 0) > 0)
 })
 

@@ -21,9 +21,26 @@ test('an unknown tool names the three nearest, never all', async () => {
     assert.match(text, /There is no tool ".+"\. The nearest: .*forge:create_issue/)
     assert.ok((text.match(/:\w+_\w+/g) ?? []).length <= 4, text)
   }
-  assert.equal(fixture.seen.calls[0]?.outcome, 'rejected')
+  assert.deepEqual(
+    fixture.seen.calls.map(({ server, outcome }) => [server, outcome]),
+    [...['forge', 'forge', undefined, undefined].map(server => [server, 'rejected'])],
+    'booked on the server that was meant, where there is one of that name',
+  )
   assert.equal(fixture.seen.calls[0]?.tool, undefined, 'a name out of a request is no label')
   assert.ok((await refusalOf(fixture, { tool_path: 'x'.repeat(100_000) })).length < 500)
+})
+
+test('three tools are named while there are three: those of the server first, then others', async () => {
+  const tool = (name: string) => ({ name, inputSchema: {} })
+  const mail = { offers: { tools: [tool('send'), tool('read')] } }
+  const hint = async (servers: Parameters<typeof createFixture>[0], tool_path: string) =>
+    await refusalOf(createFixture(servers), { tool_path })
+  assert.match(
+    await hint({ forge, mail }, 'mail:zzz'),
+    /The nearest: mail:(read|send), mail:(read|send), forge:\w+\. Or search/,
+  )
+  assert.match(await hint({ mail }, 'zzz'), /The nearest: mail:\w+, mail:\w+\. Or search/)
+  assert.equal(await hint({}, 'zzz'), 'There is no tool "zzz". Search with discover_mcp_tools.')
 })
 
 test('a bare name that several servers have asks for the whole path', async () => {
@@ -39,8 +56,8 @@ test('a bare name that several servers have asks for the whole path', async () =
 
 const STATES: [ServerStatus, RegExp][] = [
   [
-    { state: 'failed', reason: 'StartTimeout', message: 'No answer to initialize in 3 s', hidden: true },
-    /"forge" is down \(StartTimeout: No answer to initialize in 3 s\)/,
+    { state: 'failed', reason: 'StartTimeout', message: `No answer: ${SECRET_ADDRESS}`, hidden: true },
+    /"forge" is down \(StartTimeout: it was not ready in time\)/,
   ],
   [
     { state: 'authRequired', reason: 'AuthRequired', hidden: true },
@@ -48,15 +65,18 @@ const STATES: [ServerStatus, RegExp][] = [
   ],
   [{ state: 'suspended', hidden: true }, /"forge" is switched off \(suspended/],
   [
-    { state: 'notAccepted', reason: 'SecretNotFound', message: 'No Secret x', hidden: true },
-    /"forge" is not in use: .*\(SecretNotFound: No Secret x\)/,
+    { state: 'notAccepted', reason: 'SecretNotFound', message: `No Secret ${SECRET_ADDRESS}`, hidden: true },
+    /"forge" is not in use: .*\(SecretNotFound: a Secret that it needs is missing\)/,
   ],
 ]
 for (const [status, sentence] of STATES)
   test(`a server that is ${status.state} says so, for known and unknown tools, and is not called`, async () => {
     const fixture = createFixture({ forge: { ...forge, server: { status } } })
-    for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'forge:anything'])
-      assert.match(await refusalOf(fixture, { tool_path }), sentence)
+    for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'forge:anything']) {
+      const text = await refusalOf(fixture, { tool_path })
+      assert.match(text, sentence)
+      assert.doesNotMatch(text, /10\.0\.0\.7/)
+    }
     assert.deepEqual(fixture.sent, [])
     assert.deepEqual(fixture.seen.calls[0], {
       ...fixture.seen.calls[0],
@@ -64,6 +84,12 @@ for (const [status, sentence] of STATES)
       tool: 'create_issue',
       outcome: 'unavailable',
       upstreamMs: 0,
+    })
+    assert.deepEqual(fixture.seen.calls[2], {
+      ...fixture.seen.calls[2],
+      server: 'forge',
+      tool: undefined,
+      outcome: 'unavailable',
     })
   })
 
@@ -79,7 +105,7 @@ test('a server whose list is not known yet says its state', async () => {
 
 const FAULTS: [FaultCode, RegExp, string][] = [
   ['upstream_timeout', /no answer within 60 s/, 'timeout'],
-  ['upstream_died', /ended during the call \(exit code 3\)/, 'upstream_error'],
+  ['upstream_died', /connection to server "forge" ended during the call\. Check/, 'upstream_error'],
   ['upstream_unreachable', /cannot be reached/, 'unavailable'],
   ['upstream_starting', /is being started again: try again in 2 s/, 'unavailable'],
   ['upstream_too_large', /too large.*Ask for less/, 'too_large'],
@@ -103,11 +129,27 @@ for (const [code, sentence, outcome] of FAULTS)
     assert.ok((fixture.seen.served.error ?? 0) > 0)
   })
 
+test('a child that ended says how, and that it is started again', async () => {
+  const answer: Answerer = () => {
+    throw new Fault('upstream_died', SECRET_ADDRESS, { details: { exitCode: 3 } })
+  }
+  const text = await refusalOf(createFixture({ wiki: { ...wiki, answer } }), { tool_path: 'wiki:search' })
+  assert.match(text, /"wiki" ended during the call \(exit code 3\)\. It is started again/)
+})
+
 test('a server that does not start says why', async () => {
   for (const [code, reason, sentence] of [
-    ['upstream_unreachable', 'CommandNotFound', /cannot be reached \(CommandNotFound\)/],
-    ['upstream_timeout', 'StartTimeout', /did not start in time \(StartTimeout\)/],
-    ['upstream_starting', 'CrashLooping', /failed \(CrashLooping\) and is being started again/],
+    [
+      'upstream_unreachable',
+      'CommandNotFound',
+      /cannot be reached \(CommandNotFound: its command is not installed\)/,
+    ],
+    ['upstream_timeout', 'StartTimeout', /did not start in time \(StartTimeout: it was not ready in time\)/],
+    [
+      'upstream_starting',
+      'CrashLooping',
+      /failed \(CrashLooping: it ends again and again\) and is being started again/,
+    ],
   ] as const) {
     const answer: Answerer = () => {
       throw new Fault(code, 'x', { details: { reason } })

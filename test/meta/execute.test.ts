@@ -1,9 +1,12 @@
 /** What execute_mcp_tool answers: results as they are, and sentences where there is none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { createStdioUpstream } from '../../core/mcp/stdio/upstream.ts'
+import { rudeCommand, toolCall } from '../upstreams/rude/rude.ts'
 import { type Answerer, createFixture } from './fixture.ts'
 import { forge, ISSUE, SERVERS, wiki } from './servers.ts'
 
@@ -18,7 +21,8 @@ test('a call reaches the upstream under its own name, with arguments and _meta',
   await fixture.request('tools/call', params, { client: 'session-1', notify })
   const { server, call } = fixture.sent[0] ?? assert.fail()
   assert.equal(server, 'forge')
-  assert.deepEqual(call, {
+  const { onSent: _, ...passed } = call
+  assert.deepEqual(passed, {
     method: 'tools/call',
     params: {
       name: 'create_issue',
@@ -26,7 +30,7 @@ test('a call reaches the upstream under its own name, with arguments and _meta',
       _meta: { progressToken: 7, traceparent: '00-1' },
     },
     client: 'session-1',
-    maxBytes: 16 * 1_048_576,
+    maxBytes: 64 * 1_048_576,
     onNotification: notify,
   })
 })
@@ -173,6 +177,21 @@ test('texts over maxResultBytes are cut and say so; everything else stays whole'
   assert.match(content[3]?.text ?? '', /^\[Cut: 804 more bytes/)
 })
 
+test('a text far over the limit is cut too: what the call did is done, and its result not lost', async t => {
+  const upstream = createStdioUpstream(
+    { ...rudeCommand('polite'), sessions: 'shared', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 },
+    { clock: systemClock },
+  )
+  t.after(() => upstream.close())
+  const answer: Answerer = (call, signal) =>
+    upstream.request({ ...call, params: toolCall('big', { bytes: 20_000_000 }).params }, signal)
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  const { content, isError } = await fixture.call('execute_mcp_tool', ISSUE)
+  assert.equal(isError, undefined)
+  assert.equal(content[0]?.text.length, 1_048_576)
+  assert.match(content[1]?.text ?? '', /^\[Cut: 18951424 more bytes/)
+})
+
 test('a caller without a session is told that a server with a state for each client forgets', async () => {
   const fixture = createFixture({ forge: { ...forge, server: { sessions: 'perClient' } } })
   const alone = await fixture.call('execute_mcp_tool', ISSUE)
@@ -201,7 +220,9 @@ test('a prompt answers its messages as text, by either name', async () => {
     assert.deepEqual(await fixture.call('execute_mcp_tool', { ...path, arguments: { repository: 'a/b' } }), {
       content: [
         { type: 'text', text: 'user: Look at the issues.' },
+        { type: 'text', text: 'assistant:' },
         { type: 'image', data: 'AA', mimeType: 'image/png' },
+        { type: 'text', text: 'user:' },
         { type: 'resource', resource: { uri: 'forge+file:///a', text: 'x' } },
       ],
       _meta: { v: 1 },

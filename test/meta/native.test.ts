@@ -129,7 +129,7 @@ test('faults and errors of native requests are JSON-RPC errors', async () => {
   }
   const reply = await createFixture({ forge: dying }).request('resources/read', { uri: 'forge+file:///x' })
   assert.equal(reply.error?.code, -32603)
-  assert.match(reply.error?.message ?? '', /^Server "forge" ended during the call/)
+  assert.match(reply.error?.message ?? '', /^The connection to server "forge" ended during the call/)
   const error = { code: -32002, message: 'Not found', data: { uri: 'x' } }
   const refusing = { ...forge, answer: () => ({ error }) }
   assert.deepEqual(

@@ -53,7 +53,13 @@ test('query and server narrow the list, the totals count everything visible', as
   assert.equal(byServer.total_resources, 3)
   const unknown = await fixture.call('list_mcp_resources', { server: 'wikki' })
   assert.equal(unknown.isError, true)
-  assert.match(unknown.content[0]?.text ?? '', /no server "wikki"\. The nearest: wiki\./)
+  assert.match(unknown.content[0]?.text ?? '', /no server "wikki"\. The nearest: wiki, forge\./)
+  for (const wrong of [{ query: 5 }, { server: ['wiki'] }, { cursor: {} }]) {
+    const { content, isError } = await fixture.call('list_mcp_resources', wrong)
+    assert.equal(isError, true)
+    assert.equal(content[0]?.text, `${Object.keys(wrong)[0]} is no text: give a string.`)
+  }
+  assert.equal((await list(fixture, { query: null, server: null })).resources.length, 3)
 })
 
 test('pages keep to the budget, give everything once, and survive a change in between', async () => {

@@ -1,4 +1,5 @@
 /** The smallest MCP client: one POST, one answer, without a session. For benchmarks and for tests of what is on the wire. */
+import type { JsonObject } from '../../core/json.ts'
 
 export type ToolAnswer = {
   content: { type: string; text: string }[]
@@ -39,11 +40,20 @@ export async function callTool(url: string, name: string, args: object): Promise
   return (await request(url, 'tools/call', { name, arguments: args })) as ToolAnswer
 }
 
-/** What discover_mcp_tools answers, parsed. */
+export type FoundTool = {
+  tool_path: string
+  description: string
+  relevance_score: number
+  input_schema?: JsonObject
+}
+
+/** What discover_mcp_tools answers, parsed; throws with its sentence where it refuses. */
 export async function discoverTools(
   url: string,
   query: string | string[],
-): Promise<{ tools: { tool_path: string; relevance_score: number }[]; total_found: number }> {
+): Promise<{ tools: FoundTool[]; total_found: number }> {
   const answer = await callTool(url, 'discover_mcp_tools', { query })
-  return JSON.parse(answer.content[0]?.text ?? '{}')
+  const text = answer.content[0]?.text ?? '{}'
+  if (answer.isError) throw new Error(text)
+  return JSON.parse(text)
 }

@@ -55,7 +55,14 @@ export async function startGateway(
     ['scripts/portolan.mjs', 'up', ...paths, '--port', String(port), ...(options.args ?? [])],
     {
       stdio: ['ignore', 'ignore', errors],
-      env: { ...process.env, PORTOLAN_CACHE: options.cache, NO_COLOR: '1', ...options.env },
+      // Without npm's mark the command takes the place of its wrapper: the pid is the gateway's own.
+      env: {
+        ...process.env,
+        npm_command: undefined,
+        PORTOLAN_CACHE: options.cache,
+        NO_COLOR: '1',
+        ...options.env,
+      },
     },
   )
   closeSync(errors)

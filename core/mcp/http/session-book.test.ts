@@ -35,6 +35,19 @@ test('a shared session is one for all and never ends for idleness', async () => 
   assert.deepEqual(closed, [])
 })
 
+test("a client's session ends when the client goes, a shared one does not", async () => {
+  const { book, closed } = setUp(false)
+  for (const client of ['ann', 'bob']) book.giveBack(book.acquire(client))
+  for (const client of ['ann', 'eve']) book.forget(client)
+  await settled()
+  assert.deepEqual(closed, ['ann'])
+  const shared = setUp(true)
+  shared.book.giveBack(shared.book.acquire('ann'))
+  shared.book.forget('')
+  await settled()
+  assert.deepEqual(shared.closed, [])
+})
+
 test("a client's session ends five minutes after its last use", async () => {
   const { book, clock, closed } = setUp(false)
   book.giveBack(book.acquire('ann'))

@@ -55,6 +55,12 @@ export class SessionBook {
     else entry.idle = this.#options.clock.after(CLIENT_IDLE_MS, () => this.drop(entry))
   }
 
+  /** Drops the session of a client that went away. */
+  forget(client: string): void {
+    const entry = this.#options.shared ? undefined : this.#entries.get(client)
+    if (entry) this.drop(entry)
+  }
+
   /** Gives the session out no more, and closes it. */
   drop(entry: Entry): void {
     entry.gone = true

@@ -49,6 +49,10 @@ export class SessionUpstream implements Upstream {
     throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
   }
 
+  forget(client: string): void {
+    this.#book.forget(client)
+  }
+
   onEvent(listener: (event: UpstreamEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -88,10 +88,9 @@ export class Wire {
     const { onEvent, onRetry } = stream
     const send = async () => {
       const headers = { ...POST_HEADERS, ...this.headers }
-      const reply = await this.#link.send(
-        { method: 'POST', headers, body, maxBytes, onEvent, onRetry },
-        signal,
-      )
+      const sent = this.#link.send({ method: 'POST', headers, body, maxBytes, onEvent, onRetry }, signal)
+      call.onSent?.()
+      const reply = await sent
       if (call.method === 'initialize') adoptSession(this.headers, reply)
       return reply
     }

@@ -65,8 +65,12 @@ export function how({ code, signal }: ChildExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`
 }
 
-/** The last line of stderr, as the end of a sentence. */
+const LOOKS_LIKE_AN_ERROR =
+  /error|cannot|can't|fail|denied|not found|no such|refused|unable|missing|invalid|required/i
+
+/** The last line of stderr that looks like an error, else the last, as the end of a sentence. */
 export function lastOf(stderr: readonly string[]): string {
-  const last = stderr.at(-1)?.slice(0, LAST_LINE_CHARACTERS)
+  const line = stderr.findLast(other => LOOKS_LIKE_AN_ERROR.test(other)) ?? stderr.at(-1)
+  const last = line?.slice(0, LAST_LINE_CHARACTERS)
   return last === undefined ? '' : `: ${last}`
 }

@@ -121,6 +121,7 @@ export class Session {
         },
       })
       this.#child.write(`${JSON.stringify(requestMessage(id, call.method, call.params))}\n`)
+      call.onSent?.()
     })
   }
 

@@ -77,6 +77,19 @@ test('a server with a call in flight does not fall asleep', async t => {
   assert.deepEqual(states(), ['starting', 'ready'])
 })
 
+test('the child of a client that goes is ended, the others stay', async t => {
+  const { upstream, pid } = open(t, 'polite', { sessions: 'perClient' })
+  const [ann, bob] = [await pid('ann'), await pid('bob')]
+  upstream.forget?.('ann')
+  upstream.forget?.('eve')
+  assert.ok(await until(() => !groupLives(ann)))
+  assert.equal(await pid('bob'), bob)
+  const shared = open(t, 'polite')
+  const one = await shared.pid('ann')
+  shared.upstream.forget?.('ann')
+  assert.equal(await shared.pid('ann'), one)
+})
+
 test('a server that is kept warm starts by itself and never sleeps', async t => {
   const clock = createManualClock()
   const { upstream, states, pid } = open(t, 'polite', { clock, idleAfterMs: 1_000, min: 1 })

@@ -81,6 +81,10 @@ class Lives implements StdioUpstream {
     return this.#use(call.client, life => life.request(call, signal))
   }
 
+  forget(client: string): void {
+    if (!this.#shared) void this.#drop(client)
+  }
+
   onEvent(listener: (event: UpstreamEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -3,22 +3,16 @@ import { editDistance } from '../../../crds/nearest.ts'
 import { fold, splitIdentifier } from './text.ts'
 
 const MAX_CHARACTERS = 200
-/** A name must share this much with the wanted one to be worth showing. */
-const MIN_LIKENESS = 0.3
 /** What counts more: that the wanted name is found in the other, rather than the other way round. */
 const WANTED_SHARE = 0.6
 /** So many of the likest are compared letter by letter. */
 const SHORTLIST = 24
 
-/** At most `limit` of `names`, nearest first by common letter triples and the edits between; equal ones by name. */
+/** `limit` of `names`, or all where there are fewer: nearest first by common letter triples and the edits between; equal ones by name. */
 export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
   const own = triplesOf(wanted)
-  const near: Near[] = []
-  for (const name of names) {
-    const likeness = likenessOf(own, triplesOf(name))
-    if (likeness >= MIN_LIKENESS) near.push({ name, likeness })
-  }
-  return near
+  return [...names]
+    .map((name): Near => ({ name, likeness: likenessOf(own, triplesOf(name)) }))
     .sort(byLikeness)
     .slice(0, SHORTLIST)
     .map(({ name, likeness }) => ({ name, likeness: likeness + closeness(wanted, name) }))

@@ -1,0 +1,15 @@
+/** What is said of a child that ended. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lastOf } from './session-faults.ts'
+
+test('the last line that looks like an error is quoted, else the last one', () => {
+  const docker = [
+    'docker: Error response: pull access denied',
+    '',
+    "Run 'docker run --help' for more information",
+  ]
+  assert.equal(lastOf(docker), ': docker: Error response: pull access denied')
+  assert.equal(lastOf(['starting', 'bye']), ': bye')
+  assert.equal(lastOf([]), '')
+})
