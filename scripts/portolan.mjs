@@ -10,7 +10,7 @@ import { compiled, readyNode, root, runInPlace } from './bootstrap.mjs'
 const V8_OPTIONS = [
   '--no-allocation-site-pretenuring',
   '--max-semi-space-size=8',
-  '--heap-growing-percent=10',
+  '--heap-growing-percent=30',
 ]
 /** One heap of glibc for all threads, given back when freed: with the default it holds 60 MB more (mallopt(3)). */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536', MALLOC_MMAP_THRESHOLD_: '65536' }
