@@ -1,6 +1,7 @@
 /** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
+import { waitFor } from '../core/mcp/deadline.ts'
 import type {
   Upstream,
   UpstreamAnswer,
@@ -56,7 +57,7 @@ export class LazyUpstream implements Upstream {
     signal.throwIfAborted()
     this.#life.signal.throwIfAborted()
     this.#made ??= this.#begin()
-    return unlessAborted(this.#made, signal)
+    return waitFor(this.#made, signal)
   }
 
   #begin(): Promise<Upstream> {
@@ -92,17 +93,4 @@ export class LazyUpstream implements Upstream {
   #emit(event: UpstreamEvent): void {
     for (const listener of [...this.#listeners]) listener(event)
   }
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      const { reason } = signal
-      reject(
-        reason instanceof Fault ? reason : new Fault('cancelled', 'The caller went away', { cause: reason }),
-      )
-    }
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

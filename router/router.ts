@@ -8,6 +8,7 @@ import type { Log } from '../core/log.ts'
 import { createSessions } from '../core/mcp/front/session.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import { buildCatalog, type Catalog } from './catalog/catalog.ts'
+import { runSliced } from './catalog/search/build.ts'
 import { type Readiness, serve } from './http/serve.ts'
 import { createHandler } from './meta/handler.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
@@ -140,16 +141,14 @@ async function watch(
   }
 }
 
-async function build(snapshot: Snapshot, previous: Catalog | undefined): Promise<Catalog> {
-  const steps = buildCatalog(snapshot, previous)
+function build(snapshot: Snapshot, previous: Catalog | undefined): Promise<Catalog> {
   let sliceBegun = performance.now()
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-    if (performance.now() - sliceBegun < SLICE_MS) continue
-    await nextTurn()
-    sliceBegun = performance.now()
-  }
+  return runSliced(buildCatalog(snapshot, previous), () => {
+    if (performance.now() - sliceBegun < SLICE_MS) return undefined
+    return nextTurn().then(() => {
+      sliceBegun = performance.now()
+    })
+  })
 }
 
 function observe(metrics: RouterMetrics, { log, onUnavailable }: RouterOptions): RouterObserver {
