@@ -1,8 +1,8 @@
 /** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
 
 import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
-import type { McpReply } from '../handler.ts'
 import type { CallOutcome } from '../observer.ts'
 import type { Work } from './meta-tool.ts'
 

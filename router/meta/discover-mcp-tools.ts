@@ -1,8 +1,8 @@
 /** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
 import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { type Catalog, type Extra, isShown } from '../catalog/catalog.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
-import type { McpReply } from '../handler.ts'
 import { type Refusal, refuse, textReply } from './answers.ts'
 import { composeDiscovery, type Found } from './discovery-answer.ts'
 import type { MetaTool, Work } from './meta-tool.ts'

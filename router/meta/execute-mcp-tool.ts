@@ -1,6 +1,6 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { McpReply } from '../handler.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { refuse } from './answers.ts'
 import { callTool } from './call-tool.ts'
 import type { MetaTool, Work } from './meta-tool.ts'

@@ -1,9 +1,9 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
+import type { McpHandler, McpReply, RouteDescription } from '../../core/mcp/front/handler.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Catalog } from '../catalog/catalog.ts'
-import type { McpHandler, McpReply, RouteDescription } from '../handler.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { refuse } from './answers.ts'

@@ -1,10 +1,10 @@
 /** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
 import { exposeItem } from '../../core/catalog/expose.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { type Catalog, isShown } from '../catalog/catalog.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { ResourceRoute } from '../catalog/server-part.ts'
-import type { McpReply } from '../handler.ts'
 import { refuse, textReply } from './answers.ts'
 import type { MetaTool, Work } from './meta-tool.ts'
 import { pageOf } from './pages.ts'

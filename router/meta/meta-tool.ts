@@ -1,8 +1,8 @@
 /** What a meta-tool is, and what it works with. */
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { McpReply, McpRequest } from '../../core/mcp/front/handler.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { McpReply, McpRequest } from '../handler.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 

@@ -2,7 +2,7 @@
 import { exposeToolResult } from '../../core/catalog/expose.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { McpReply } from '../handler.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { errorReply } from './answers.ts'
 import { forward } from './forward.ts'
 import type { Work } from './meta-tool.ts'

@@ -1,7 +1,7 @@
 /** Refusals and faults as JSON-RPC errors, for requests whose answer is no tool result. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Fault } from '../../core/errors.ts'
-import type { McpReply } from '../handler.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { type Refusal, reportRefusal } from './answers.ts'
 import type { Work } from './meta-tool.ts'
 import { faultSentence } from './sentences.ts'

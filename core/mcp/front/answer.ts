@@ -1,8 +1,9 @@
 /** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
-import { isObject, type JsonObject } from '../../core/json.ts'
-import type { Log } from '../../core/log.ts'
-import type { InboundRequest } from '../../core/mcp/front/message.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND } from '../../core/mcp/front/rejection.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import type { Log } from '../../log.ts'
+import type { McpHandler, McpReply, McpRoute } from './handler.ts'
+import type { InboundRequest } from './message.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND } from './rejection.ts'
 import {
   type CachePolicy,
   discoverResult,
@@ -12,9 +13,8 @@ import {
   initializeResult,
   legacyResultText,
   modernResultText,
-} from '../../core/mcp/front/reply.ts'
-import { META_SUBSCRIPTION_ID } from '../../core/mcp/front/revisions.ts'
-import type { McpHandler, McpReply, McpRoute } from '../handler.ts'
+} from './reply.ts'
+import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
 export type Notification = { method: string; params?: JsonObject }
 

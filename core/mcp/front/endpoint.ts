@@ -1,14 +1,13 @@
 /** An MCP endpoint: what arrives by POST or DELETE on a route is read by the front, handled, and answered. */
 import type { ServerResponse } from 'node:http'
-import type { Log } from '../../core/log.ts'
-import { checkMediaTypes, headerOf, type RequestHeaders } from '../../core/mcp/front/headers.ts'
-import {
-  type InboundBatch,
-  type InboundNotification,
-  type InboundRequest,
-  readMessage,
-} from '../../core/mcp/front/message.ts'
-import { checkParamHeaders } from '../../core/mcp/front/param-headers.ts'
+import type { Log } from '../../log.ts'
+import { type Answer, answer, type Notification } from './answer.ts'
+import { writeText } from './exchange.ts'
+import type { McpHandler, McpRoute } from './handler.ts'
+import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
+import type { InFlight } from './in-flight.ts'
+import { type InboundBatch, type InboundNotification, type InboundRequest, readMessage } from './message.ts'
+import { checkParamHeaders } from './param-headers.ts'
 import {
   INTERNAL_ERROR,
   INVALID_REQUEST,
@@ -16,13 +15,9 @@ import {
   type Rejected,
   reject,
   SESSION_NOT_FOUND,
-} from '../../core/mcp/front/rejection.ts'
-import { errorText, idText } from '../../core/mcp/front/reply.ts'
-import type { Sessions } from '../../core/mcp/front/session.ts'
-import type { McpHandler, McpRoute } from '../handler.ts'
-import { type Answer, answer, type Notification } from './answer.ts'
-import { writeText } from './exchange.ts'
-import type { InFlight } from './in-flight.ts'
+} from './rejection.ts'
+import { errorText, idText } from './reply.ts'
+import type { Sessions } from './session.ts'
 
 export type Endpoint = {
   /** Answers a POST, whose body is given as text, on `raw`. */

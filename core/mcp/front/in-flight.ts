@@ -1,7 +1,7 @@
 /** The exchanges that are not answered yet: to be cancelled by their callers, and waited for at the end. */
 import type { ServerResponse } from 'node:http'
-import { type Clock, delay } from '../../core/async.ts'
-import { Fault } from '../../core/errors.ts'
+import { type Clock, delay } from '../../async.ts'
+import { Fault } from '../../errors.ts'
 import { Exchange } from './exchange.ts'
 
 /** What an aborted call may still take to be answered. */

@@ -1,7 +1,7 @@
 /** One POST and its answer: plain JSON in a single write, or an event stream once something is to be told before the end. */
 import type { ServerResponse } from 'node:http'
-import { Fault } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { Fault } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
 
 /** Notifications beyond this many unsent bytes are dropped: the reader is too slow for them. */
 const MAX_UNSENT_BYTES = 1 << 20

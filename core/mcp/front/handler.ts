@@ -1,7 +1,7 @@
 /** The seam between the protocol front (eras, HTTP, sessions) and what a gateway answers. */
-import type { Profile } from '../core/catalog/router-config.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { JsonRpcError } from '../core/mcp/upstream.ts'
+import type { Profile } from '../../catalog/router-config.ts'
+import type { JsonObject } from '../../json.ts'
+import type { JsonRpcError } from '../upstream.ts'
 
 /** A request of either era, already checked by the front: same shape, era's metadata taken off. */
 export type McpRequest = {
