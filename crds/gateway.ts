@@ -165,6 +165,9 @@ export const gatewayStatus = z.strictObject({
     .optional()
     .describe('Servers behind the gateway.'),
   tools: count.optional().describe('Tools that can be found.'),
+  generation: count
+    .optional()
+    .describe('The newest catalog generation; a router that serves it is up to date.'),
   tokens: z
     .strictObject({
       direct: count.optional().describe('What listing all tools would cost an agent.'),

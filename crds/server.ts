@@ -196,6 +196,13 @@ export const serverStatus = z.strictObject({
   conditions: conditions.describe('Accepted, Ready, ToolsDiscovered.'),
   observedGeneration: count.optional().describe('The generation that the status speaks of.'),
   endpoint: z.string().optional().describe('Where the server is reached within the cluster.'),
+  replicas: z
+    .strictObject({
+      wanted: count.optional().describe('Instances that should run.'),
+      ready: count.optional().describe('Instances that answer, of this revision or the one before.'),
+    })
+    .optional()
+    .describe('Instances of the server; absent for a remote one.'),
   protocol: z.string().optional().describe('The MCP revision that was negotiated.'),
   tools: z
     .strictObject({

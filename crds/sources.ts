@@ -17,6 +17,15 @@ const bin = z
   .default('')
   .describe('The executable to start, where the package installs several.')
 
+const registry = z
+  .string()
+  .max(2_048)
+  .regex(
+    /^https?:\/\/[^\s/@]+(\/\S*)?$/,
+    'must be a URL that begins with https:// or http://, without user or password',
+  )
+  .optional()
+
 export const npm = z
   .strictObject({
     package: z
@@ -28,6 +37,7 @@ export const npm = z
       )
       .describe('Name of the package.'),
     version: packageVersion,
+    registry: registry.describe('The registry to install from, instead of the default one.'),
     bin,
     args,
   })
@@ -44,6 +54,7 @@ export const pypi = z
       )
       .describe('Name of the package; extras in brackets.'),
     version: packageVersion,
+    index: registry.describe('The index to install from (PEP 503), instead of the default one.'),
     bin,
     args,
   })

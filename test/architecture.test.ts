@@ -190,10 +190,12 @@ function read(path: string, room: Room): Source {
   return { path, room, text, code: withoutTextAndComments(text) }
 }
 
+/** Types of a package alone are not loaded, and do not count. */
 function importsOf(source: Source): string[] {
   if (source.path.endsWith('.test.ts')) return []
+  const text = source.text.replaceAll(/^import type [^'"]*from '[^.'][^']*'$/gm, '')
   return [
-    ...source.text.matchAll(
+    ...text.matchAll(
       /^\s*(?:import|export)\b[^'"`;]*?from\s+['"]([^'"]+)['"]|^import\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm,
     ),
   ].map(match => match[1] ?? match[2] ?? match[3] ?? '')

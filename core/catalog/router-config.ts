@@ -36,9 +36,33 @@ export type RouterServer = {
 
 /** How the router reaches a server. `revision` changes whenever a new connection is needed. */
 export type Endpoint =
-  | { kind: 'http'; url: string; transport: 'streamable-http' | 'sse'; revision: string }
+  | {
+      kind: 'http'
+      url: string
+      transport: 'streamable-http' | 'sse'
+      revision: string
+      /** Sent with every request, in the order of the manifest. */
+      headers?: EndpointHeader[]
+      /** Where the bearer token of the server's bridge is. */
+      bearer?: SecretKey
+      /** Client credentials towards the upstream. */
+      oauth?: EndpointOAuth
+    }
   /** A child of this very process: the connector that the router was started with knows it by this id. */
   | { kind: 'local'; id: string; revision: string }
+
+/** A key of a Secret in the server's namespace: its value is read by who connects, and stands nowhere else. */
+export type SecretKey = { name: string; key: string; optional?: boolean }
+
+export type EndpointHeader = { name: string } & ({ value: string } | { secret: SecretKey })
+
+export type EndpointOAuth = {
+  tokenUrl: string
+  clientId: string
+  clientSecret: SecretKey
+  scopes: string[]
+  audience?: string
+}
 
 /** Glob patterns over the upstream's tool names (`*` any run); deny wins. */
 export type ToolPolicy = {
