@@ -1,7 +1,7 @@
 /** The handshake that begins a session with an upstream of the 2025 era. */
 import packageJson from '../../package.json' with { type: 'json' }
 import { Fault } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from './upstream.ts'
 
 const ACCEPTED_VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
@@ -10,16 +10,19 @@ const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
 
 const INITIALIZE = {
   protocolVersion: '2025-11-25',
-  capabilities: {},
   clientInfo: { name: 'portolan', version: packageJson.version },
 }
 
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
 
-/** The first request of a session. Throws Fault upstream_protocol where its answer is none of the 2025 era. */
-export async function initialize(ask: Ask, signal: AbortSignal): Promise<UpstreamInfo> {
+/** The first request of a session; `capabilities` are what we can be asked for. Throws Fault upstream_protocol where its answer is none of the 2025 era. */
+export async function initialize(
+  ask: Ask,
+  signal: AbortSignal,
+  capabilities: JsonObject = {},
+): Promise<UpstreamInfo> {
   const answer = await ask(
-    { method: 'initialize', params: INITIALIZE, maxBytes: MAX_HANDSHAKE_BYTES },
+    { method: 'initialize', params: { ...INITIALIZE, capabilities }, maxBytes: MAX_HANDSHAKE_BYTES },
     signal,
   )
   if (answer === 'lost')

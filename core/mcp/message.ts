@@ -7,7 +7,7 @@ export type Notification = { method: string; params?: JsonObject }
 export type Incoming =
   | { kind: 'answer'; id: JsonValue; answer: UpstreamAnswer }
   | { kind: 'notification'; notification: Notification }
-  | { kind: 'request'; id: JsonValue; method: string }
+  | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
 
 /** A request. A progress token is replaced by the id, which is unique where the caller's token may not be. */
 export function requestMessage(id: number, method: string, params: JsonObject | undefined): JsonObject {
@@ -60,8 +60,9 @@ export function classify(message: unknown): Incoming | undefined {
   if (!isObject(message)) return undefined
   const { id, method, params, result, error } = message
   if (typeof method === 'string') {
-    if (id !== undefined && id !== null) return { kind: 'request', id, method }
-    return { kind: 'notification', notification: isObject(params) ? { method, params } : { method } }
+    const said = isObject(params) ? { method, params } : { method }
+    if (id !== undefined && id !== null) return { kind: 'request', id, ...said }
+    return { kind: 'notification', notification: said }
   }
   if (isObject(error)) return { kind: 'answer', id: id ?? null, answer: { error: readError(error) } }
   if (isObject(result)) return { kind: 'answer', id: id ?? null, answer: { result } }

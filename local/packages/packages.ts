@@ -1,26 +1,19 @@
 /** Packages of npm and PyPI, each installed once into the cache and started from there, offline from then on. */
 import { createHash } from 'node:crypto'
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, readFile, rename, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
 import type { Clock } from '../../core/async.ts'
-import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { Reaper } from '../../core/mcp/stdio/reaper.ts'
+import { type Installed, installPackage, type PackageSource } from '../../core/packages/install.ts'
+import { npmCommand } from '../../core/packages/npm.ts'
 import { createSlots } from '../slots.ts'
 import { withLock } from './folder-lock.ts'
-import { installNpm, npmCommand } from './npm.ts'
-import { installPypi } from './pypi.ts'
-import type { RunOptions } from './run.ts'
 
 const PARALLEL_INSTALLS = 3
 /** An installation may go on for longer, but no longer holds back the others. */
 const INSTALL_LEND_MS = 60_000
 const MARKER = 'portolan.json'
-
-export type PackageSource = { kind: 'npm' | 'pypi'; package: string; version?: string; bin?: string }
-
-/** What an installation left behind: the version that it got, and the path of the program to start. */
-export type Installed = { version: string; program: string }
 
 export type PackageCommand = { command: string; args: string[]; version: string }
 
@@ -70,7 +63,9 @@ export function createPackages(options: PackagesOptions): Packages {
       const installed = (await readMarker(folder)) ?? (await (running.get(folder) ?? begin(folder, source)))
       const { version, program } = installed
       return {
-        ...(source.kind === 'npm' ? await npmCommand(program) : { command: program, args: [] }),
+        ...(source.kind === 'npm'
+          ? await npmCommand(program, process.execPath)
+          : { command: program, args: [] }),
         version,
       }
     },
@@ -134,22 +129,20 @@ async function install(
   )
 }
 
-async function installInto(source: PackageSource, folder: string, options: RunOptions): Promise<Installed> {
-  try {
-    await rm(folder, { recursive: true, force: true })
-    await mkdir(folder, { recursive: true })
-    const installed = await (source.kind === 'npm' ? installNpm : installPypi)(source, folder, options)
-    const marker = { version: installed.version, program: installed.program.slice(folder.length + 1) }
-    await writeFile(join(folder, `${MARKER}.new`), JSON.stringify(marker))
-    await rename(join(folder, `${MARKER}.new`), join(folder, MARKER))
-    return installed
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true }).catch(() => {})
-    if (error instanceof Fault && (error.code === 'cancelled' || error.details.reason !== undefined))
-      throw error
-    throw new Fault('io', `${source.package} could not be installed. ${messageOf(error)}`, {
-      cause: error,
-      details: { reason: 'InstallFailed' },
-    })
-  }
+async function installInto(
+  source: PackageSource,
+  folder: string,
+  options: PackagesOptions,
+): Promise<Installed> {
+  const env = source.kind === 'npm' ? withOurNode(options.env) : options.env
+  const installed = await installPackage(source, folder, { ...options, env })
+  const marker = { version: installed.version, program: installed.program.slice(folder.length + 1) }
+  await writeFile(join(folder, `${MARKER}.new`), JSON.stringify(marker))
+  await rename(join(folder, `${MARKER}.new`), join(folder, MARKER))
+  return installed
+}
+
+/** npm builds native parts for the Node that it runs on: that must be the one that will load them. */
+function withOurNode(env: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...env, PATH: [dirname(process.execPath), env.PATH ?? ''].join(delimiter) }
 }

@@ -1,5 +1,5 @@
 /** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import type { Log } from '../../log.ts'
 import type { McpHandler, McpReply, McpRoute } from './handler.ts'
 import type { InboundRequest } from './message.ts'
@@ -16,7 +16,7 @@ import {
 } from './reply.ts'
 import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
-export type Notification = { method: string; params?: JsonObject }
+export type Notification = { method: string; params?: JsonObject; id?: JsonValue }
 
 /** Who asks, and how to reach them; `notify` is absent where nothing can be sent before the answer. */
 export type Call = {
@@ -24,6 +24,7 @@ export type Call = {
   client: string | undefined
   signal: AbortSignal
   notify?: (notification: Notification) => void
+  beat?: () => void
 }
 
 export type Answer = { status: number; text: string }
@@ -40,7 +41,7 @@ export async function answer(
   const { handler, log } = options
   const { era, id, method } = message
   try {
-    const reply = answerProtocol(handler, call, message) ?? (await handle(handler, call, message))
+    const reply = await (answerProtocol(handler, call, message) ?? handle(handler, call, message))
     if (reply.error)
       return { status: errorStatus(era, reply.error), text: errorText(id, eraError(era, reply.error)) }
     if (era === 'legacy') return { status: 200, text: legacyResultText(id, reply) }
@@ -71,7 +72,11 @@ function withoutLogs(notify: (notification: Notification) => void): (notificatio
 }
 
 /** What the front answers itself; undefined for what is the handler's. */
-function answerProtocol(handler: McpHandler, call: Call, message: InboundRequest): McpReply | undefined {
+function answerProtocol(
+  handler: McpHandler,
+  call: Call,
+  message: InboundRequest,
+): McpReply | Promise<McpReply> | undefined {
   switch (message.method) {
     case 'ping':
       return message.era === 'legacy' ? { result: {} } : undefined
@@ -85,20 +90,39 @@ function answerProtocol(handler: McpHandler, call: Call, message: InboundRequest
       return { result }
     }
     case 'subscriptions/listen':
-      return message.era === 'modern' ? listen(call, message) : undefined
+      return message.era === 'modern' ? listen(handler, call, message) : undefined
     default:
       return undefined
   }
 }
 
-/** No route declares changes that could be listened for, so the subscription is to nothing and ends at once. */
-function listen({ notify }: Call, { id, params }: InboundRequest): McpReply {
-  if (!isObject(params.notifications)) {
+/** Acknowledges what can be told of, and ends when the handler has nothing more to tell: at once where that is nothing. */
+async function listen(
+  handler: McpHandler,
+  { route, signal, notify = () => {}, beat = () => {} }: Call,
+  { id, params }: InboundRequest,
+): Promise<McpReply> {
+  const asked = params.notifications
+  if (!isObject(asked)) {
     return { error: { code: INVALID_PARAMS, message: "Invalid params: 'notifications' is required" } }
   }
+  const capabilities = handler.listen ? handler.describe(route)?.capabilities : undefined
+  const lists = ['tools', 'prompts', 'resources'].filter(
+    list => asked[`${list}ListChanged`] === true && declaresChanges(capabilities?.[list]),
+  )
+  const notifications = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
   const _meta = { [META_SUBSCRIPTION_ID]: id }
-  notify?.({ method: 'notifications/subscriptions/acknowledged', params: { notifications: {}, _meta } })
+  notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
+  const methods = new Set(lists.map(list => `notifications/${list}/list_changed`))
+  const tell = ({ method, params }: Notification) => {
+    if (methods.has(method)) notify({ method, params: { ...params, _meta } })
+  }
+  if (lists.length > 0) await handler.listen?.({ route, signal, tell, beat })
   return { result: { _meta } }
+}
+
+function declaresChanges(capability: JsonValue | undefined): boolean {
+  return isObject(capability) && capability.listChanged === true
 }
 
 function cachePolicy(route: McpRoute, method: string): CachePolicy | undefined {

@@ -1,7 +1,7 @@
 /** An MCP endpoint: what arrives by POST or DELETE on a route is read by the front, handled, and answered. */
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
-import { type Answer, answer, type Notification } from './answer.ts'
+import { type Answer, answer, type Call } from './answer.ts'
 import { writeText } from './exchange.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
@@ -94,10 +94,11 @@ function receive(
       void exchangeBatch(options, route, client, message, raw)
       return undefined
     case 'notification':
-      cancelled(options.inFlight, client, message)
+      hear(options, client, message)
       writeText(raw, 202, undefined)
       return undefined
     case 'response':
+      if (client !== undefined) options.handler.tell?.(client, message.message)
       writeText(raw, 202, undefined)
       return undefined
   }
@@ -119,10 +120,15 @@ function checkParams(
   return schema && checkParamHeaders(headers, id, schema, params.arguments)
 }
 
-function cancelled(inFlight: InFlight, client: string | undefined, message: InboundNotification): void {
-  const id = message.params.requestId
-  if (message.method !== 'notifications/cancelled' || client === undefined) return
-  if (typeof id === 'string' || typeof id === 'number') inFlight.cancel(keyOf(client, id))
+function hear(
+  { inFlight, handler }: EndpointOptions,
+  client: string | undefined,
+  { method, params }: InboundNotification,
+): void {
+  if (client === undefined) return
+  const id = params.requestId
+  if (method !== 'notifications/cancelled') handler.tell?.(client, { jsonrpc: '2.0', method, params })
+  else if (typeof id === 'string' || typeof id === 'number') inFlight.cancel(keyOf(client, id))
 }
 
 function keyOf(client: string, id: string | number): string {
@@ -138,10 +144,17 @@ async function exchangeOne(
 ): Promise<void> {
   const starts = message.era === 'legacy' && message.method === 'initialize'
   const key = client === undefined ? undefined : keyOf(client, message.id)
-  const headers = starts ? ['mcp-session-id', options.sessions.issue()] : undefined
+  const session = starts ? options.sessions.issue(message.params) : undefined
+  const headers = session === undefined ? undefined : ['mcp-session-id', session]
   const exchange = options.inFlight.open(raw, key, headers)
-  const notify = (notification: Notification) => exchange.notify(notification)
-  const { status, text } = await answer(options, { route, client, signal: exchange.signal, notify }, message)
+  const call: Call = {
+    route,
+    client,
+    signal: exchange.signal,
+    notify: notification => exchange.notify(notification),
+    beat: () => exchange.beat(),
+  }
+  const { status, text } = await answer(options, call, message)
   exchange.end(status, text)
 }
 
@@ -158,7 +171,7 @@ async function exchangeBatch(
   for (const message of messages) {
     if (message.kind === 'request') {
       answers.push(answer(options, { route, client, signal: exchange.signal }, message))
-    } else if (message.kind === 'notification') cancelled(options.inFlight, client, message)
+    } else if (message.kind === 'notification') hear(options, client, message)
   }
   const texts = (await Promise.all(answers)).map(({ text }) => text)
   if (texts.length === 0) exchange.end(202, undefined)

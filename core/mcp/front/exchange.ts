@@ -1,12 +1,23 @@
 /** One POST and its answer: plain JSON in a single write, or an event stream once something is to be told before the end. */
 import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject, JsonValue } from '../../json.ts'
 
 /** Notifications beyond this many unsent bytes are dropped: the reader is too slow for them. */
 const MAX_UNSENT_BYTES = 1 << 20
 
 export const JSON_TYPE = 'application/json'
+/** The head of an event stream. */
+export const STREAM_HEAD: readonly string[] = [
+  'content-type',
+  'text/event-stream',
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+]
+/** A comment: it reaches whoever stands between, and no client. */
+export const HEARTBEAT = ':\n\n'
 
 export class Exchange {
   readonly #raw: ServerResponse
@@ -41,23 +52,20 @@ export class Exchange {
   }
 
   /** Sends a notification ahead of the answer, which turns the answer into an event stream. */
-  notify(notification: { method: string; params?: JsonObject }): void {
+  notify(notification: { method: string; params?: JsonObject; id?: JsonValue }): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed || this.#silent) return
     if (!this.#streaming) {
       this.#streaming = true
-      raw.writeHead(200, [
-        'content-type',
-        'text/event-stream',
-        'cache-control',
-        'no-cache, no-transform',
-        'x-accel-buffering',
-        'no',
-        ...this.#headers,
-      ])
+      raw.writeHead(200, [...STREAM_HEAD, ...this.#headers])
     }
     if (raw.writableLength > MAX_UNSENT_BYTES) return
     raw.write(frame(JSON.stringify({ jsonrpc: '2.0', ...notification })))
+  }
+
+  /** Shows on a stream that nothing has been told on for a while that it is alive. */
+  beat(): void {
+    if (this.#streaming && !this.#raw.writableEnded) this.#raw.write(HEARTBEAT)
   }
 
   /** Sends the answer, JSON text on one line or more; no text is an empty answer. */
@@ -70,8 +78,8 @@ export class Exchange {
   }
 }
 
-/** Line breaks stand only between JSON's tokens, where a space does as well. */
-function frame(text: string): string {
+/** One message as an event. Line breaks stand only between JSON's tokens, where a space does as well. */
+export function frame(text: string): string {
   const line = text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]/g, ' ') : text
   return `event: message\ndata: ${line}\n\n`
 }

@@ -49,7 +49,7 @@ export class InFlight {
   async drain(limitMs: number, clock: Clock): Promise<void> {
     await this.#idle(limitMs, clock)
     for (const { exchange } of [...this.#entries]) {
-      exchange.abort(new Fault('cancelled', 'The gateway is shutting down.', { retryable: true }))
+      exchange.abort(new Fault('cancelled', 'The server is shutting down.', { retryable: true }))
     }
     await this.#idle(LAST_WORDS_MS, clock)
   }

@@ -42,8 +42,8 @@ export type InboundRequest = {
   takesLogs: boolean
 }
 export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
-/** An answer to a request of ours; we send none, so it is taken and forgotten. */
-export type InboundResponse = { kind: 'response' }
+/** An answer to a request that was sent to the client, as it came. */
+export type InboundResponse = { kind: 'response'; message: JsonObject }
 export type InboundBatch = {
   kind: 'batch'
   messages: (InboundRequest | InboundNotification | InboundResponse)[]
@@ -73,7 +73,8 @@ export function readMessage(headers: RequestHeaders, body: unknown): Inbound {
 function readOne(headers: RequestHeaders, body: unknown): Exclude<Inbound, InboundBatch> {
   if (!isObject(body) || body.jsonrpc !== '2.0') return invalid(body)
   const { method, params, id } = body
-  if (typeof method !== 'string') return isResponse(body) ? { kind: 'response' } : invalid(body)
+  if (typeof method !== 'string')
+    return isResponse(body) ? { kind: 'response', message: body } : invalid(body)
   if (params !== undefined && !isObject(params)) return invalid(body)
   if (id === undefined) return readNotification(headers, method, params ?? {})
   return isRequestId(id) ? readRequest(headers, id, method, params ?? {}) : invalid(body)

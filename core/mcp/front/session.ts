@@ -1,10 +1,11 @@
 /** Session ids that carry their own proof, `owner.nonce.expiry.HMAC`: nothing is stored, and they outlive a restart. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../async.ts'
+import type { JsonObject } from '../../json.ts'
 
 export type Sessions = {
-  /** A new id for a client that said initialize. */
-  issue(): string
+  /** A new id for a client that said initialize with these params; undefined where there are no sessions. */
+  issue(params: JsonObject): string | undefined
   /** The key of the client that an id belongs to; undefined where the id is forged, expired or ended. */
   clientOf(id: string): string | undefined
   /** Ends a session (DELETE); false where there was none. */
@@ -21,7 +22,11 @@ const NONCE_BYTES = 18
  * `key` signs the ids: keep it over restarts and the ids of before still hold. `owner` names the process that holds what
  * is bound to the session; it is in the id for others to read.
  */
-export function createSessions(options: { key: string | Uint8Array; owner: string; clock: Clock }): Sessions {
+export function createSessions(options: {
+  key: string | Uint8Array
+  owner: string
+  clock: Clock
+}): { issue(): string } & Sessions {
   const { key, owner, clock } = options
   const known = new Map<string, { client: string; expires: number }>()
   const ended = new Map<string, true>()

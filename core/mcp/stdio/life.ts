@@ -1,6 +1,7 @@
 /** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
 import type { Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
 import { waitFor } from '../deadline.ts'
 import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import type { Backoff } from './backoff.ts'
@@ -19,11 +20,13 @@ export type LifeDeps = SessionDeps & {
   backoff: Backoff
   /** Told after each change of `state`. */
   onState(): void
+  /** Told of each start that failed and each child that ended by itself; `failures` counts them in a row. */
+  onFailure?(failure: Failure, failures: number): void
 }
 
-export type LifeState =
-  | { state: 'asleep' | 'starting' | 'ready' }
-  | { state: 'failed'; reason: string; message: string; stderr: string[] }
+export type Failure = { reason: string; message: string; stderr: string[] }
+
+export type LifeState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
 
 type Running = { session: Session; info: UpstreamInfo; since: number }
 
@@ -51,6 +54,11 @@ export class Life {
     return this.#state
   }
 
+  /** What the child that is up said at its handshake. */
+  get info(): UpstreamInfo | undefined {
+    return this.#running?.info
+  }
+
   /** Calls that are served or wait. */
   get inFlight(): number {
     return this.#inFlight
@@ -63,6 +71,11 @@ export class Life {
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
     return this.#use(signal, ({ session }) => session.request(call, signal))
+  }
+
+  /** Sends a notification, or the answer to a request of the server, where the child is up. */
+  tell(message: JsonObject): void {
+    this.#running?.session.tell(message)
   }
 
   /** Rejects what is in flight and ends the child. */
@@ -132,7 +145,9 @@ export class Life {
     const delayMs = backoff.failed(clock.now(), undefined)
     const named = String(fault.details.reason)
     const reason = named === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : named
-    this.#fail({ state: 'failed', reason, message: fault.message, stderr }, delayMs)
+    const failure = { reason, message: fault.message, stderr }
+    this.#deps.onFailure?.(failure, backoff.failures)
+    this.#fail(failure, delayMs)
   }
 
   #died(running: Running, exit: ChildExit): void {
@@ -145,20 +160,28 @@ export class Life {
     this.#running = undefined
     this.#leaving = session.stop()
     this.#timer?.cancel()
-    if (delayMs > 0) {
-      const stderr = session.stderr()
-      const message = `The server ends again and again, now ${how(exit)}${lastOf(stderr)}`
-      this.#fail({ state: 'failed', reason: 'CrashLooping', message, stderr }, delayMs)
-    } else if (this.#spec.revive) void this.#start()
-    else this.#enter({ state: 'asleep' })
+    const stderr = session.stderr()
+    const failure =
+      backoff.failures === 1
+        ? { reason: 'Ended', message: `The server ended ${how(exit)}${lastOf(stderr)}`, stderr }
+        : {
+            reason: 'CrashLooping',
+            message: `The server ends again and again, now ${how(exit)}${lastOf(stderr)}`,
+            stderr,
+          }
+    this.#deps.onFailure?.(failure, backoff.failures)
+    if (delayMs > 0) this.#fail(failure, delayMs)
+    else this.#rise()
   }
 
-  #fail(failed: LifeState, delayMs: number): void {
-    this.#timer = this.#deps.clock.after(delayMs, () => {
-      if (this.#spec.revive) void this.#start()
-      else this.#enter({ state: 'asleep' })
-    })
-    this.#enter(failed)
+  #fail(failure: Failure, delayMs: number): void {
+    this.#timer = this.#deps.clock.after(delayMs, () => this.#rise())
+    this.#enter({ state: 'failed', ...failure })
+  }
+
+  #rise(): void {
+    if (this.#spec.revive) void this.#start()
+    else this.#enter({ state: 'asleep' })
   }
 
   /** One timer for all calls: when it ends it looks how long nobody has called. */

@@ -1,6 +1,7 @@
 /** One child and the MCP session with it: the handshake, calls and their answers, and what the server says by itself. */
 import type { Clock } from '../../async.ts'
 import type { Fault } from '../../errors.ts'
+import type { JsonObject, JsonValue } from '../../json.ts'
 import { deadline, faultOf, waitFor } from '../deadline.ts'
 import { initialize } from '../handshake.ts'
 import {
@@ -23,7 +24,12 @@ export type SessionSpec = ChildSpec & {
   /** Values of the environment or the arguments that must not be seen in logs and messages. */
   secrets?: readonly string[]
   startTimeoutMs: number
+  /** What the server may ask its client for; default nothing. */
+  clientCapabilities?: JsonObject
 }
+
+/** A request of the server to its client. */
+export type Asked = { id: JsonValue; method: string; params?: JsonObject }
 
 /** The part of a pino logger that is used. */
 export type StdioLog = {
@@ -37,6 +43,10 @@ export type SessionDeps = {
   reaper?: Reaper
   log?: StdioLog
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
+  /** What the server says besides that and the progress of calls: log messages, updates of resources. */
+  onNotification?: (notification: Notification) => void
+  /** The server asks its client for something; false: nobody can answer. The answer is sent by `tell`. */
+  onRequest?: (request: Asked) => boolean
 }
 
 type Pending = { call: UpstreamCall; resolve(answer: UpstreamAnswer): void; reject(fault: Fault): void }
@@ -87,7 +97,7 @@ export class Session {
       this.#end(diedFault(exit, this.#child.stderr()))
       return exit
     })
-    this.ready = this.#handshake(spec.startTimeoutMs)
+    this.ready = this.#handshake(spec)
     this.ready.catch(() => {})
   }
 
@@ -125,6 +135,11 @@ export class Session {
     })
   }
 
+  /** Sends what nobody waits for: a notification, or the answer to a request of the server. */
+  tell(message: JsonObject): void {
+    this.#send(message)
+  }
+
   /** The last lines of the child's standard error, without secrets. */
   stderr(): string[] {
     return this.#child.stderr()
@@ -136,7 +151,7 @@ export class Session {
     return this.#child.stop()
   }
 
-  async #handshake(timeoutMs: number): Promise<UpstreamInfo> {
+  async #handshake({ startTimeoutMs: timeoutMs, clientCapabilities }: SessionSpec): Promise<UpstreamInfo> {
     const seconds = timeoutMs / 1000
     const limit = deadline(
       this.#deps.clock,
@@ -145,7 +160,8 @@ export class Session {
       this.#hopeless.signal,
     )
     try {
-      const info = await initialize((call, signal) => this.request(call, signal), limit.signal)
+      const ask = (call: UpstreamCall, signal: AbortSignal) => this.request(call, signal)
+      const info = await initialize(ask, limit.signal, clientCapabilities)
       this.#send({ jsonrpc: '2.0', method: 'notifications/initialized' })
       return info
     } catch (error) {
@@ -175,7 +191,7 @@ export class Session {
   }
 
   #onMessage(message: Incoming, bytes: number) {
-    if (message.kind === 'request') return this.#send(replyMessage(message))
+    if (message.kind === 'request') return this.#onRequest(message)
     if (message.kind === 'notification') return this.#onNotification(message.notification)
     const waiting = this.#waiting(ownId(message.id))
     if (!waiting) return // cancelled meanwhile, answered twice, or never asked
@@ -183,10 +199,14 @@ export class Session {
     waiting.resolve(message.answer)
   }
 
+  #onRequest({ id, method, params }: Asked) {
+    if (!this.#deps.onRequest?.({ id, method, params })) this.#send(replyMessage({ id, method }))
+  }
+
   #onNotification(notification: Notification) {
     const list = changedList(notification.method)
     if (list) return this.#deps.onListChanged(list)
-    if (notification.method !== 'notifications/progress') return
+    if (notification.method !== 'notifications/progress') return this.#deps.onNotification?.(notification)
     const call = this.#waiting(ownId(notification.params?.progressToken))?.call
     call?.onNotification?.(withCallersToken(notification, call))
   }

@@ -14,6 +14,8 @@ export type Sdk1Options = {
   /** Answer as JSON instead of event streams. */
   json?: boolean
   port?: number
+  /** Default the loopback. */
+  host?: string
   /** Bearer tokens to let in; default any caller. */
   accepts?: (token: string) => boolean
 }
@@ -38,15 +40,19 @@ type Sessions = Map<string, Session>
 export async function startSdk1(mode: Sdk1Mode, options: Sdk1Options = {}): Promise<Sdk1Server> {
   const sessions: Sessions = new Map()
   const log = createRequestLog()
-  const served = await serve(async (request, response) => {
-    const body = request.method === 'POST' ? await readJson(request) : undefined
-    const { method = '' } = (body ?? {}) as { method?: string }
-    log.add(`${request.method} ${method}`.trim())
-    const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
-    if (options.accepts?.(token) === false) refuse(response, 401)
-    else if (mode === 'sse') await handleSse(sessions, request, response, body)
-    else await handleStreamable(sessions, mode, options, request, response, body)
-  }, options.port)
+  const served = await serve(
+    async (request, response) => {
+      const body = request.method === 'POST' ? await readJson(request) : undefined
+      const { method = '' } = (body ?? {}) as { method?: string }
+      log.add(`${request.method} ${method}`.trim())
+      const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
+      if (options.accepts?.(token) === false) refuse(response, 401)
+      else if (mode === 'sse') await handleSse(sessions, request, response, body)
+      else await handleStreamable(sessions, mode, options, request, response, body)
+    },
+    options.port,
+    options.host,
+  )
   const closeSessions = () => Promise.all([...sessions.values()].map(({ transport }) => transport.close()))
   return {
     url: `${served.origin}/mcp`,

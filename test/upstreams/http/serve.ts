@@ -7,11 +7,12 @@ export type Served = { origin: string; port: number; close(): Promise<void> }
 export async function serve(
   handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
   port = 0,
+  host = '127.0.0.1',
 ): Promise<Served> {
   const server = createServer((request, response) => {
     Promise.resolve(handle(request, response)).catch(error => response.destroy(error))
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
   const address = server.address()
   const bound = typeof address === 'object' && address ? address.port : 0

@@ -11,8 +11,10 @@ export type Replay = {
   close(): Promise<void>
 }
 
-export async function startReplay(options: { catalogs?: ReplayCatalog[] } = {}): Promise<Replay> {
-  const catalogs = options.catalogs ?? defaultCatalogs()
+export async function startReplay(
+  options: { catalogs?: ReplayCatalog[]; host?: string; port?: number } = {},
+): Promise<Replay> {
+  const { catalogs = defaultCatalogs(), host = '127.0.0.1', port = 0 } = options
   const answerers = new Map(catalogs.map(catalog => [catalog.name, createAnswerer(catalog)]))
   if (answerers.size < catalogs.length) throw new Error('two catalogs have the same name')
   const app = fastify({ bodyLimit: 16 * 1024 * 1024, forceCloseConnections: true })
@@ -27,7 +29,7 @@ export async function startReplay(options: { catalogs?: ReplayCatalog[] } = {}):
     return reply.header('content-type', 'application/json').send(answer)
   })
   app.get('/:server/mcp', (_request, reply) => reply.code(405).send())
-  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const origin = await app.listen({ host, port })
   return {
     url: server => `${origin}/${server}/mcp`,
     servers: catalogs.map(catalog => catalog.name),

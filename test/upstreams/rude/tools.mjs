@@ -62,6 +62,18 @@ add(
     server.answer(id, text('asked'))
   },
 )
+add(
+  'say_later',
+  'Sends the client this notification, or with an id this request, when the call is over',
+  { method: string, id: string },
+  (server, id, args) => {
+    server.answer(id, text('later'))
+    setTimeout(
+      () => server.send({ ...(args.id ? { id: args.id } : {}), method: args.method, params: {} }),
+      20,
+    )
+  },
+)
 add('change', 'Adds a tool to the list and says so', { name: string }, (server, id, args) => {
   server.tools.push({ name: args.name, description: 'New', inputSchema: objectSchema({}) })
   server.send({ method: 'notifications/tools/list_changed' })

@@ -1,41 +1,39 @@
 /** Installs npm packages into a folder of their own and finds the program that a package brings. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { basename, delimiter, dirname, join } from 'node:path'
-import { Fault } from '../../core/errors.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
-import type { Installed, PackageSource } from './packages.ts'
-import { type RunOptions, run } from './run.ts'
+import { basename, join } from 'node:path'
+import { Fault } from '../errors.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import type { Installed, InstallOptions, PackageSource } from './install.ts'
+import { run } from './run.ts'
 
 const QUIET = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
 
 /**
- * Installs `source` under `folder`. Install scripts run, as they do with npx: servers with native parts need them.
- * npm runs on our own Node, so that native parts are built for the Node that will load them.
+ * Installs `source` under `folder`. Install scripts run, as they do with npx: servers with native parts need them, built
+ * for the Node that is found first on the PATH.
  */
 export async function installNpm(
   source: PackageSource,
   folder: string,
-  options: RunOptions,
+  options: InstallOptions,
 ): Promise<Installed> {
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   const wanted = `${source.package}@${source.version || 'latest'}`
-  const args = ['install', wanted, '--prefix', folder, '--ignore-scripts=false', ...QUIET]
-  await run('npm', args, { ...options, cwd: folder, env: withOurNode(options.env) }).catch(explain)
+  const registry = options.registry ? [`--registry=${options.registry}`] : []
+  const args = ['install', wanted, '--prefix', folder, '--omit=dev', '--ignore-scripts=false', ...registry]
+  await run('npm', [...args, ...QUIET], { ...options, cwd: folder }).catch(explain)
   const home = join(folder, 'node_modules', ...source.package.split('/'))
   const manifest = await readManifest(home)
   const program = chooseBin(source, binsOf(manifest, source.package))
   return { version: String(manifest.version ?? source.version), program: join(home, program) }
 }
 
-/** The program of a package as a command: JavaScript runs on our own Node, anything else as it is. */
-export async function npmCommand(program: string): Promise<{ command: string; args: string[] }> {
-  return (await isScript(program))
-    ? { command: process.execPath, args: [program] }
-    : { command: program, args: [] }
-}
-
-function withOurNode(env: Readonly<Record<string, string>>): Record<string, string> {
-  return { ...env, PATH: [dirname(process.execPath), env.PATH ?? ''].join(delimiter) }
+/** The program of a package as a command: JavaScript runs on the Node at the path `node`, anything else as it is. */
+export async function npmCommand(
+  program: string,
+  node: string,
+): Promise<{ command: string; args: string[] }> {
+  return (await isScript(program)) ? { command: node, args: [program] } : { command: program, args: [] }
 }
 
 function explain(error: unknown): never {

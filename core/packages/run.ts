@@ -1,7 +1,7 @@
 /** Runs one installer command to its end and keeps the last lines of what it said. */
 import { spawn } from 'node:child_process'
-import { Fault } from '../../core/errors.ts'
-import type { Reaper } from '../../core/mcp/stdio/reaper.ts'
+import { Fault } from '../errors.ts'
+import type { Reaper } from '../mcp/stdio/reaper.ts'
 
 const KEPT_LINES = 40
 const KEPT_LINE_LENGTH = 500
@@ -11,7 +11,8 @@ const INSTALLER_LIMIT_MS = 10 * 60_000
 export type RunOptions = {
   env: Readonly<Record<string, string>>
   cwd?: string
-  signal: AbortSignal /** Ends the command where this process is killed. */
+  signal: AbortSignal
+  /** Ends the command where this process is killed. */
   reaper?: Reaper
 }
 

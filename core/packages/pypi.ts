@@ -1,8 +1,8 @@
 /** Installs PyPI packages into a virtual environment of their own, by uv where it is found, else by python's venv and pip. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../core/errors.ts'
-import type { Installed, PackageSource } from './packages.ts'
+import { Fault } from '../errors.ts'
+import type { Installed, InstallOptions, PackageSource } from './install.ts'
 import { type RunOptions, run } from './run.ts'
 
 const OLDEST_PYTHON = [3, 10] as const
@@ -12,25 +12,29 @@ const PYTHONS = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 
 export async function installPypi(
   source: PackageSource,
   folder: string,
-  options: RunOptions,
+  options: InstallOptions,
 ): Promise<Installed> {
   const wanted = source.version ? `${source.package}==${source.version}` : source.package
   const venv = join(folder, 'venv')
+  const python = join(venv, 'bin', 'python')
+  const inFolder = { ...options, cwd: folder }
   if (await succeeds('uv', ['--version'], options)) {
-    await run('uv', ['venv', '--quiet', '--no-project', '--python', '>=3.10', venv], {
-      ...options,
-      cwd: folder,
-    })
-    await run('uv', ['pip', 'install', '--python', join(venv, 'bin', 'python'), wanted], {
-      ...options,
-      cwd: folder,
-    })
+    await run('uv', ['venv', '--quiet', '--no-project', '--python', '>=3.10', venv], inFolder)
+    const index = options.registry ? ['--index-url', options.registry] : []
+    await run('uv', ['pip', 'install', '--python', python, ...index, wanted], inFolder)
   } else {
-    await run(await findPython(options), ['-m', 'venv', venv], { ...options, cwd: folder }).catch(explainVenv)
-    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', wanted]
-    await run(join(venv, 'bin', 'python'), pip, { ...options, cwd: folder })
+    await run(await findPython(options), ['-m', 'venv', venv], inFolder).catch(explainVenv)
+    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check']
+    await run(python, [...pip, ...pipIndex(options.registry), wanted], inFolder)
   }
   return readInstalled(source, venv)
+}
+
+/** pip takes nothing from an index without TLS, unless it is told to trust that host. */
+function pipIndex(registry: string | undefined): string[] {
+  if (!registry) return []
+  const { protocol, hostname } = new URL(registry)
+  return ['--index-url', registry, ...(protocol === 'http:' ? ['--trusted-host', hostname] : [])]
 }
 
 async function succeeds(command: string, args: string[], options: RunOptions): Promise<boolean> {

@@ -1,0 +1,75 @@
+/** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
+import type { Clock } from '../core/async.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Sessions } from '../core/mcp/front/session.ts'
+import type { Notification } from '../core/mcp/message.ts'
+import { createBackoff } from '../core/mcp/stdio/backoff.ts'
+import { type Failure, Life } from '../core/mcp/stdio/life.ts'
+import type { Asked, SessionSpec, StdioLog } from '../core/mcp/stdio/session.ts'
+import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+
+export interface Children {
+  readonly sessions: Sessions
+  /** What a child said at the last handshake; undefined before the first. */
+  readonly info: UpstreamInfo | undefined
+  /** Whether a child is up. */
+  readonly ready: boolean
+  /** Throws the Faults of Upstream.request. */
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
+  /** Hands a child what its client sends besides requests. */
+  tell(client: string, message: JsonObject): void
+  /** Ends all children, and what they have in flight. */
+  close(): Promise<void>
+}
+
+export type ChildrenDeps = {
+  clock: Clock
+  log: StdioLog
+  /** 0 to 1, spreads restarts; default Math.random. */
+  random?: () => number
+  /** A child says something to those clients for whom `concerns` is true; callers without a session have no key. */
+  onNotification(notification: Notification, concerns: (client: string | undefined) => boolean): void
+  /** A child asks its client for something between calls; false where that does not listen. */
+  onRequest(request: Asked, client: string): boolean
+  /** No child comes up: further tries are left to whoever started this process. */
+  onHopeless(failure: Failure): void
+  /** A session ended, whoever ended it. */
+  onSessionEnd(client: string): void
+}
+
+/** So many failures in a row: starts that failed, and children that ended before they were up for a minute. */
+export const MAX_FAILURES = 3
+
+type Hooks = {
+  onState(life: Life): void
+  onNotification(notification: Notification, life: Life): void
+  onRequest(request: Asked, life: Life): boolean
+  onHopeless(failure: Failure, life: Life): void
+}
+
+/** A child that is started at once, does not sleep, and is started again where it ends by itself. */
+export function begin(
+  spec: SessionSpec,
+  deps: Pick<ChildrenDeps, 'clock' | 'log' | 'random'>,
+  hooks: Hooks,
+): Life {
+  const { clock, log, random = Math.random } = deps
+  const life: Life = new Life(
+    { ...spec, idleAfterMs: undefined, revive: true },
+    {
+      clock,
+      log,
+      backoff: createBackoff(random),
+      onState: () => hooks.onState(life),
+      onListChanged: list => hooks.onNotification({ method: `notifications/${list}/list_changed` }, life),
+      onNotification: notification => hooks.onNotification(notification, life),
+      onRequest: request => hooks.onRequest(request, life),
+      onFailure(failure, failures) {
+        log.warn({ reason: failure.reason, failures }, failure.message)
+        if (failures >= MAX_FAILURES) hooks.onHopeless(failure, life)
+      },
+    },
+  )
+  life.connect(new AbortController().signal).catch(() => {})
+  return life
+}

@@ -1,0 +1,160 @@
+/** What the bridge takes from its command line and its environment. */
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { PackageSource } from '../core/packages/install.ts'
+import { parseDuration } from '../crds/quantity.ts'
+
+type Env = Readonly<Record<string, string>>
+
+export type ServeConfig = {
+  kind: 'serve'
+  port: number
+  host: string
+  sessions: 'shared' | 'perClient'
+  bearerFile?: string
+  startTimeoutMs: number
+  idleAfterMs: number
+  name: string
+  /** JSON `{command, args}` of an installation; `command` then holds further arguments. */
+  startFile?: string
+  command: string[]
+  env: Env
+  /** Values of the environment that look like secrets by their names. */
+  secrets: string[]
+  terminationLog: string
+}
+
+export type BridgeConfig =
+  | ServeConfig
+  | { kind: 'probe'; url: string; timeoutMs: number }
+  | {
+      kind: 'install'
+      source: PackageSource
+      registry?: string
+      into: string
+      env: Env
+      secrets: string[]
+      terminationLog: string
+    }
+  | { kind: 'deliver'; from: string; into: string }
+  | { kind: 'problem'; message: string }
+
+export const USAGE = `usage:
+  bridge [--port 8080] [--host 0.0.0.0] [--sessions shared|perClient] [--bearer-file FILE] [--start-timeout 60s]
+         [--idle-after 3m] [--name SERVER] [--start-file FILE] [--termination-log FILE] -- COMMAND ARGS…
+  bridge --probe URL [--timeout 5s]
+  bridge install npm|pypi PACKAGE [--version V] [--bin B] [--registry URL] --into DIR [--termination-log FILE]
+  bridge deliver DIR
+`
+
+const TERMINATION_LOG = '/dev/termination-log'
+const SECRET_NAME = /token|secret|passw|credential|api_?key|private|authorization|dsn/i
+const OPTIONS = {
+  port: { type: 'string', default: '8080' },
+  host: { type: 'string', default: '0.0.0.0' },
+  sessions: { type: 'string', default: 'shared' },
+  'bearer-file': { type: 'string' },
+  'start-timeout': { type: 'string', default: '60s' },
+  'idle-after': { type: 'string', default: '3m' },
+  name: { type: 'string', default: 'server' },
+  'start-file': { type: 'string' },
+  'termination-log': { type: 'string', default: TERMINATION_LOG },
+  probe: { type: 'string' },
+  timeout: { type: 'string', default: '5s' },
+  version: { type: 'string' },
+  bin: { type: 'string' },
+  registry: { type: 'string' },
+  into: { type: 'string' },
+} as const
+
+/** A wrong command line comes back as a problem. */
+export function readConfig(args: readonly string[], process: NodeJS.Process): BridgeConfig {
+  const end = args.indexOf('--')
+  const own = end === -1 ? [...args] : args.slice(0, end)
+  const command = end === -1 ? [] : args.slice(end + 1)
+  try {
+    const { values, positionals } = parseArgs({ args: own, options: OPTIONS, allowPositionals: true })
+    const env = environment(process.env)
+    const [verb, ...words] = positionals
+    if (verb === 'install') return readInstall(words, values, env)
+    if (verb === 'deliver') return readDeliver(words, dirname(process.argv[1] ?? ''))
+    if (verb !== undefined)
+      return problem(`${verb} is no command of the bridge; a server's command stands after --`)
+    if (values.probe !== undefined) return readProbe(values.probe, values.timeout)
+    return readServe(values, command, env)
+  } catch (error) {
+    return problem(error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
+
+function readServe(values: Values, command: string[], env: Env): BridgeConfig {
+  const { sessions, name, host } = values
+  const port = Number(values.port)
+  const startTimeoutMs = parseDuration(values['start-timeout'])
+  const idleAfterMs = parseDuration(values['idle-after'])
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) return problem(`--port ${values.port} is no port`)
+  if (sessions !== 'shared' && sessions !== 'perClient') return problem('--sessions is shared or perClient')
+  if (!(startTimeoutMs > 0)) return problem('--start-timeout is no duration, such as 60s')
+  if (!(idleAfterMs > 0)) return problem('--idle-after is no duration, such as 3m')
+  if (values['start-file'] === undefined && command.length === 0)
+    return problem("the server's command is missing: bridge [options] -- COMMAND ARGS…")
+  return {
+    kind: 'serve',
+    port,
+    host,
+    sessions,
+    bearerFile: values['bearer-file'],
+    startTimeoutMs,
+    idleAfterMs,
+    name,
+    startFile: values['start-file'],
+    command,
+    env,
+    secrets: secretsOf(env),
+    terminationLog: values['termination-log'],
+  }
+}
+
+function readProbe(url: string, timeout: string): BridgeConfig {
+  const timeoutMs = parseDuration(timeout)
+  if (!URL.canParse(url)) return problem(`--probe ${url} is no URL`)
+  if (!(timeoutMs > 0)) return problem('--timeout is no duration, such as 5s')
+  return { kind: 'probe', url, timeoutMs }
+}
+
+function readInstall([kind, name, ...more]: string[], values: Values, env: Env): BridgeConfig {
+  if ((kind !== 'npm' && kind !== 'pypi') || !name || more.length > 0)
+    return problem('install wants npm or pypi, and one package')
+  if (!values.into) return problem('install wants --into DIR')
+  const { version, bin, registry } = values
+  if (registry !== undefined && !URL.canParse(registry)) return problem(`--registry ${registry} is no URL`)
+  return {
+    kind: 'install',
+    source: { kind, package: name, version, bin },
+    registry,
+    into: values.into,
+    env,
+    secrets: secretsOf(env),
+    terminationLog: values['termination-log'],
+  }
+}
+
+function readDeliver([into, ...more]: string[], from: string): BridgeConfig {
+  return into && more.length === 0 ? { kind: 'deliver', from, into } : problem('deliver wants one folder')
+}
+
+function problem(message: string): BridgeConfig {
+  return { kind: 'problem', message }
+}
+
+function environment(env: NodeJS.ProcessEnv): Env {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+function secretsOf(env: Env): string[] {
+  return Object.entries(env).flatMap(([name, value]) => (SECRET_NAME.test(name) ? [value] : []))
+}

@@ -1,0 +1,106 @@
+/** Asks an HTTP server whether it speaks MCP, as a pod's probe does. */
+
+import { messageOf } from '../core/errors.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import {
+  LEGACY_VERSIONS,
+  META_CLIENT_CAPABILITIES,
+  META_CLIENT_INFO,
+  META_PROTOCOL_VERSION,
+  MODERN_VERSIONS,
+} from '../core/mcp/front/revisions.ts'
+import packageJson from '../package.json' with { type: 'json' }
+
+const MAX_ANSWER_BYTES = 1024 * 1024
+const CLIENT_INFO = { name: 'portolan-probe', version: packageJson.version }
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+const [MODERN_VERSION = ''] = MODERN_VERSIONS
+const DATA = /^data: ?(.*)$/gm
+
+/** Why no MCP server answers at `url` within the time; undefined where one does. Who wants credentials is alive too. */
+export async function probe(url: string, timeoutMs: number): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const first = await ask(url, 'initialize', initializeParams(), {}, signal)
+    if (first === undefined) return undefined
+    const headers = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': 'server/discover' }
+    const second = await ask(url, 'server/discover', discoverParams(), headers, signal)
+    return second === undefined ? undefined : first
+  } catch (error) {
+    if (signal.aborted) return `no answer within ${timeoutMs / 1000} s`
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    return messageOf(cause) || String((cause as { code?: unknown }).code)
+  }
+}
+
+function initializeParams(): JsonObject {
+  const [protocolVersion = ''] = LEGACY_VERSIONS
+  return { protocolVersion, capabilities: {}, clientInfo: CLIENT_INFO }
+}
+
+function discoverParams(): JsonObject {
+  return {
+    _meta: {
+      [META_PROTOCOL_VERSION]: MODERN_VERSION,
+      [META_CLIENT_INFO]: CLIENT_INFO,
+      [META_CLIENT_CAPABILITIES]: {},
+    },
+  }
+}
+
+/** What is wrong with the answer; undefined where it is one of an MCP server. */
+async function ask(
+  url: string,
+  method: string,
+  params: JsonObject,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...HEADERS, ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    redirect: 'manual',
+    signal,
+  })
+  const { status } = response
+  if (status === 401 || status === 403) {
+    await response.body?.cancel()
+    return undefined
+  }
+  const found = await readResult(response)
+  await endSession(url, response.headers.get('mcp-session-id'), signal)
+  if (found) return undefined
+  return `${method} is answered with status ${status}, and with nothing that is MCP`
+}
+
+/** Whether a result is among the messages of the answer; a stream is read until there is one. */
+async function readResult(response: Response): Promise<boolean> {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > MAX_ANSWER_BYTES) return false
+    if (isStream && [...text.matchAll(DATA)].some(([, data = '']) => isResult(data))) return true
+  }
+  return !isStream && isResult(text)
+}
+
+function isResult(text: string): boolean {
+  try {
+    const message: unknown = JSON.parse(text)
+    return isObject(message) && message.jsonrpc === '2.0' && isObject(message.result)
+  } catch {
+    return false
+  }
+}
+
+/** Each probe would leave a session behind. */
+async function endSession(url: string, session: string | null, signal: AbortSignal): Promise<void> {
+  if (session === null) return
+  const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LEGACY_VERSIONS[0] ?? '' }
+  await fetch(url, { method: 'DELETE', headers, redirect: 'manual', signal })
+    .then(response => response.body?.cancel())
+    .catch(() => {})
+}

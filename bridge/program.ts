@@ -1,0 +1,87 @@
+/** The program of the bridge: one of its commands, from its arguments to its exit code. */
+import { cp } from 'node:fs/promises'
+import { systemClock } from '../core/async.ts'
+import { Fault, messageOf } from '../core/errors.ts'
+import { onShutdown } from '../core/lifecycle.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { startBridge } from './bridge.ts'
+import { type BridgeConfig, readConfig, type ServeConfig, USAGE } from './config.ts'
+import { install, readStart } from './install.ts'
+import { probe } from './probe.ts'
+import { type LastWords, writeTermination } from './termination.ts'
+
+const USAGE_EXIT = 2
+/** Of the 45 s that a pod has: the rest is for the children. */
+const DRAIN_MS = 25_000
+
+/** Resolves with the exit code once the command has ended; what `serve` began ends with a signal. */
+export async function runBridge(args: readonly string[], process: NodeJS.Process): Promise<number> {
+  const config = readConfig(args, process)
+  const say = (text: string) => process.stderr.write(`${text}\n`)
+  switch (config.kind) {
+    case 'problem':
+      say(`error: ${config.message}\n${USAGE}`)
+      return USAGE_EXIT
+    case 'probe': {
+      const why = await probe(config.url, config.timeoutMs)
+      if (why !== undefined) say(`not alive: ${why}`)
+      return why === undefined ? 0 : 1
+    }
+    case 'deliver':
+      await cp(config.from, config.into, { recursive: true, verbatimSymlinks: true })
+      return 0
+    case 'install':
+      return runInstall(config, process, say)
+    case 'serve':
+      return runServe(config)
+  }
+}
+
+async function runInstall(
+  config: Extract<BridgeConfig, { kind: 'install' }>,
+  process: NodeJS.Process,
+  say: (text: string) => void,
+): Promise<number> {
+  const end = new AbortController()
+  const stop = () => end.abort()
+  process.once('SIGTERM', stop)
+  try {
+    const version = await install({ ...config, signal: end.signal })
+    say(`installed ${config.source.package} ${version}`)
+    return 0
+  } catch (error) {
+    const [sentence = '', ...lines] = messageOf(error).split('\n')
+    say(messageOf(error))
+    await writeTermination(config, { reason: 'InstallFailed', message: sentence, lines })
+    return 1
+  } finally {
+    process.off('SIGTERM', stop)
+  }
+}
+
+async function runServe(config: ServeConfig): Promise<number> {
+  const log = createLog().child({ server: config.name })
+  const lastWords = await serveUntilHopeless(config, log)
+  log.fatal({ reason: lastWords.reason }, lastWords.message)
+  await writeTermination(config, lastWords)
+  return 1
+}
+
+/** Resolves with the reason to give up; a signal ends the process before that. */
+async function serveUntilHopeless(config: ServeConfig, log: Log): Promise<LastWords> {
+  const { startFile, command: words, env, secrets, startTimeoutMs } = config
+  try {
+    const installed = startFile === undefined ? undefined : await readStart(startFile)
+    const [command = '', ...args] = installed ? [installed.command, ...installed.args, ...words] : words
+    const spec = { command, args, env, secrets, startTimeoutMs }
+    const bridge = await startBridge({ ...config, command: spec }, { clock: systemClock, log })
+    const release = onShutdown(() => bridge.close(DRAIN_MS))
+    const { reason, message, stderr } = await bridge.hopeless
+    release()
+    await bridge.close(0)
+    return { reason, message, lines: stderr }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return { reason: 'StartFailed', message: error.message, lines: [] }
+  }
+}

@@ -1,0 +1,74 @@
+/** Listens for a bridge, and ends in such an order that no call is lost. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Clock, delay } from '../core/async.ts'
+import { Fault, messageOf } from '../core/errors.ts'
+import { Site, type SiteOptions } from './site.ts'
+
+export type ServeOptions = SiteOptions & {
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  clock: Clock
+}
+
+export type BridgeServer = {
+  port: number
+  /** Not ready any more; waits up to `drainMs` for what is in flight, then closes every connection. Idempotent. */
+  close(drainMs: number): Promise<void>
+}
+
+const MAX_CONNECTIONS = 1_024
+const REQUEST_TIMEOUT_MS = 60_000
+/** Longer than callers keep an idle connection, so that it is they who close it. */
+const KEEP_ALIVE_MS = 75_000
+/** While we drain each answer ends its connection; those without a call for so long are closed under their callers. */
+const LAST_CALLS_MS = 1_000
+
+/** Listens at once. Throws Fault `io` where the port is taken or the address is not ours. */
+export async function serve(options: ServeOptions): Promise<BridgeServer> {
+  const site = new Site(options)
+  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS }
+  const http = createServer(timeouts, (request, raw) => site.receive(request, raw))
+  http.maxConnections = MAX_CONNECTIONS
+  await listen(http, options)
+  const { port } = http.address() as AddressInfo
+  let closing: Promise<void> | undefined
+  return {
+    port,
+    close(drainMs) {
+      closing ??= close(http, site, options, drainMs)
+      return closing
+    },
+  }
+}
+
+async function listen(http: Server, { host, port }: ServeOptions): Promise<void> {
+  try {
+    http.listen({ host, port })
+    await once(http, 'listening')
+  } catch (cause) {
+    throw new Fault('io', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+async function close(
+  http: Server,
+  site: Site,
+  { clock, streams }: ServeOptions,
+  drainMs: number,
+): Promise<void> {
+  site.draining = true
+  streams.endAll()
+  if ((await connections(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
+  await site.inFlight.drain(drainMs, clock)
+  const closed = once(http, 'close')
+  http.close()
+  http.closeAllConnections()
+  await closed
+}
+
+function connections(http: Server): Promise<number> {
+  return new Promise(resolve => http.getConnections((_error, count) => resolve(count ?? 0)))
+}

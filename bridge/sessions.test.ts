@@ -1,0 +1,203 @@
+/** A bridge that gives each session a child of its own, and keeps one more warm. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ListRootsRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { systemClock } from '../core/async.ts'
+import type { JsonObject } from '../core/json.ts'
+import { connectRemote } from '../core/mcp/connect.ts'
+import { DISCOVERY_CLIENT } from '../core/mcp/upstream.ts'
+import { modern, modernHeaders, post } from '../test/front/post.ts'
+import { createLeapClock } from '../test/support/leap-clock.ts'
+import { IDLE_MS, openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
+import { textOf, until } from '../test/upstreams/rude/rude.ts'
+
+const { signal } = new AbortController()
+
+test('each session has a child, which it keeps; the others see nothing of it', async t => {
+  const bridge = await startSessionBridge(t)
+  const [one, two] = await Promise.all([openSession(bridge), openSession(bridge)])
+  assert.notEqual(one.id, two.id)
+  const [first, same] = await Promise.all([one.call('pid'), one.call('pid')])
+  assert.equal(same, first)
+  await one.call('change', { name: 'mine' })
+  assert.notEqual(await two.call('pid'), first)
+  assert.equal(await one.call('pid'), first)
+  const names = async (session: TestSession) => {
+    const { tools } = (await session.post('tools/list')).json.result as { tools: { name: string }[] }
+    return tools.map(({ name }) => name)
+  }
+  assert.ok((await names(one)).includes('mine'))
+  assert.ok(!(await names(two)).includes('mine'))
+})
+
+test('the warm child is handed over, and a new one is warmed: listing costs none', async t => {
+  const bridge = await startSessionBridge(t)
+  const [warm] = bridge.children()
+  for (let round = 0; round < 5; round++) await (await openSession(bridge)).post('tools/list')
+  assert.deepEqual(bridge.children(), [warm])
+  const session = await openSession(bridge)
+  assert.equal(await session.call('pid'), String(warm))
+  assert.ok(await until(() => bridge.children().length === 2))
+})
+
+test('the discoverer lists through a session and costs no child', async t => {
+  const bridge = await startSessionBridge(t)
+  const spec = {
+    url: bridge.url,
+    transport: 'streamable-http',
+    sessions: 'perClient',
+    startTimeoutMs: 10_000,
+  } as const
+  const upstream = connectRemote(spec, { clock: systemClock })
+  await upstream.connect(signal)
+  const call = { method: 'tools/list', client: DISCOVERY_CLIENT, maxBytes: 1_000_000 }
+  assert.ok((await upstream.request(call, signal)).result)
+  await upstream.close()
+  assert.equal(bridge.children().length, 1)
+})
+
+test('a session ends with its DELETE, and its child with it', async t => {
+  const bridge = await startSessionBridge(t)
+  const session = await openSession(bridge)
+  const pid = Number(await session.call('pid'))
+  const remove = () => fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': session.id } })
+  assert.equal((await remove()).status, 204)
+  assert.ok(await until(() => !bridge.children().includes(pid)))
+  assert.equal((await session.post('tools/list')).status, 404)
+  assert.equal((await remove()).status, 404)
+})
+
+test('a session that nobody uses ends; one with a call in flight does not', async t => {
+  const clock = createLeapClock()
+  const bridge = await startSessionBridge(t, { clock })
+  const [busy, idle] = await Promise.all([openSession(bridge), openSession(bridge)])
+  const idlePid = Number(await idle.call('pid'))
+  const busyPid = Number(await busy.call('pid'))
+  const hanging = busy.call('hang').catch(error => error.message)
+  clock.leap(IDLE_MS / 2)
+  assert.equal(await idle.call('pid'), String(idlePid))
+  clock.leap(IDLE_MS)
+  assert.ok(await until(() => !bridge.children().includes(idlePid)))
+  assert.equal((await idle.post('ping')).status, 404)
+  assert.ok(bridge.children().includes(busyPid))
+  await bridge.close(0)
+  assert.match(await hanging, /shutting down|stopped/)
+})
+
+test('a session whose child died is over: what it knew is gone', async t => {
+  const bridge = await startSessionBridge(t)
+  const session = await openSession(bridge)
+  await assert.rejects(session.call('die'), /ended with exit code 7.*can be tried again/)
+  assert.equal((await session.post('tools/list')).status, 404)
+  await bridge.untilReadiness(200)
+  assert.ok(Number(await (await openSession(bridge)).call('pid')))
+})
+
+test('a caller without a session has a child for one call', async t => {
+  const bridge = await startSessionBridge(t)
+  const call = modern('tools/call', { name: 'pid', arguments: {} })
+  const pids = []
+  for (let round = 0; round < 2; round++) {
+    const { json } = await post(bridge.url, call, modernHeaders('tools/call', 'pid'))
+    pids.push(textOf({ result: json.result as JsonObject }))
+  }
+  assert.notEqual(pids[0], pids[1])
+  assert.ok(await until(() => bridge.children().length === 1))
+})
+
+test('an SDK client hears only its own child', async t => {
+  const bridge = await startSessionBridge(t)
+  const connect = async () => {
+    const client = new Client({ name: 'test', version: '1' })
+    t.after(() => client.close())
+    let heard = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      heard++
+      resolve()
+    })
+    await client.connect(new StreamableHTTPClientTransport(new URL(bridge.url)))
+    await client.callTool({ name: 'pid' })
+    return { client, heard: () => heard, promise }
+  }
+  const [one, two] = [await connect(), await connect()]
+  await one.client.callTool({ name: 'change', arguments: { name: 'mine' } })
+  await one.promise
+  await two.client.callTool({ name: 'change', arguments: { name: 'mine' } })
+  await two.promise
+  assert.deepEqual([one.heard(), two.heard()], [1, 1])
+})
+
+test('a child asks its own client, during a call and between calls, and gets the answer', async t => {
+  const bridge = await startSessionBridge(t)
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { roots: {}, elicitation: {} } })
+  t.after(() => client.close())
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///mine' }] }))
+  await client.connect(new StreamableHTTPClientTransport(new URL(bridge.url)))
+  const heard = async (id: string) => {
+    for (;;) {
+      const { content } = await client.callTool({ name: 'seen' })
+      const seen: JsonObject[] = JSON.parse(textOf({ result: { content } as JsonObject }))
+      const answer = seen.find(message => message.id === id)
+      if (answer) return answer
+    }
+  }
+  const roots = { roots: [{ uri: 'file:///mine' }] }
+  await client.callTool({ name: 'ask', arguments: { method: 'roots/list' } })
+  assert.deepEqual((await heard('ask-roots/list')).result, roots)
+  await client.callTool({ name: 'say_later', arguments: { method: 'roots/list', id: 'later' } })
+  assert.deepEqual((await heard('later')).result, roots)
+  await client.callTool({ name: 'ask', arguments: { method: 'sampling/createMessage' } })
+  assert.deepEqual(((await heard('ask-sampling/createMessage')).error as JsonObject).code, -32601)
+})
+
+test('a child whose client listens to nothing is told that nobody answers', async t => {
+  const bridge = await startSessionBridge(t)
+  const session = await openSession(bridge)
+  await session.call('say_later', { method: 'roots/list', id: 'later' })
+  for (;;) {
+    const seen: JsonObject[] = JSON.parse(await session.call('seen'))
+    const answer = seen.find(({ id }) => id === 'later')
+    if (!answer) continue
+    assert.equal((answer.error as JsonObject).code, -32601)
+    break
+  }
+})
+
+test('log messages reach the client of the session', async t => {
+  const bridge = await startSessionBridge(t)
+  const client = new Client({ name: 'test', version: '1' })
+  t.after(() => client.close())
+  const heard = new Promise(resolve => {
+    client.fallbackNotificationHandler = async notification => resolve(notification.method)
+  })
+  await client.connect(new StreamableHTTPClientTransport(new URL(bridge.url)))
+  await client.callTool({ name: 'say_later', arguments: { method: 'notifications/custom' } })
+  assert.equal(await heard, 'notifications/custom')
+})
+
+test('closing ends every child', async t => {
+  const bridge = await startSessionBridge(t)
+  await (await openSession(bridge)).call('pid')
+  await bridge.close(0)
+  assert.ok(await until(() => bridge.children().length === 0))
+})
+
+test('a stream wants a session', async t => {
+  const { url } = await startSessionBridge(t)
+  const accept = { accept: 'text/event-stream' }
+  assert.equal((await fetch(url, { headers: accept })).status, 400)
+  assert.equal((await fetch(url, { headers: { ...accept, 'mcp-session-id': 'unknown' } })).status, 404)
+})
+
+test('three failed starts of the warm child are enough', async t => {
+  const clock = createLeapClock()
+  const bridge = await startSessionBridge(t, { mode: 'refuse-initialize', impatient: true, clock })
+  const hurry = setInterval(() => clock.leap(1_000), 50)
+  const { reason, message } = await bridge.hopeless
+  clearInterval(hurry)
+  assert.equal(reason, 'HandshakeFailed')
+  assert.match(message, /GITHUB_TOKEN is not set/)
+})

@@ -1,0 +1,296 @@
+/** A bridge whose callers share one child: real children, real HTTP, clients of both eras. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { systemClock } from '../core/async.ts'
+import type { JsonObject } from '../core/json.ts'
+import { connectRemote } from '../core/mcp/connect.ts'
+import type { UpstreamEvent } from '../core/mcp/upstream.ts'
+import { errorOf, legacy, post, streamed } from '../test/front/post.ts'
+import { startTestBridge, type TestBridge } from '../test/support/bridge.ts'
+import { createLeapClock } from '../test/support/leap-clock.ts'
+import { callTool } from '../test/support/mcp.ts'
+import { rudeCommand, textOf, toolCall } from '../test/upstreams/rude/rude.ts'
+import { MAX_BODY_BYTES } from './site.ts'
+import { HEARTBEAT_MS, MAX_STREAMS } from './streams.ts'
+
+const INFO = { name: 'test', version: '1' }
+const { signal } = new AbortController()
+/** No leap of the clock reaches so far. */
+const LONG_MS = 3_600_000
+
+function upstreamOf(t: TestContext, { url }: TestBridge, headers: Record<string, string> = {}) {
+  const spec = {
+    url,
+    transport: 'streamable-http',
+    headers,
+    sessions: 'shared',
+    startTimeoutMs: 10_000,
+  } as const
+  const upstream = connectRemote(spec, { clock: systemClock, random: () => 0 })
+  t.after(() => upstream.close())
+  return upstream
+}
+
+test('the server is served as it is: its name, its words, its lists, its answers, its errors', async t => {
+  const upstream = upstreamOf(t, await startTestBridge(t, { mode: 'resources' }))
+  const info = await upstream.connect(signal)
+  assert.deepEqual(info.serverInfo, { name: 'rude', version: '1.0.0' })
+  assert.equal(info.instructions, 'mode: resources')
+  assert.deepEqual(info.capabilities, {
+    tools: {},
+    resources: { listChanged: true },
+    prompts: { listChanged: true },
+  })
+  const ask = async (method: string, params: JsonObject = {}) =>
+    upstream.request({ method, params, maxBytes: 1_000_000 }, signal)
+  assert.equal(((await ask('resources/list')).result?.resources as JsonObject[])[1]?.extra, true)
+  const read = await ask('resources/read', { uri: 'file:///b' })
+  assert.deepEqual(read.result, { contents: [{ uri: 'file:///b', text: 'text of file:///b' }] })
+  assert.deepEqual((await ask('prompts/list')).result, { prompts: [{ name: 'hello' }] })
+  assert.deepEqual((await ask('completion/complete')).error, { code: -32601, message: 'no such method' })
+  const called = await upstream.request(toolCall('arguments', { text: 'ü' }), signal)
+  assert.deepEqual(JSON.parse(textOf(called)), { name: 'arguments', arguments: { text: 'ü' } })
+})
+
+test('no session is begun, so that any replica can answer any call', async t => {
+  const { url } = await startTestBridge(t)
+  const { headers, json } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25' }))
+  assert.equal(headers.get('mcp-session-id'), null)
+  assert.deepEqual((json.result as JsonObject).capabilities, { tools: { listChanged: true } })
+  assert.equal((await post(url, legacy('ping'), { 'mcp-session-id': 'of-before' })).status, 404)
+  for (const method of ['logging/setLevel', 'resources/subscribe', 'tasks/get'])
+    assert.equal(errorOf(await post(url, legacy(method))).code, -32601, method)
+})
+
+test('an SDK 1.x client calls, sees progress, and hears that the list changed', async t => {
+  const { url } = await startTestBridge(t)
+  const client = new Client(INFO)
+  t.after(() => client.close())
+  const heard = new Promise(resolve =>
+    client.setNotificationHandler(ToolListChangedNotificationSchema, resolve),
+  )
+  const transport = new StreamableHTTPClientTransport(new URL(url))
+  await client.connect(transport)
+  const seen: number[] = []
+  await client.callTool({ name: 'progress', arguments: { steps: 3 } }, undefined, {
+    onprogress: ({ progress }) => seen.push(progress),
+  })
+  assert.deepEqual(seen, [1, 2, 3])
+  await client.callTool({ name: 'change', arguments: { name: 'added' } })
+  await heard
+  assert.ok((await client.listTools()).tools.some(({ name }) => name === 'added'))
+})
+
+test('an SDK 2.x client of 2026-07-28 calls, sees progress, and hears that the list changed', async t => {
+  const { url } = await startTestBridge(t)
+  const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
+  t.after(() => client.close())
+  const heard = new Promise<void>(resolve =>
+    client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
+  )
+  await client.connect(new ModernTransport(new URL(url)))
+  assert.equal(client.getInstructions(), 'mode: polite')
+  const subscription = await client.listen({ toolsListChanged: true, promptsListChanged: true })
+  assert.deepEqual(subscription.honoredFilter, { toolsListChanged: true })
+  const seen: number[] = []
+  await client.callTool(
+    { name: 'progress', arguments: { steps: 2 } },
+    { onprogress: ({ progress }) => seen.push(progress) },
+  )
+  assert.deepEqual(seen, [1, 2])
+  await client.callTool({ name: 'change', arguments: { name: 'added' } })
+  await heard
+  await subscription.close()
+})
+
+test('the upstream client of the operator hears that the list changed', async t => {
+  const upstream = upstreamOf(t, await startTestBridge(t))
+  const { promise, resolve } = Promise.withResolvers<UpstreamEvent>()
+  upstream.onEvent(event => event.kind === 'listChanged' && resolve(event))
+  await upstream.connect(signal)
+  await upstream.request(toolCall('change', { name: 'added' }), signal)
+  assert.deepEqual(await promise, { kind: 'listChanged', list: 'tools' })
+})
+
+test('a silent stream shows signs of life, and their number is bounded', async t => {
+  const clock = createLeapClock()
+  const { url } = await startTestBridge(t, { clock })
+  const gone = new AbortController()
+  const open = () => fetch(url, { headers: { accept: 'text/event-stream' }, signal: gone.signal })
+  const first = await open()
+  const reader = first.body?.getReader()
+  assert.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), ':\n\n')
+  clock.leap(HEARTBEAT_MS)
+  assert.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), ':\n\n')
+  const more = await Promise.all(Array.from({ length: MAX_STREAMS - 1 }, open))
+  assert.ok(more.every(({ status }) => status === 200))
+  const refused = await open()
+  assert.equal(refused.status, 503)
+  assert.equal((await fetch(url)).status, 406)
+  gone.abort()
+})
+
+test('a server that never changes its lists has no stream to listen on', async t => {
+  const { url } = await startTestBridge(t, { mode: 'undeclared-tools' })
+  assert.equal((await fetch(url, { headers: { accept: 'text/event-stream' } })).status, 405)
+})
+
+test('calls in flight are told at once that the child died; the next one has a new child', async t => {
+  const bridge = await startTestBridge(t)
+  const before = (await callTool(bridge.url, 'pid', {})).content[0]?.text
+  const hanging = post(bridge.url, legacy('tools/call', { name: 'hang' }))
+  const dying = post(
+    bridge.url,
+    legacy('tools/call', { name: 'die', arguments: { last: 'error: disk full' } }),
+  )
+  for (const answer of await Promise.all([hanging, dying])) {
+    assert.equal(answer.status, 200)
+    const { code, message, data } = errorOf(answer)
+    assert.equal(code, -32000)
+    assert.match(
+      String(message),
+      /^The server ended with exit code 7: error: disk full\. This call got no answer; it can be tried again$/,
+    )
+    assert.deepEqual(data, { reason: 'upstream_died', retryable: true })
+  }
+  await bridge.untilReadiness(200)
+  assert.notEqual((await callTool(bridge.url, 'pid', {})).content[0]?.text, before)
+})
+
+test('it is ready only while a child is up', async t => {
+  const starting = await startTestBridge(t, { mode: 'hang-initialize', impatient: true })
+  assert.equal(await starting.readiness(), 503)
+  const early = await post(starting.url, legacy('initialize', { protocolVersion: '2025-11-25' }))
+  assert.deepEqual([early.status, early.headers.get('retry-after')], [503, '1'])
+  assert.equal((await fetch(`${starting.origin}/healthz`)).status, 200)
+  const clock = createLeapClock()
+  const bridge = await startTestBridge(t, { clock })
+  await post(bridge.url, legacy('tools/call', { name: 'die' }))
+  await bridge.untilReadiness(200)
+  await post(bridge.url, legacy('tools/call', { name: 'die' }))
+  await bridge.untilReadiness(503)
+  const held = errorOf(await post(bridge.url, legacy('tools/call', { name: 'pid' })))
+  assert.match(String(held.message), /ends again and again.*started again in 0\.5 s/)
+  clock.leap(500)
+  await bridge.untilReadiness(200)
+})
+
+test('three failures in a row are enough: whoever started the bridge hears why', async t => {
+  const clock = createLeapClock()
+  const command = { ...rudeCommand('exit-1'), startTimeoutMs: LONG_MS }
+  const { hopeless } = await startTestBridge(t, { command, impatient: true, clock })
+  const hurry = setInterval(() => clock.leap(1_000), 20)
+  const { reason, message, stderr } = await hopeless
+  clearInterval(hurry)
+  assert.equal(reason, 'CrashLooping')
+  assert.match(message, /ended with exit code 1 before it was ready: cannot open the database/)
+  assert.deepEqual(stderr, ['cannot open the database: no such file'])
+})
+
+test('a command that does not exist is named', async t => {
+  const clock = createLeapClock()
+  const command = { command: 'no-such-command', args: [], env: {}, startTimeoutMs: LONG_MS }
+  const { hopeless } = await startTestBridge(t, { command, impatient: true, clock })
+  const hurry = setInterval(() => clock.leap(1_000), 20)
+  const { reason, message } = await hopeless
+  clearInterval(hurry)
+  assert.deepEqual([reason, message], ['CommandNotFound', 'the command no-such-command was not found'])
+})
+
+test('a caller that goes away cancels its call at the child', async t => {
+  const { url } = await startTestBridge(t)
+  const gone = new AbortController()
+  const body = JSON.stringify(legacy('tools/call', { name: 'hang' }))
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const call = fetch(url, { method: 'POST', headers, body, signal: gone.signal })
+  const progress = legacy('tools/call', { name: 'progress', _meta: { progressToken: 'p' } })
+  assert.equal(streamed((await post(url, progress)).text).length, 4)
+  gone.abort()
+  await assert.rejects(call)
+  for (;;) {
+    const { content } = await callTool(url, 'seen', {})
+    const seen: JsonObject[] = JSON.parse(content[0]?.text ?? '[]')
+    if (seen.some(({ method }) => method === 'notifications/cancelled')) break
+  }
+})
+
+test('only who shows the token is let in; health is for everybody', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-bearer-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const bearerFile = join(folder, 'token')
+  writeFileSync(bearerFile, 'first-token\n')
+  const clock = createLeapClock()
+  const bridge = await startTestBridge(t, { bearerFile, clock })
+  const status = async (authorization?: string) =>
+    (await post(bridge.url, legacy('ping'), authorization === undefined ? {} : { authorization })).status
+  assert.equal(await status(), 401)
+  for (const wrong of [
+    'Bearer first-toke',
+    'Bearer first-tokem',
+    'Basic first-token',
+    'first-token',
+    'Bearer ',
+  ])
+    assert.equal(await status(wrong), 401, wrong)
+  assert.equal(await status('Bearer first-token'), 200)
+  assert.equal(await status('bearer first-token'), 200)
+  assert.equal((await fetch(`${bridge.origin}/healthz`)).status, 200)
+  for (const method of ['GET', 'DELETE', 'PUT'])
+    assert.equal((await fetch(bridge.url, { method })).status, 401, method)
+  writeFileSync(bearerFile, 'second-token\n')
+  clock.leap(1_000)
+  assert.deepEqual([await status('Bearer first-token'), await status('Bearer second-token')], [401, 200])
+  rmSync(bearerFile)
+  clock.leap(1_000)
+  assert.equal(await status('Bearer second-token'), 200)
+})
+
+test('what is too large, foreign or misplaced is refused', async t => {
+  const { url, origin } = await startTestBridge(t)
+  assert.equal((await post(url, legacy('ping'), { origin: 'http://localhost' })).status, 403)
+  assert.equal((await fetch(`${origin}/metrics`)).status, 404)
+  assert.equal((await fetch(url, { method: 'PUT', body: 'x' })).status, 405)
+  const huge = await post(url, 'x'.repeat(MAX_BODY_BYTES + 1)).catch(() => undefined)
+  assert.ok(huge === undefined || huge.status === 413)
+  const large = await post(
+    url,
+    legacy('tools/call', { name: 'echo', arguments: { text: 'x'.repeat(3_000_000) } }),
+  )
+  assert.equal(large.text.length > 3_000_000, true)
+})
+
+test('while it drains it is not ready, answers what comes on open connections, and ends them', async t => {
+  const bridge = await startTestBridge(t, { mode: 'polite' })
+  const sleeping = post(bridge.url, legacy('tools/call', { name: 'sleep', arguments: { ms: 300 } }))
+  const stream = await fetch(bridge.url, { headers: { accept: 'text/event-stream' } })
+  await callTool(bridge.url, 'echo', { text: 'x' })
+  const closed = bridge.close(10_000)
+  const notReady = await fetch(`${bridge.origin}/readyz`)
+  assert.equal(notReady.status, 503)
+  const late = await post(bridge.url, legacy('tools/call', { name: 'echo', arguments: { text: 'late' } }))
+  assert.equal(late.headers.get('connection'), 'close')
+  assert.equal(late.status, 200)
+  assert.equal((await sleeping).status, 200)
+  assert.match(await stream.text(), /^:\n\n$/)
+  await closed
+  await assert.rejects(fetch(`${bridge.origin}/healthz`))
+})
+
+test('a port that is taken is told, and leaves no child', async t => {
+  const { port } = await startTestBridge(t)
+  await assert.rejects(startTestBridge(t, { port }), {
+    name: 'Fault',
+    code: 'io',
+    message: /Cannot listen.*EADDRINUSE/,
+  })
+})

@@ -1,0 +1,41 @@
+/** The last words of a container. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { MAX_BYTES, terminationText, writeTermination } from './termination.ts'
+
+const WORDS = { reason: 'CrashLooping', message: 'The server ended\nagain', lines: ['one', 'two'] }
+
+test('the reason comes first, then the last lines, oldest first', () => {
+  assert.equal(terminationText(WORDS, []), 'CrashLooping: The server ended again\none\ntwo')
+})
+
+test('secrets are taken out, those that are given and those that are named', () => {
+  const words = { ...WORDS, message: 'bad key s3cr3t-value', lines: ['token=abcdef', 'http://me:pw12@host/'] }
+  assert.equal(
+    terminationText(words, ['s3cr3t-value']),
+    'CrashLooping: bad key [redacted]\ntoken=[redacted]\nhttp://[redacted]@host/',
+  )
+})
+
+test('as many of the last lines are kept as fit', () => {
+  const lines = Array.from({ length: 50 }, (_, index) => `${index} ${'é'.repeat(100)}`)
+  const text = terminationText({ ...WORDS, message: 'x'.repeat(5_000), lines }, [])
+  assert.ok(Buffer.byteLength(text) <= MAX_BYTES)
+  assert.ok(Buffer.byteLength(text) > MAX_BYTES - 250)
+  assert.ok(text.endsWith(lines.at(-1) ?? ''))
+  assert.match(text.split('\n')[0] ?? '', /^CrashLooping: x+…$/)
+})
+
+test('it is written where the kubelet made a file, and nowhere else', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-termination-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const terminationLog = join(folder, 'log')
+  await writeTermination({ terminationLog, secrets: [] }, WORDS)
+  assert.equal(existsSync(terminationLog), false)
+  writeFileSync(terminationLog, 'x'.repeat(500))
+  await writeTermination({ terminationLog, secrets: [] }, WORDS)
+  assert.equal(readFileSync(terminationLog, 'utf8'), terminationText(WORDS, []))
+})

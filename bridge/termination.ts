@@ -1,0 +1,53 @@
+/** The last words of a container: the kubelet reads them from a file into the pod's status, where the operator finds them. */
+import { truncate, writeFile } from 'node:fs/promises'
+import { harmless, secretLines } from '../core/mcp/stdio/harmless.ts'
+
+export type LastWords = {
+  /** CamelCase: CrashLooping, StartTimeout, CommandNotFound, InstallFailed, … */
+  reason: string
+  /** One sentence. */
+  message: string
+  /** What the failed program wrote last, oldest line first. */
+  lines: readonly string[]
+}
+
+/** The kubelet keeps 4,096 bytes. */
+export const MAX_BYTES = 4_000
+const MAX_FIRST_LINE_BYTES = 1_000
+
+/** `<Reason>: <sentence>`, and below it as many of the last lines as fit; without secrets. Pure. */
+export function terminationText({ reason, message, lines }: LastWords, secrets: readonly string[]): string {
+  const hidden = secretLines(secrets)
+  const first = cut(oneLine(`${reason}: ${harmless(message, hidden)}`), MAX_FIRST_LINE_BYTES)
+  let rest = ''
+  for (const line of lines.toReversed()) {
+    const longer = `\n${oneLine(harmless(line, hidden))}${rest}`
+    if (Buffer.byteLength(first) + Buffer.byteLength(longer) > MAX_BYTES) break
+    rest = longer
+  }
+  return first + rest
+}
+
+/** The file is there where a kubelet is; elsewhere nobody would read it. */
+export async function writeTermination(
+  { terminationLog: file, secrets }: { terminationLog: string; secrets: readonly string[] },
+  words: LastWords,
+): Promise<void> {
+  try {
+    await truncate(file)
+    await writeFile(file, terminationText(words, secrets), { flag: 'r+' })
+  } catch {
+    // No such file: the log has it all.
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, ' ')
+}
+
+function cut(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text)
+  return bytes.length <= maxBytes
+    ? text
+    : `${bytes.toString('utf8', 0, maxBytes - 4).replace(/\uFFFD$/, '')}…`
+}

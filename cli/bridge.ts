@@ -1,0 +1,33 @@
+/** `portolan bridge`: one stdio server over HTTP, as in a pod, or a question to a server whether it answers. */
+import process from 'node:process'
+import { Command, Option } from 'commander'
+
+/** The bridge reads its own command line; this says to people what it takes. */
+export function bridgeCommand(): Command {
+  return new Command('bridge')
+    .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')
+    .argument('[command...]', 'the server to start, after --')
+    .option('--port <port>', 'where it listens', '8080')
+    .option('--host <host>', 'the address it listens at', '0.0.0.0')
+    .addOption(
+      new Option('--sessions <mode>', 'one child for all callers, or one for each session')
+        .choices(['shared', 'perClient'])
+        .default('shared'),
+    )
+    .option('--bearer-file <file>', 'callers must show the token in this file')
+    .option('--start-timeout <duration>', 'how long the server may take to start', '60s')
+    .option('--idle-after <duration>', 'when a session that nobody uses ends', '3m')
+    .option(
+      '--start-file <file>',
+      'starts what an installation wrote there; the words after -- are further arguments',
+    )
+    .option('--termination-log <file>', 'where the reason goes when it gives up', '/dev/termination-log')
+    .option('--name <server>', 'its name in logs and metrics')
+    .option('--probe <url>', 'only ask whether an MCP server answers there')
+    .option('--timeout <duration>', 'how long to wait for that answer', '5s')
+    .action(async () => {
+      const { runBridge } = await import('../bridge/program.ts')
+      const args = process.argv.slice(process.argv.indexOf('bridge') + 1)
+      process.exitCode = await runBridge(args, process)
+    })
+}

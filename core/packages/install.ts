@@ -1,0 +1,47 @@
+/** Installs one package of npm or PyPI into a folder of its own, and tells which of its programs is to be started. */
+import { mkdir, rm } from 'node:fs/promises'
+import { Fault, messageOf } from '../errors.ts'
+import { installNpm } from './npm.ts'
+import { installPypi } from './pypi.ts'
+import type { RunOptions } from './run.ts'
+
+export type PackageSource = {
+  kind: 'npm' | 'pypi'
+  package: string
+  /** Absent: the latest. */
+  version?: string
+  /** The program, where the package has several. */
+  bin?: string
+}
+
+export type InstallOptions = RunOptions & {
+  /** The registry or index to install from; absent: the installer's own. */
+  registry?: string
+}
+
+/** What an installation left behind: the version that it got, and the path of the program to start. */
+export type Installed = { version: string; program: string }
+
+/**
+ * Makes `folder` anew; where the installation fails nothing is left of it. Throws Fault `io` (details.reason
+ * InstallFailed, PackageManagerMissing or BinNotFound) or `cancelled`.
+ */
+export async function installPackage(
+  source: PackageSource,
+  folder: string,
+  options: InstallOptions,
+): Promise<Installed> {
+  try {
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true })
+    return await (source.kind === 'npm' ? installNpm : installPypi)(source, folder, options)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
+    if (error instanceof Fault && (error.code === 'cancelled' || error.details.reason !== undefined))
+      throw error
+    throw new Fault('io', `${source.package} could not be installed. ${messageOf(error)}`, {
+      cause: error,
+      details: { reason: 'InstallFailed' },
+    })
+  }
+}

@@ -1,0 +1,55 @@
+/** A bridge in this process with real children behind it, for tests. */
+import type { TestContext } from 'node:test'
+import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridge.ts'
+import { type Clock, delay, systemClock } from '../../core/async.ts'
+import { createLog } from '../../core/log.ts'
+import { rudeCommand } from '../upstreams/rude/rude.ts'
+
+export type TestBridge = Bridge & {
+  url: string
+  origin: string
+  /** The status of /readyz. */
+  readiness(): Promise<number>
+  /** Waits until /readyz answers so. */
+  untilReadiness(status: number): Promise<void>
+}
+
+export type TestBridgeOptions = Partial<BridgeOptions> & {
+  /** Of the rude server; see modes.mjs. */
+  mode?: string
+  clock?: Clock
+  /** Returns before the first child is up. */
+  impatient?: boolean
+}
+
+const POLL_MS = 5
+const DEADLINE_MS = 15_000
+
+/** Listens on a free port until the test ends. */
+export async function startTestBridge(t: TestContext, options: TestBridgeOptions = {}): Promise<TestBridge> {
+  const { mode = 'polite', clock = systemClock, impatient = false, ...rest } = options
+  const bridge = await startBridge(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      name: 'rude',
+      sessions: 'shared',
+      idleAfterMs: 60_000,
+      command: { ...rudeCommand(mode), startTimeoutMs: 10_000 },
+      ...rest,
+    },
+    { clock, log: createLog({ level: 'silent' }), random: () => 0 },
+  )
+  t.after(() => bridge.close(0))
+  const origin = `http://127.0.0.1:${bridge.port}`
+  const readiness = async () => (await fetch(`${origin}/readyz`)).status
+  const untilReadiness = async (status: number) => {
+    const end = performance.now() + DEADLINE_MS
+    while ((await readiness()) !== status) {
+      if (performance.now() > end) throw new Error(`readiness never became ${status}`)
+      await delay(systemClock, POLL_MS)
+    }
+  }
+  if (!impatient) await untilReadiness(200)
+  return { ...bridge, url: `${origin}/mcp`, origin, readiness, untilReadiness }
+}

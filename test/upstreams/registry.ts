@@ -1,0 +1,88 @@
+/** A registry of npm and an index of PyPI on the loopback, each with one tiny package: `greeter` 1.0.0, an MCP server. */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { createGzip } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { serve } from './http/serve.ts'
+
+export type TestRegistry = { npm: string; pypi: string; close(): Promise<void> }
+
+const SERVER_JS = `#!/usr/bin/env node
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method } = JSON.parse(line)
+  const initialized = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'greeter', version: '1' } }
+  const result = { ...initialized, instructions: process.argv.slice(2).join(' ') }
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
+})
+`
+const MANIFEST = { name: 'greeter', version: '1.0.0', bin: { greeter: 'server.js' } }
+const WHEEL = 'greeter-1.0.0-py3-none-any.whl'
+const MAKE_WHEEL = `
+import sys, zipfile
+server = '''import json, sys
+def main():
+    for line in sys.stdin:
+        message = json.loads(line)
+        if 'id' in message:
+            result = {'protocolVersion': '2025-11-25', 'capabilities': {}, 'serverInfo': {'name': 'greeter', 'version': '1'}, 'instructions': ' '.join(sys.argv[1:])}
+            print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': result}), flush=True)
+'''
+info = 'greeter-1.0.0.dist-info'
+files = {
+    'greeter.py': server,
+    info + '/METADATA': 'Metadata-Version: 2.1\\nName: greeter\\nVersion: 1.0.0\\n',
+    info + '/WHEEL': 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+    info + '/entry_points.txt': '[console_scripts]\\ngreeter = greeter:main\\n',
+}
+files[info + '/RECORD'] = ''.join(name + ',,\\n' for name in [*files, info + '/RECORD'])
+with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+`
+
+export async function startRegistry(): Promise<TestRegistry> {
+  const tarball = await makeTarball()
+  const wheel = makeWheel()
+  const { origin, close } = await serve((request, response) => {
+    const bodies: Record<string, Buffer | string> = {
+      '/npm/greeter': JSON.stringify(packument(tarball, `${origin}/npm/greeter-1.0.0.tgz`)),
+      '/npm/greeter-1.0.0.tgz': tarball,
+      '/simple/greeter/': `<a href="/wheels/${WHEEL}">${WHEEL}</a>`,
+      [`/wheels/${WHEEL}`]: wheel,
+    }
+    const body = bodies[request.url ?? '']
+    const type = request.url?.startsWith('/simple/') ? 'text/html' : 'application/octet-stream'
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': type })
+    response.end(body)
+  })
+  return { npm: `${origin}/npm/`, pypi: `${origin}/simple/`, close }
+}
+
+function packument(tarball: Buffer, url: string): object {
+  const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
+  const version = { ...MANIFEST, dist: { tarball: url, integrity } }
+  return { name: 'greeter', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }
+}
+
+function makeTarball(): Promise<Buffer> {
+  const archive = pack()
+  archive.entry({ name: 'package/package.json' }, JSON.stringify(MANIFEST))
+  archive.entry({ name: 'package/server.js', mode: 0o755 }, SERVER_JS)
+  archive.finalize()
+  return buffer(archive.pipe(createGzip()))
+}
+
+function makeWheel(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-wheel-'))
+  try {
+    const file = join(folder, WHEEL)
+    execFileSync('python3', ['-c', MAKE_WHEEL, file])
+    return readFileSync(file)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
