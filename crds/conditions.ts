@@ -12,6 +12,7 @@ export const REASON = {
   localOnly: 'LocalOnly',
   nameTaken: 'NameTaken',
   notYetSupported: 'NotYetSupported',
+  notPinned: 'NotPinned',
   secretNotFound: 'SecretNotFound',
   configMapNotFound: 'ConfigMapNotFound',
   keyNotFound: 'KeyNotFound',

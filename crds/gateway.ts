@@ -109,9 +109,15 @@ const router = z.strictObject({
   resources: freeForm.optional().describe('Resources of the container, as in a pod.'),
   autoscaling: freeForm
     .optional()
-    .describe('minReplicas, maxReplicas and metrics, as in a HorizontalPodAutoscaler.'),
-  service: freeForm.optional().describe('Parts of the Service, such as type and annotations.'),
-  pod: freeForm.optional().describe('Parts of the pod, merged as in a McpServer.'),
+    .describe(
+      'minReplicas, maxReplicas, metrics and so on, as in a HorizontalPodAutoscaler, which then decides in place of `replicas`. By CPU, unless metrics say otherwise; empty for none.',
+    ),
+  service: freeForm
+    .optional()
+    .describe('Parts of the Service, such as type, and its labels and annotations.'),
+  pod: freeForm
+    .optional()
+    .describe('Parts of the pod, merged as in a McpServer. Its container is named "router".'),
   debug: z.boolean().default(false).describe('Whether /debug/status is open.'),
 })
 

@@ -49,7 +49,7 @@ export function duration(example: string) {
     .meta({
       'x-kubernetes-validations': [
         {
-          rule: "duration(self) >= duration('1ms') && duration(self) <= duration('168h')",
+          rule: onlyIf(DURATION, "duration(self) >= duration('1ms') && duration(self) <= duration('168h')"),
           message: 'must be more than 0 and at most 168h',
         },
       ],
@@ -70,9 +70,17 @@ export function bytes(example: string) {
     .meta({
       'x-kubernetes-validations': [
         {
-          rule: "quantity(self).isGreaterThan(quantity('0')) && !quantity(self).isGreaterThan(quantity('4Gi'))",
+          rule: onlyIf(
+            BYTES,
+            "quantity(self).isGreaterThan(quantity('0')) && !quantity(self).isGreaterThan(quantity('4Gi'))",
+          ),
           message: 'must be at least 1 byte and at most 4Gi',
         },
       ],
     })
+}
+
+/** CEL that speaks of texts of that form alone: of others it would add its own complaint to ours. */
+function onlyIf(pattern: RegExp, rule: string): string {
+  return `!self.matches(${JSON.stringify(pattern.source)}) || (${rule})`
 }

@@ -82,7 +82,8 @@ export const SERVER_RULES: readonly Rule[] = [
 export function toValidations(rules: readonly Rule[]) {
   return rules.map(({ path, message, cel }) => ({
     rule: cel,
-    message: path.length === 0 ? message : `${path.join('.')} ${message}`,
+    message,
+    ...(path.length === 0 ? {} : { fieldPath: `.${path.join('.')}` }),
   }))
 }
 

@@ -67,7 +67,12 @@ const scaling = z.strictObject({
     .describe(
       'Instances kept running. Default 1 in a cluster, 0 on a laptop: asleep when idle, woken by the first call. 0 in a cluster is not supported yet.',
     ),
-  max: z.int().min(1).max(100).default(1).describe('Instances at most.'),
+  max: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('Instances at most. In a cluster, more than `min` brings an autoscaler, by CPU.'),
   idleAfter: duration('3m').default('3m').describe('How long without a call until it sleeps.'),
 })
 
@@ -176,13 +181,15 @@ export const serverSpec = z
     pod: freeForm
       .optional()
       .describe(
-        'Parts of the pod: resources, nodeSelector, tolerations, affinity, serviceAccountName, volumes, securityContext and so on. Maps merge, lists append by name, scalars replace. Clusters only.',
+        'Parts of the pod, as in a pod\'s spec: nodeSelector, tolerations, affinity, serviceAccountName, volumes, securityContext and so on; besides them `metadata` (labels, annotations) and `resources`, those of the server. Its container is named "server". Maps merge, lists append by name, lists of plain values and scalars replace. Clusters only.',
       ),
     egress: z
       .array(egressRule)
       .max(256)
       .default([])
-      .describe('What its pod may reach besides DNS; becomes a NetworkPolicy. Clusters only.'),
+      .describe(
+        'What its pod may reach besides DNS; becomes a NetworkPolicy. Where it is empty, an npm or PyPI server may reach the port of its registry, on any host; where it is not, the registry has to be among it. Clusters only.',
+      ),
     suspend: z
       .boolean()
       .default(false)

@@ -102,7 +102,7 @@ export const remote = z
       })
       .meta({
         'x-kubernetes-validations': [
-          { rule: 'isURL(self)', message: 'must be a valid URL' },
+          { rule: "!self.matches('^https?://') || isURL(self)", message: 'must be a valid URL' },
           {
             rule: "!self.matches('^https?://[^/?#]*@')",
             message: 'must not hold a user or password: send them as a header with valueFrom.secretKeyRef',

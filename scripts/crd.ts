@@ -18,10 +18,12 @@ export type Schema = {
   pattern?: string
   minimum?: number
   maximum?: number
-  'x-kubernetes-validations'?: { rule: string; message: string }[]
+  'x-kubernetes-validations'?: Validation[]
   'x-kubernetes-list-type'?: string
   'x-kubernetes-preserve-unknown-fields'?: true
 }
+
+export type Validation = { rule: string; message: string; fieldPath?: string }
 
 type PrintColumn = { name: string; type: string; jsonPath: string; description?: string; priority?: number }
 
@@ -64,11 +66,13 @@ export function kindDefinitions(): KindDefinition[] {
       schema: mcpGatewaySchema,
       columns: [
         readyColumn('status'),
+        { name: 'URL', type: 'string', jsonPath: '.status.url' },
         { name: 'Servers', type: 'integer', jsonPath: '.status.servers.selected' },
         { name: 'Tools', type: 'integer', jsonPath: '.status.tools' },
         { name: 'Saved', type: 'string', jsonPath: '.status.tokens.saved' },
-        { name: 'URL', type: 'string', jsonPath: '.status.url' },
+        readyColumn('reason'),
         AGE,
+        { name: 'Generation', type: 'integer', jsonPath: '.status.generation', priority: 1 },
       ],
     },
   ]
@@ -108,7 +112,7 @@ export function customResourceDefinition(definition: KindDefinition) {
 
 /** The schema of a kind as the API server takes it: the root's metadata may be restricted by rules alone. */
 export function structuralSchema({ description, schema }: KindDefinition): Schema {
-  const { spec, status } = plainSchema(schema).properties ?? {}
+  const { spec, status } = plainSchema(schema, explainPattern).properties ?? {}
   return {
     type: 'object',
     description,
@@ -124,9 +128,40 @@ export function structuralSchema({ description, schema }: KindDefinition): Schem
   }
 }
 
+type Override = (context: { zodSchema: z.core.$ZodType; jsonSchema: object }) => void
+
 /** JSON schema of what users write, descriptions included. */
-export function plainSchema(schema: z.ZodObject): Schema {
-  return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any' }) as Schema
+export function plainSchema(schema: z.ZodObject, override?: Override): Schema {
+  const options = { target: 'openapi-3.0', io: 'input', unrepresentable: 'any', override } as const
+  return z.toJSONSchema(schema, options) as Schema
+}
+
+/** A pattern that has a message becomes a rule: of a pattern the API server would only print the expression. */
+function explainPattern({ zodSchema, jsonSchema }: Parameters<Override>[0]): void {
+  const node = jsonSchema as Schema
+  const message = node.pattern && patternMessage(zodSchema as Checked, node.pattern)
+  if (!node.pattern || !message) return
+  const rule = { rule: `self.matches(${JSON.stringify(node.pattern)})`, message }
+  const others = node['x-kubernetes-validations']?.filter(other => other.rule !== rule.rule) ?? []
+  node['x-kubernetes-validations'] = [rule, ...others]
+  delete node.pattern
+}
+
+/** As much of zod's own structure as is read here. */
+type Checked = {
+  _zod: {
+    def: {
+      innerType?: Checked
+      checks?: { _zod: { def: { pattern?: RegExp; error?: (issue: object) => unknown } } }[]
+    }
+  }
+}
+
+function patternMessage({ _zod: { def } }: Checked, pattern: string): string | undefined {
+  if (def.innerType) return patternMessage(def.innerType, pattern)
+  const check = def.checks?.find(({ _zod }) => _zod.def.pattern?.source === pattern)
+  const message = check?._zod.def.error?.({})
+  return typeof message === 'string' ? message : undefined
 }
 
 function structural(node: Schema): Schema {

@@ -27,7 +27,14 @@ function kindSection({ kind, description, schema }: KindDefinition): string[] {
     description,
     '',
     ...fieldTable('spec', spec),
-    ...(rules.length > 0 ? ['Rules:', '', ...rules.map(({ message }) => `- \`spec\`: ${message}.`), ''] : []),
+    ...(rules.length > 0
+      ? [
+          'Rules:',
+          '',
+          ...rules.map(({ message, fieldPath = '' }) => `- \`spec${fieldPath}\` ${message}.`),
+          '',
+        ]
+      : []),
     'Status, written by Portolan:',
     '',
     ...fieldTable('status', status),

@@ -36,6 +36,12 @@ export function acceptServer(server: McpServer, placement: Placement): Objection
       'fieldRef and resourceFieldRef are for clusters only: give a value, or a key of a Secret or ConfigMap'
     refuse(REASON.clusterOnly, `spec.env[${podField}].valueFrom`, message)
   }
+  const unpinned = (['npm', 'pypi'] as const).find(source => spec[source]?.version === '')
+  if (placement === 'cluster' && unpinned) {
+    const message =
+      'is not given: every pod installs the newest version of its time; give one, so that all run the same'
+    objections.push({ reason: REASON.notPinned, path: `spec.${unpinned}.version`, message, refuses: false })
+  }
   if (spec.tools.pin !== '') {
     const message = 'pinning is not supported yet: changed tools are served as they are'
     objections.push({ reason: REASON.notYetSupported, path: 'spec.tools.pin', message, refuses: false })

@@ -5,6 +5,7 @@ import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { connectionDigest, sourceDigest } from './digests.ts'
+import { endpointOf, secretsOf } from './endpoint.ts'
 import { defaultGateway, resolve, type ServerObservation } from './resolve.ts'
 
 const NOW = 1_000_000
@@ -123,11 +124,12 @@ test('what a placement cannot do is not accepted, with the reason', () => {
       ...problems.map(({ name, reason, path }) => `${name} ${path} ${reason}`),
     ]
   }
+  const pinned = { npm: { package: 'a', version: '1.0.0' } }
   const command = { command: { run: 'x' } }
   assert.deepEqual(reasons(command, 'local'), ['starting'])
   assert.deepEqual(reasons(command, 'cluster'), ['notAccepted', 'a spec.command LocalOnly'])
   assert.deepEqual(reasons({ ...npm, scaling: { min: 0 } }, 'local'), ['starting'])
-  assert.deepEqual(reasons({ ...npm, scaling: { min: 0 } }, 'cluster'), [
+  assert.deepEqual(reasons({ ...pinned, scaling: { min: 0 } }, 'cluster'), [
     'notAccepted',
     'a spec.scaling.min NotYetSupported',
   ])
@@ -137,7 +139,9 @@ test('what a placement cannot do is not accepted, with the reason', () => {
   ])
   const env = [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }]
   assert.deepEqual(reasons({ ...npm, env }, 'local'), ['notAccepted', 'a spec.env[0].valueFrom ClusterOnly'])
-  assert.deepEqual(reasons({ ...npm, env }, 'cluster'), ['starting'])
+  assert.deepEqual(reasons({ ...pinned, env }, 'cluster'), ['starting'])
+  assert.deepEqual(reasons(npm, 'local'), ['starting'])
+  assert.deepEqual(reasons(npm, 'cluster'), ['starting', 'a spec.npm.version NotPinned'])
   assert.deepEqual(reasons({ ...npm, tools: { pin: 'sha256:1' } }, 'local'), [
     'starting',
     'a spec.tools.pin NotYetSupported',
@@ -209,4 +213,26 @@ test('a new connection is needed for what it is made of, and for nothing else', 
   ]
   assert.equal(new Set(others).size, others.length)
   assert.equal(sourceDigest(server('a', { ...npm, sessions: 'perClient' })), sourceDigest(base))
+})
+
+test('what has to be shown at an endpoint is named, and only values of ConfigMaps are read', () => {
+  const from = (name: string, ref: object) => ({ name, valueFrom: ref })
+  const http = server('a', {
+    remote: { url: 'https://example.com/mcp' },
+    headers: [
+      { name: 'A', value: 'plain' },
+      from('B', { secretKeyRef: { name: 's', key: 'k' } }),
+      from('C', { configMapKeyRef: { name: 'c', key: 'k' } }),
+      from('D', { configMapKeyRef: { name: 'absent', key: 'k' } }),
+    ],
+  })
+  const endpoint = endpointOf(http, 'cluster', { configMaps: new Map([['c', { k: 'value' }]]) })
+  assert.deepEqual(endpoint.kind === 'http' && endpoint.headers, [
+    { name: 'A', value: 'plain' },
+    { name: 'B', secret: { name: 's', key: 'k' } },
+    { name: 'C', value: 'value' },
+  ])
+  assert.deepEqual(secretsOf(endpoint), ['s'])
+  assert.deepEqual(secretsOf(endpointOf(server('a'), 'cluster')), ['mcp-a'])
+  assert.deepEqual(secretsOf(endpointOf(server('a'), 'local')), [])
 })

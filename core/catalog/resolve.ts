@@ -6,10 +6,9 @@ import { parseBytes, parseDuration } from '../../crds/quantity.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { acceptGateway, acceptServer, type Objection, type Placement } from './accept.ts'
-import { connectionDigest } from './digests.ts'
+import { type ConfigMapValues, endpointOf } from './endpoint.ts'
 import { FALLBACK_PROFILE, isServedProfile } from './profiles.ts'
 import type {
-  Endpoint,
   Payloads,
   RouterConfig,
   RouterServer,
@@ -43,6 +42,8 @@ export type ResolveInput = {
   observed: ReadonlyMap<string, ServerObservation>
   /** o200k_base tokens of the overrides' descriptions, by their text, as far as they are counted. */
   descriptionTokens?: ReadonlyMap<string, number>
+  /** What headers take from ConfigMaps of the gateway's namespace; on a laptop the connectors know. */
+  configMaps?: ConfigMapValues
   placement: Placement
   now: number
 }
@@ -105,7 +106,7 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfi
 function routerServer(
   server: McpServer,
   gateway: McpGateway,
-  { placement, observed, descriptionTokens }: ResolveInput,
+  { placement, observed, descriptionTokens, configMaps }: ResolveInput,
   status: ServerStatus,
 ): RouterServer {
   const { metadata, spec } = server
@@ -118,7 +119,7 @@ function routerServer(
     category: spec.category,
     keywords: spec.keywords,
     transport: transportOf(server),
-    endpoint: endpointOf(server, placement, observed.get(metadata.name)?.inputs),
+    endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions === 'shared' ? 'shared' : 'perClient',
     tools: { allow, deny, overrides: counted(overrides, descriptionTokens) },
     limits: {
@@ -150,17 +151,6 @@ function counted(
 export function transportOf({ spec }: McpServer): RouterServer['transport'] {
   if (spec.remote) return spec.remote.transport === 'sse' ? 'sse' : 'http'
   return spec.image?.transport === 'http' ? 'http' : 'stdio'
-}
-
-/** On a laptop every upstream hangs on this very process, which holds headers and secrets. */
-function endpointOf(server: McpServer, placement: Placement, inputs: string | undefined): Endpoint {
-  const { metadata, spec } = server
-  const revision = connectionDigest(server, inputs)
-  if (placement === 'local' || spec.command) return { kind: 'local', id: metadata.name, revision }
-  if (spec.remote) return { kind: 'http', url: spec.remote.url, transport: spec.remote.transport, revision }
-  const path = spec.image?.transport === 'http' ? spec.image.path : '/mcp'
-  const url = `http://mcp-${metadata.name}.${namespaceOf(server)}.svc${path}`
-  return { kind: 'http', url, transport: 'streamable-http', revision }
 }
 
 function statusOf(

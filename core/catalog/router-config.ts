@@ -50,6 +50,8 @@ export type Endpoint =
     }
   /** A child of this very process: the connector that the router was started with knows it by this id. */
   | { kind: 'local'; id: string; revision: string }
+  /** For a sidecar: reached through the gateway that its catalog comes from. */
+  | { kind: 'gateway'; revision: string }
 
 /** A key of a Secret in the server's namespace: its value is read by who connects, and stands nowhere else. */
 export type SecretKey = { name: string; key: string; optional?: boolean }

@@ -30,9 +30,11 @@ export type Wire<T> = 0 extends 1 & T
   ? T
   : T extends Date
     ? string
-    : T extends object
-      ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> }
-      : T
+    : T extends readonly (infer Item)[]
+      ? Wire<Item>[]
+      : T extends object
+        ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> }
+        : T
 
 /** An object of a kind that @kubernetes/client-node knows: `Kube<V1Deployment>`. */
 export type Kube<T> = KubeObject & Wire<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>

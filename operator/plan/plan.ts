@@ -16,9 +16,11 @@ export type PlannedCondition = Omit<Condition, 'lastTransitionTime'>
 export type Plan<Status> = {
   /**
    * In the order in which they are applied; all in the namespace of their owner, with its owner reference. What the owner
-   * owned before and is not among them is deleted.
+   * owned before and is not among them is deleted, unless `keep` is set.
    */
   objects: KubeObject[]
+  /** Not accepted: whatever stands is left as it is, neither written nor deleted. Then `objects` and `secrets` are empty. */
+  keep?: true
   /** Secrets that are made once, with random content, and never written again; they come before `objects`. */
   secrets: EnsuredSecret[]
   /** The fields that this controller owns, whole: one that is absent here is taken away. */
@@ -60,6 +62,8 @@ export type ServerWorld = {
   /** Everything that `env`, `envFrom`, `headers` and `auth` name, each once; the bearer Secret `mcp-<server>` too where it exists. */
   references: readonly Reference[]
   taken: readonly Taken[]
+  /** What the API server said of an object of this plan, if it did not take it: then the manifest is to blame. */
+  refused?: string
   settings: OperatorSettings
   /** Milliseconds since the epoch. */
   now: number
@@ -95,6 +99,8 @@ export type GatewayWorld = {
   /** o200k_base tokens of what tools/list answers, as a router reported them. */
   exposedTokens?: number
   taken: readonly Taken[]
+  /** As in ServerWorld. */
+  refused?: string
   settings: OperatorSettings
   now: number
 }

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import { kindDefinitions, type Schema, structuralSchema } from '../../scripts/crd.ts'
 import { generatedFiles } from '../../scripts/generate.ts'
-import { admission } from '../support/api-server.ts'
+import { admission } from '../support/admission.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const schemas = new Map(kindDefinitions().map(definition => [definition.kind, structuralSchema(definition)]))

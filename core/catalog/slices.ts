@@ -1,0 +1,94 @@
+/** Cuts a server catalog into slices that fit a ConfigMap, and joins them again. Pure. */
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { Fault } from '../errors.ts'
+import { isObject, type JsonValue } from '../json.ts'
+import { isServerCatalog } from './catalog-shape.ts'
+import type { SliceHeader } from './feed.ts'
+import type { ServerCatalog } from './server-catalog.ts'
+
+/** What is written. Read are this one and the one before, so that routers and operator may be updated one after the other. */
+export const SLICE_FORMAT = 1
+/** Below the 1 MiB that a ConfigMap may hold, in base64. */
+export const MAX_SLICE_BYTES = 700 * 1024
+export const MAX_SLICES = 128
+/** What discovery may read, and what it adds. */
+const MAX_TEXT_BYTES = 128 * 2 ** 20
+
+export type Slice = { header: SliceHeader; payload: Buffer }
+
+/** Equal catalogs give equal bytes: gzip carries no time here. Throws Fault `io` where it takes more than MAX_SLICES. */
+export function encodeSlices(catalog: ServerCatalog): Slice[] {
+  const bytes = gzipSync(JSON.stringify(catalog))
+  const parts = Math.ceil(bytes.length / MAX_SLICE_BYTES)
+  if (parts > MAX_SLICES) throw new Fault('io', `The catalog is larger than ${MAX_SLICES} slices`)
+  return Array.from({ length: parts }, (_, part) => ({
+    header: { format: SLICE_FORMAT, digest: catalog.digest, parts, part },
+    payload: bytes.subarray(part * MAX_SLICE_BYTES, (part + 1) * MAX_SLICE_BYTES),
+  }))
+}
+
+/** Joins a set, given in any order. Throws Fault `io` where it is not whole, not readable or of a format that is not known. */
+export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
+  const sorted = slices.toSorted((a, b) => a.header.part - b.header.part)
+  const first = sorted[0]?.header
+  if (!first) throw new Fault('io', 'There are no slices')
+  if (first.format !== SLICE_FORMAT && first.format !== SLICE_FORMAT - 1)
+    throw new Fault(
+      'io',
+      `The slices have format ${first.format}; known are ${SLICE_FORMAT - 1} and ${SLICE_FORMAT}`,
+    )
+  const agree = sorted.every(
+    ({ header }, position) =>
+      header.part === position &&
+      header.format === first.format &&
+      header.digest === first.digest &&
+      header.parts === first.parts &&
+      header.encoder === first.encoder,
+  )
+  if (!agree || sorted.length !== first.parts) throw new Fault('io', 'The slices do not make one whole set')
+  const catalog = parse(Buffer.concat(sorted.map(({ payload }) => payload)))
+  if (!isServerCatalog(catalog) || catalog.digest !== first.digest)
+    throw new Fault('io', 'The slices hold something else than the catalog that they name')
+  return catalog
+}
+
+/** The slice in a ConfigMap. Throws Fault `io` where it holds none. */
+export function readSlice(configMap: {
+  data?: Record<string, string>
+  binaryData?: Record<string, string>
+}): Slice {
+  const { header: text = '' } = configMap.data ?? {}
+  const payload = Buffer.from(configMap.binaryData?.catalog ?? '', 'base64')
+  let header: unknown
+  try {
+    header = JSON.parse(text)
+  } catch (cause) {
+    throw new Fault('io', 'The header of a slice is not readable', { cause })
+  }
+  if (!isHeader(header)) throw new Fault('io', 'The header of a slice lacks a field')
+  return { header, payload }
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(gunzipSync(bytes, { maxOutputLength: MAX_TEXT_BYTES }).toString('utf8'))
+  } catch (cause) {
+    throw new Fault('io', 'The slices are damaged', { cause })
+  }
+}
+
+function isHeader(value: unknown): value is SliceHeader {
+  return (
+    isObject(value as JsonValue) &&
+    isCount((value as SliceHeader).format) &&
+    typeof (value as SliceHeader).digest === 'string' &&
+    isCount((value as SliceHeader).parts) &&
+    isCount((value as SliceHeader).part)
+  )
+}
+
+function isCount(value: unknown): boolean {
+  return (
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+  )
+}

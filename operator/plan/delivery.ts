@@ -1,0 +1,61 @@
+/** How our runtime, Node and the bridge, comes into any pod, and how it is started there. Pure. */
+import type { V1Container, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
+import type { Wire } from '../../core/kube/object.ts'
+import { containerSecurity } from './security.ts'
+import type { OperatorSettings } from './settings.ts'
+
+const FOLDER = '/portolan'
+const VOLUME = 'portolan'
+/** In the container that copies, whose own runtime stands in FOLDER. */
+const COPY_TO = '/delivered'
+const SIZE_LIMIT = '256Mi'
+
+/** What precedes the arguments of the bridge: its own loader and libraries, so that the image needs none. */
+export const RUNTIME: readonly string[] = [
+  `${FOLDER}/ld.so`,
+  '--library-path',
+  `${FOLDER}/lib`,
+  `${FOLDER}/node`,
+  '--disable-warning=ExperimentalWarning',
+  '--no-allocation-site-pretenuring',
+  '--max-semi-space-size=1',
+  '--heap-growing-percent=30',
+  `${FOLDER}/bridge.cjs`,
+]
+
+export type Delivery = {
+  volume: Wire<V1Volume>
+  /** For every container that starts RUNTIME. */
+  mount: Wire<V1VolumeMount>
+  /** Come before all others. */
+  initContainers: Wire<V1Container>[]
+}
+
+export function delivery(settings: OperatorSettings): Delivery {
+  const mount = { name: VOLUME, mountPath: FOLDER, readOnly: true }
+  if (settings.delivery === 'imageVolume') {
+    const image = { reference: settings.image, pullPolicy: settings.imagePullPolicy }
+    // the root of the volume is the root of the image
+    return {
+      volume: { name: VOLUME, image },
+      mount: { ...mount, subPath: FOLDER.slice(1) },
+      initContainers: [],
+    }
+  }
+  const volume = { name: VOLUME, emptyDir: { sizeLimit: SIZE_LIMIT } }
+  return { volume, mount, initContainers: [copying(settings)] }
+}
+
+function copying({ image, imagePullPolicy, resources }: OperatorSettings): Wire<V1Container> {
+  return {
+    name: 'portolan',
+    image,
+    imagePullPolicy,
+    command: [...RUNTIME],
+    args: ['deliver', COPY_TO],
+    volumeMounts: [{ name: VOLUME, mountPath: COPY_TO }],
+    resources: resources.install,
+    securityContext: containerSecurity(),
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  }
+}

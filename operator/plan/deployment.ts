@@ -1,0 +1,37 @@
+/** The Deployment of a server or of a gateway's routers. Pure. */
+import type { V1Deployment, V1PodTemplateSpec } from '@kubernetes/client-node'
+import type { Kube, Wire } from '../../core/kube/object.ts'
+import { type Component, labelsOf, selectorOf } from './names.ts'
+
+/** Images are pulled and packages installed within, besides the start itself. */
+const PULL_SECONDS = 300
+const OLD_REVISIONS = 2
+
+export type DeploymentParts = {
+  name: string
+  namespace: string | undefined
+  component: Component
+  instance: string
+  /** Absent where an autoscaler decides. */
+  replicas: number | undefined
+  startSeconds: number
+  template: Wire<V1PodTemplateSpec>
+}
+
+/** Never fewer pods than wanted: an update that does not come up leaves those before it serving. */
+export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
+  const { name, namespace, component, instance, replicas, startSeconds, template } = parts
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels: labelsOf(component, instance) },
+    spec: {
+      ...(replicas !== undefined && { replicas }),
+      revisionHistoryLimit: OLD_REVISIONS,
+      progressDeadlineSeconds: startSeconds + PULL_SECONDS,
+      selector: { matchLabels: selectorOf(component, instance) },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template,
+    },
+  }
+}

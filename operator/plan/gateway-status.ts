@@ -1,0 +1,106 @@
+/** What is said of a gateway: its URL, servers, tools and their price, its routers, and whether it is ready. Pure. */
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { Problem } from '../../core/errors.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { accepted, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import { gatewayObjectName } from './names.ts'
+import type { GatewayPlanStatus, GatewayWorld } from './plan.ts'
+import { rolloutTrouble } from './rollout.ts'
+import { routerScale } from './router.ts'
+
+/** As many as the status may hold. */
+const MAX_ROUTERS = 100
+
+/** Of an accepted gateway; `revision` is that of its routers' pods. */
+export function gatewayStatus(
+  world: GatewayWorld,
+  config: RouterConfig,
+  revision: string | undefined,
+  told: readonly Problem[],
+): GatewayPlanStatus {
+  const generation = generationOf(world.gateway)
+  const trouble = troubleOf(world, config, revision)
+  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
+  return { ...standing(world, config), conditions: [accepted(told, generation), condition] }
+}
+
+/** Of one that is not accepted: what stands of it is told. */
+export function refusedGatewayStatus(
+  world: GatewayWorld,
+  config: RouterConfig,
+  refusals: readonly Problem[],
+): GatewayPlanStatus {
+  return { ...standing(world, config), conditions: notAccepted(refusals, generationOf(world.gateway)) }
+}
+
+/** Of one that could not be read. */
+export function invalidGatewayStatus(problems: readonly Problem[], generation: number): GatewayPlanStatus {
+  return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
+}
+
+function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanStatus, 'conditions'> {
+  const { gateway, generation } = world
+  const { name, namespace } = gateway.metadata
+  const selected = selectedServers(world, config)
+  const visible = new Set(config.servers.filter(({ status }) => !status.hidden).map(server => server.name))
+  const shown = selected.filter(({ metadata }) => visible.has(metadata.name))
+  const routers = world.reports.toSorted((a, b) => (a.pod < b.pod ? -1 : 1)).slice(0, MAX_ROUTERS)
+  return {
+    observedGeneration: generationOf(gateway),
+    url: `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`,
+    servers: { selected: selected.length, ready: selected.filter(isReady).length },
+    tools: sum(shown.map(({ status }) => status?.tools?.count)),
+    tokens: tokensOf(sum(shown.map(({ status }) => status?.tools?.tokens)), world.exposedTokens),
+    ...(generation !== undefined && { generation }),
+    routers,
+  }
+}
+
+/** What is saved may be negative. */
+function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatus['tokens'] {
+  if (exposed === undefined) return { direct }
+  if (direct === 0) return { direct, exposed }
+  return { direct, exposed, saved: `${(100 * (1 - exposed / direct)).toFixed(2)}%` }
+}
+
+function troubleOf(
+  { gateway, deployment, pods, handshake }: GatewayWorld,
+  config: RouterConfig,
+  revision: string | undefined,
+): Verdict | undefined {
+  const { replicas, min } = routerScale(gateway)
+  if (config.servers.length === 0) {
+    const message =
+      'No McpServer of this namespace matches spec.servers.selector: label one, or change the selector'
+    return { reason: REASON.noServersSelected, message }
+  }
+  if (replicas === 0) {
+    return { reason: REASON.noReplicas, message: 'No router runs: set spec.router.replicas to 1 or more' }
+  }
+  const trouble = rolloutTrouble({ deployment, pods, revision, wanted: replicas ?? min })
+  if (trouble) return trouble
+  if (!handshake) return { reason: REASON.starting, message: 'It has not answered at its URL yet' }
+  if (handshake.ok) return undefined
+  return { reason: REASON.unreachable, message: `It does not answer at its URL: ${handshake.message}` }
+}
+
+function selectedServers({ servers }: GatewayWorld, config: RouterConfig): McpServer[] {
+  const names = new Set(config.servers.map(({ name }) => name))
+  return servers.filter(({ metadata }) => names.has(metadata.name))
+}
+
+function isReady({ status }: McpServer): boolean {
+  return (
+    status?.conditions?.some(({ type, status }) => type === CONDITION.ready && status === 'True') ?? false
+  )
+}
+
+function sum(counts: (number | undefined)[]): number {
+  return counts.reduce<number>((total, count) => total + (count ?? 0), 0)
+}
+
+function generationOf({ metadata }: McpGateway): number {
+  return metadata.generation ?? 0
+}

@@ -1,0 +1,68 @@
+/** Names, labels, annotations and ports of the objects that the operator makes. Pure. */
+import { sliceName } from '../../core/catalog/object-names.ts'
+
+export type Component = 'server' | 'catalog' | 'router' | 'feed' | 'sidecar-params' | 'operator'
+
+export const LABEL = {
+  managedBy: 'app.kubernetes.io/managed-by',
+  name: 'app.kubernetes.io/name',
+  component: 'app.kubernetes.io/component',
+  instance: 'app.kubernetes.io/instance',
+} as const
+
+export const ANNOTATION = {
+  /** Of a pod template: digest of the Secrets and ConfigMaps that its environment names. */
+  inputs: 'portolan.dev/inputs',
+  /** Of a pod template: digest of the whole of it, by which its pods are told from those of another. */
+  revision: 'portolan.dev/revision',
+  /** Of a slice, so that who only sees its metadata knows the set. */
+  catalogDigest: 'portolan.dev/catalog-digest',
+  catalogParts: 'portolan.dev/catalog-parts',
+} as const
+
+const PRODUCT = 'portolan'
+
+/** Selects everything that the operator made. */
+export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`
+
+/** Port of bridges and of routers for MCP, and of routers for everything else. */
+export const HTTP_PORT = 8080
+export const ADMIN_PORT = 8081
+export const SERVICE_PORT = 80
+
+/** Labels of an object; `instance` is the name of the server or gateway. */
+export function labelsOf(component: Component, instance: string): Record<string, string> {
+  return { [LABEL.managedBy]: PRODUCT, ...selectorOf(component, instance) }
+}
+
+/** Labels by which a Deployment finds its pods: they never change. */
+export function selectorOf(component: Component, instance: string): Record<string, string> {
+  return { ...componentLabels(component), [LABEL.instance]: instance }
+}
+
+/** Labels of all pods of a component, whichever server or gateway they belong to. */
+export function componentLabels(component: Component): Record<string, string> {
+  return { [LABEL.name]: PRODUCT, [LABEL.component]: component }
+}
+
+/** The Deployment of a gateway, its Service, Role and so on. */
+export function gatewayObjectName(gateway: string): string {
+  return `${gateway}-gateway`
+}
+
+/** The ConfigMap with what sidecars of a gateway are made of. */
+export function sidecarName(gateway: string): string {
+  return `${gateway}-sidecar`
+}
+
+/** The Secret with the key that signs sessions. */
+export function keysName(gateway: string): string {
+  return `${gateway}-keys`
+}
+
+export const SESSION_KEY = 'session'
+
+/** The ConfigMaps of a set of slices. */
+export function sliceNames(server: string, parts: number): string[] {
+  return Array.from({ length: parts }, (_, part) => sliceName(server, part))
+}

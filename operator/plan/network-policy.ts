@@ -1,0 +1,72 @@
+/** Who may reach the pods of servers and gateways, and what servers may reach. Pure. */
+import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node'
+import { serverObjectName } from '../../core/catalog/object-names.ts'
+import type { Kube, Wire } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { packageOf } from './install.ts'
+import { ADMIN_PORT, componentLabels, gatewayObjectName, HTTP_PORT, labelsOf, selectorOf } from './names.ts'
+import type { OperatorSettings } from './settings.ts'
+import { containerPort } from './workload.ts'
+
+const DNS_PORT = 53
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
+
+/** In: routers of its namespace, and the operator. Out: names, and what the manifest says. */
+export function serverPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy> {
+  const { name, namespace } = server.metadata
+  const from: Wire<V1NetworkPolicyPeer>[] = [
+    { podSelector: { matchLabels: componentLabels('router') } },
+    {
+      namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: settings.namespace } },
+      podSelector: { matchLabels: componentLabels('operator') },
+    },
+  ]
+  const dns = { ports: ['UDP', 'TCP'].map(protocol => ({ protocol, port: DNS_PORT })) }
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: serverObjectName(name), namespace, labels: labelsOf('server', name) },
+    spec: {
+      podSelector: { matchLabels: selectorOf('server', name) },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ from, ports: [tcp(containerPort(server))] }],
+      egress: [
+        dns,
+        ...(server.spec.egress as Wire<V1NetworkPolicyEgressRule>[]),
+        ...registry(server, settings),
+      ],
+    },
+  }
+}
+
+/** In: agents, and at the other port sidecars, the operator and monitoring, from wherever they are. Out: anything. */
+export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Kube<V1NetworkPolicy> {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: gatewayObjectName(name), namespace, labels: labelsOf('router', name) },
+    spec: {
+      podSelector: { matchLabels: selectorOf('router', name) },
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: [tcp(HTTP_PORT), tcp(ADMIN_PORT)] }],
+    },
+  }
+}
+
+/** A policy is for the whole pod, its installer too; who gives `egress` has to name the registry himself. */
+function registry(server: McpServer, settings: OperatorSettings): Wire<V1NetworkPolicyEgressRule>[] {
+  const wanted = packageOf(server, settings)
+  if (!wanted || server.spec.egress.length > 0) return []
+  return [{ ports: [tcp(portOf(wanted.registry))] }]
+}
+
+/** Public registries are reached by https. */
+function portOf(url: string | undefined): number {
+  const { port = '', protocol = 'https:' } = URL.parse(url ?? '') ?? {}
+  return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port)
+}
+
+function tcp(port: number) {
+  return { protocol: 'TCP', port }
+}

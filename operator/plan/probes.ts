@@ -1,0 +1,51 @@
+/** How the kubelet asks whether a container has started, serves and lives. Pure. */
+import type { V1Container, V1Probe } from '@kubernetes/client-node'
+import type { Wire } from '../../core/kube/object.ts'
+import { parseDuration } from '../../crds/quantity.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { RUNTIME } from './delivery.ts'
+import { ADMIN_PORT, HTTP_PORT } from './names.ts'
+
+type Probes = Pick<Wire<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
+
+/** The bridge tries three times, then says why in vain and ends: the kubelet must not be faster. */
+const BRIDGE_ATTEMPTS = 3
+const BRIDGE_SLACK_SECONDS = 60
+export const ROUTER_START_SECONDS = 120
+const PROBE_SECONDS = 5
+
+/** Ready while a child answers; alive while its event loop turns. */
+export function bridgeProbes(server: McpServer): Probes {
+  const startSeconds = BRIDGE_ATTEMPTS * startTimeoutSeconds(server) + BRIDGE_SLACK_SECONDS
+  return httpProbes(HTTP_PORT, startSeconds)
+}
+
+export function routerProbes(): Probes {
+  return httpProbes(ADMIN_PORT, ROUTER_START_SECONDS)
+}
+
+/** Ready while an MCP server answers, which our runtime finds out from within; alive while the port is open. */
+export function imageProbes(server: McpServer, port: number, path: string): Probes {
+  const url = `http://127.0.0.1:${port}${path}`
+  const exec = { command: [...RUNTIME, '--probe', url, '--timeout', `${PROBE_SECONDS}s`] }
+  const timeoutSeconds = PROBE_SECONDS + 2
+  return {
+    startupProbe: { exec, periodSeconds: 1, timeoutSeconds, failureThreshold: startTimeoutSeconds(server) },
+    readinessProbe: { exec, periodSeconds: 15, timeoutSeconds, failureThreshold: 2 },
+    livenessProbe: { tcpSocket: { port }, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 3 },
+  }
+}
+
+export function startTimeoutSeconds({ spec }: McpServer): number {
+  return Math.max(1, Math.ceil(parseDuration(spec.limits.startTimeout) / 1_000))
+}
+
+/** After the first success readiness is asked again at once, so one that is ready is found within a second. */
+function httpProbes(port: number, startSeconds: number): Probes {
+  const get = (path: string): Wire<V1Probe> => ({ httpGet: { path, port } })
+  return {
+    startupProbe: { ...get('/readyz'), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: startSeconds },
+    readinessProbe: { ...get('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },
+    livenessProbe: { ...get('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+  }
+}

@@ -1,0 +1,50 @@
+/** Who a gateway's routers are, and what they may read: named objects, and nothing else. Pure. */
+import type { V1Role, V1RoleBinding, V1ServiceAccount } from '@kubernetes/client-node'
+import { feedName } from '../../core/catalog/object-names.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { gatewayObjectName, labelsOf } from './names.ts'
+
+const RBAC = 'rbac.authorization.k8s.io'
+
+export function serviceAccount({ metadata: { name, namespace } }: McpGateway): Kube<V1ServiceAccount> {
+  return {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: gatewayObjectName(name), namespace, labels: labelsOf('router', name) },
+    automountServiceAccountToken: false,
+  }
+}
+
+/** Names of slices and Secrets are given sorted. A rule without names would be one for all: it is left out. */
+export function role(
+  { metadata: { name, namespace } }: McpGateway,
+  slices: readonly string[],
+  secrets: readonly string[],
+): Kube<V1Role> {
+  const may = (verbs: string[], resource: string, resourceNames: readonly string[]) =>
+    resourceNames.length === 0
+      ? []
+      : [{ apiGroups: [''], resources: [resource], resourceNames: [...resourceNames], verbs }]
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'Role',
+    metadata: { name: gatewayObjectName(name), namespace, labels: labelsOf('router', name) },
+    rules: [
+      ...may(['get', 'list', 'watch'], 'configmaps', [feedName(name)]),
+      ...may(['get'], 'configmaps', slices),
+      ...may(['get'], 'secrets', secrets),
+    ],
+  }
+}
+
+export function roleBinding({ metadata: { name, namespace } }: McpGateway): Kube<V1RoleBinding> {
+  const own = gatewayObjectName(name)
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: own, namespace, labels: labelsOf('router', name) },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: own },
+    subjects: [{ kind: 'ServiceAccount', name: own, namespace }],
+  }
+}

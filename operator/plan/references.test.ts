@@ -1,0 +1,85 @@
+/** What servers refer to, and what a change of it means. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import { parseManifest } from '../../crds/parse.ts'
+import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
+import type { Reference } from './plan.ts'
+import {
+  connectionInputs,
+  indexReferences,
+  missingReferences,
+  podInputs,
+  referencesOf,
+} from './references.ts'
+
+const secretKeyRef = (name: string, optional?: boolean) => ({
+  valueFrom: { secretKeyRef: { name, key: 'k', optional } },
+})
+const mixed = server({
+  image: { name: 'a:1', transport: 'http', port: 80 },
+  env: [
+    { name: 'A', ...secretKeyRef('shared') },
+    { name: 'B', valueFrom: { configMapKeyRef: { name: 'config', key: 'k' } } },
+  ],
+  envFrom: [{ secretRef: { name: 'whole' } }],
+  headers: [
+    { name: 'X', ...secretKeyRef('shared') },
+    { name: 'Y', ...secretKeyRef('header') },
+  ],
+  auth: { oauth: { tokenUrl: 'https://id', clientId: 'a', clientSecretRef: { name: 'oauth', key: 'k' } } },
+})
+
+test('every object is named once, sorted, and the bearer of a bridged server too', () => {
+  const names = referencesOf(mixed).map(({ kind, name }) => `${kind}/${name}`)
+  assert.deepEqual(names, [
+    'ConfigMap/config',
+    'Secret/header',
+    'Secret/oauth',
+    'Secret/shared',
+    'Secret/whole',
+  ])
+  assert.deepEqual(referencesOf(server({ npm: { package: 'a' } })), [{ kind: 'Secret', name: 'mcp-a' }])
+})
+
+test('the bearer may be missing: it is ours to make', () => {
+  assert.deepEqual(missingReferences(server({ npm: { package: 'a' } }), new Map()), [])
+})
+
+test('what is optional may be missing, as an object and as a key', () => {
+  const optional = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x', true) }] })
+  assert.deepEqual(missingReferences(optional, new Map()), [])
+  assert.deepEqual(missingReferences(optional, world({ x: '1' }, ['other'])), [])
+})
+
+test('a header that changed means a new connection, and the same pods', () => {
+  const before = world({ header: '1', shared: '1', whole: '1', oauth: '1' })
+  const after = world({ header: '2', shared: '1', whole: '1', oauth: '1' })
+  assert.notEqual(connectionInputs(mixed, before), connectionInputs(mixed, after))
+  assert.equal(podInputs(mixed, before), podInputs(mixed, after))
+})
+
+test('a variable that changed means both', () => {
+  const [before, after] = [world({ whole: '1' }), world({ whole: '2' })]
+  assert.notEqual(connectionInputs(mixed, before), connectionInputs(mixed, after))
+  assert.notEqual(podInputs(mixed, before), podInputs(mixed, after))
+})
+
+test('a bearer that is made after its server leaves the pods alone', () => {
+  const npm = server({ npm: { package: 'a' } })
+  assert.equal(podInputs(npm, new Map()), podInputs(npm, world({ 'mcp-a': '7' })))
+})
+
+function world(versions: Record<string, string>, keys = ['k']) {
+  const references = Object.entries(versions).map(
+    ([name, resourceVersion]): Reference => ({ kind: 'Secret', name, resourceVersion, keys }),
+  )
+  return indexReferences(references)
+}
+
+function server(spec: McpServerSpecInput): McpServer {
+  const metadata = { name: 'a', namespace: 'team' }
+  const { manifest, problems } = parseManifest({ apiVersion: API_VERSION, kind: 'McpServer', metadata, spec })
+  assert.ok(manifest?.kind === 'McpServer', JSON.stringify(problems))
+  return manifest
+}

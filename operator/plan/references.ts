@@ -1,0 +1,110 @@
+/** What a manifest refers to: which Secrets and ConfigMaps, whether they are there, and digests of their versions. Pure. */
+import { createHash } from 'node:crypto'
+import { isBridged } from '../../core/catalog/endpoint.ts'
+import { serverObjectName } from '../../core/catalog/object-names.ts'
+import type { Problem } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
+import { REASON } from '../../crds/conditions.ts'
+import type { McpServer } from '../../crds/server.ts'
+import type { Reference } from './plan.ts'
+
+export type ReferenceName = Pick<Reference, 'kind' | 'name'>
+
+/** By kind and name. */
+export type ReferenceIndex = ReadonlyMap<string, Reference>
+
+/** A place in a manifest that names an object, or one key of it. */
+type Use = ReferenceName & { key?: string; optional?: boolean; path: string }
+
+const NOT_FOUND = { Secret: REASON.secretNotFound, ConfigMap: REASON.configMapNotFound } as const
+
+/** Every Secret and ConfigMap that `env`, `envFrom`, `headers` and `auth` name, and the bearer Secret; each once, sorted. */
+export function referencesOf(server: McpServer): ReferenceName[] {
+  const bearer: ReferenceName[] = isBridged(server)
+    ? [{ kind: 'Secret', name: serverObjectName(server.metadata.name) }]
+    : []
+  return unique([...usesOf(server), ...bearer])
+}
+
+export function indexReferences(references: readonly Reference[]): ReferenceIndex {
+  return new Map(references.map(reference => [`${reference.kind}/${reference.name}`, reference]))
+}
+
+/** Required references that are not there, or lack the key. */
+export function missingReferences(server: McpServer, references: ReferenceIndex): Problem[] {
+  return usesOf(server).flatMap(use => {
+    const problem = use.optional ? undefined : missing(use, find(references, use))
+    return problem ? [problem] : []
+  })
+}
+
+/** Of all that a connection depends on: a new digest means a new connection. */
+export function connectionInputs(server: McpServer, references: ReferenceIndex): string {
+  return versionsDigest(referencesOf(server), references)
+}
+
+/** Of what the environment of its pods is made of: a new digest means new pods. */
+export function podInputs(server: McpServer, references: ReferenceIndex): string {
+  return versionsDigest(unique(environmentUses(server)), references)
+}
+
+function usesOf(server: McpServer): Use[] {
+  const { headers, auth } = server.spec
+  const secret = auth?.oauth?.clientSecretRef
+  return [
+    ...environmentUses(server),
+    ...headers.flatMap(({ valueFrom }, index) => keyUses(valueFrom, `spec.headers[${index}].valueFrom`)),
+    ...(secret ? [{ kind: 'Secret' as const, ...secret, path: 'spec.auth.oauth.clientSecretRef' }] : []),
+  ]
+}
+
+function environmentUses({ spec }: McpServer): Use[] {
+  const single = spec.env.flatMap(({ valueFrom }, index) =>
+    keyUses(valueFrom, `spec.env[${index}].valueFrom`),
+  )
+  const whole = spec.envFrom.flatMap(({ secretRef, configMapRef }, index): Use[] => [
+    ...(secretRef
+      ? [{ kind: 'Secret' as const, ...secretRef, path: `spec.envFrom[${index}].secretRef` }]
+      : []),
+    ...(configMapRef
+      ? [{ kind: 'ConfigMap' as const, ...configMapRef, path: `spec.envFrom[${index}].configMapRef` }]
+      : []),
+  ])
+  return [...single, ...whole]
+}
+
+type KeyRef = { name: string; key: string; optional?: boolean }
+
+function keyUses(from: { secretKeyRef?: KeyRef; configMapKeyRef?: KeyRef } | undefined, path: string): Use[] {
+  const { secretKeyRef, configMapKeyRef } = from ?? {}
+  return [
+    ...(secretKeyRef ? [{ kind: 'Secret' as const, ...secretKeyRef, path: `${path}.secretKeyRef` }] : []),
+    ...(configMapKeyRef
+      ? [{ kind: 'ConfigMap' as const, ...configMapKeyRef, path: `${path}.configMapKeyRef` }]
+      : []),
+  ]
+}
+
+function missing({ kind, name, key, path }: Use, found: Reference | undefined): Problem | undefined {
+  if (found?.resourceVersion === undefined) {
+    const message = `the ${kind} "${name}" does not exist in this namespace: create it, or correct the name`
+    return { reason: NOT_FOUND[kind], path, message }
+  }
+  if (key === undefined || found.keys.includes(key)) return undefined
+  const message = `the ${kind} "${name}" has no key "${key}": add it, or correct the key`
+  return { reason: REASON.keyNotFound, path, message }
+}
+
+function versionsDigest(names: readonly ReferenceName[], references: ReferenceIndex): string {
+  const versions = names.map(name => [name.kind, name.name, find(references, name)?.resourceVersion ?? ''])
+  return createHash('sha256').update(canonicalJson(versions)).digest('hex').slice(0, 16)
+}
+
+function find(references: ReferenceIndex, { kind, name }: ReferenceName): Reference | undefined {
+  return references.get(`${kind}/${name}`)
+}
+
+function unique(names: readonly ReferenceName[]): ReferenceName[] {
+  const byKey = new Map(names.map(({ kind, name }) => [`${kind}/${name}`, { kind, name }]))
+  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)
+}

@@ -1,0 +1,78 @@
+/** Whether a Deployment runs what was planned, and if not, why. Pure. */
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
+import type { Kube } from '../../core/kube/object.ts'
+import { REASON } from '../../crds/conditions.ts'
+import type { Verdict } from './conditions.ts'
+import { podTrouble } from './pod-trouble.ts'
+import { revisionOf } from './template.ts'
+
+export type Rollout = {
+  deployment: Kube<V1Deployment> | undefined
+  pods: readonly Kube<V1Pod>[]
+  /** Of the planned template. */
+  revision: string | undefined
+  /** Instances that have to be ready. */
+  wanted: number
+  /** As in `podTrouble`. */
+  startSeconds?: number
+}
+
+/** Undefined where all instances are of the planned revision and ready. */
+export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
+  const { deployment, wanted } = rollout
+  const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {}
+  const known = deployment && isObserved(deployment, rollout.revision)
+  const old = known ? replicas - updatedReplicas : replicas
+  if (known && old === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
+  const oldServe = old > 0 && readyReplicas > 0
+  const trouble = (known && rejection(deployment)) ?? troubleOfPods(rollout) ?? (known && overdue(deployment))
+  if (trouble) return oldServe ? { ...trouble, message: withOld(trouble.message) } : trouble
+  if (oldServe) {
+    return {
+      reason: REASON.updating,
+      message: 'The new revision is starting; the one before serves until it is ready',
+    }
+  }
+  return {
+    reason: REASON.starting,
+    message: `${Math.min(readyReplicas, wanted)} of ${wanted} instances are ready`,
+  }
+}
+
+/** The controller of Deployments has seen the planned template. */
+function isObserved({ metadata, spec, status }: Kube<V1Deployment>, revision: string | undefined): boolean {
+  const current = spec !== undefined && revisionOf(spec.template) === revision
+  return current && (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)
+}
+
+/** Of pods that ended only where there is no other: a new one takes their place. */
+function troubleOfPods({ pods, revision, startSeconds }: Rollout): Verdict | undefined {
+  const current = pods
+    .filter(pod => revisionOf(pod) === revision && !pod.metadata.deletionTimestamp)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+  const active = current.filter(({ status }) => status?.phase !== 'Failed')
+  for (const pod of active.length > 0 ? active : current) {
+    const trouble = podTrouble(pod, startSeconds)
+    if (trouble) return trouble
+  }
+  return undefined
+}
+
+/** Pods that the API server does not let in: quota, Pod Security, a missing ServiceAccount. */
+function rejection({ status }: Kube<V1Deployment>): Verdict | undefined {
+  const failure = status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  )
+  return failure && { reason: REASON.podRejected, message: `The pod is not let in: ${failure.message ?? ''}` }
+}
+
+function overdue({ status }: Kube<V1Deployment>): Verdict | undefined {
+  const late = status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded')
+  const message = 'No instance became ready in time: see the events and the log of its pod'
+  return late ? { reason: REASON.startTimeout, message } : undefined
+}
+
+function withOld(message: string): string {
+  const [first = '', ...lines] = message.split('\n')
+  return [`${first} (the revision before still serves)`, ...lines].join('\n')
+}

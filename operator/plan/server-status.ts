@@ -1,0 +1,71 @@
+/** What is said of a server: whether it is accepted and ready, where it is reached, how many instances there are. Pure. */
+import { endpointOf } from '../../core/catalog/endpoint.ts'
+import type { Problem } from '../../core/errors.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { accepted, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import type { ServerPlanStatus, ServerWorld } from './plan.ts'
+import { startTimeoutSeconds } from './probes.ts'
+import { rolloutTrouble } from './rollout.ts'
+
+/** Of an accepted server; `revision` is that of its pods, absent for a remote one. */
+export function serverStatus(
+  world: ServerWorld,
+  revision: string | undefined,
+  told: readonly Problem[],
+): ServerPlanStatus {
+  const generation = generationOf(world.server)
+  const trouble = troubleOf(world, revision)
+  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its endpoint.', generation)
+  return { ...standing(world), conditions: [accepted(told, generation), condition] }
+}
+
+/** Of one that is not accepted: what stands of it is told. */
+export function refusedServerStatus(world: ServerWorld, refusals: readonly Problem[]): ServerPlanStatus {
+  return { ...standing(world), conditions: notAccepted(refusals, generationOf(world.server)) }
+}
+
+/** Of one that could not be read. */
+export function invalidServerStatus(problems: readonly Problem[], generation: number): ServerPlanStatus {
+  return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
+}
+
+function standing({ server, deployment }: ServerWorld): Omit<ServerPlanStatus, 'conditions'> {
+  const endpoint = endpointOf(server, 'cluster')
+  const { min = 1 } = server.spec.scaling
+  const wanted = server.spec.suspend ? 0 : (deployment?.spec?.replicas ?? min)
+  const replicas = { wanted, ready: deployment?.status?.readyReplicas ?? 0 }
+  return {
+    observedGeneration: generationOf(server),
+    ...(endpoint.kind === 'http' && { endpoint: endpoint.url }),
+    ...(!server.spec.remote && !server.spec.command && { replicas }),
+  }
+}
+
+function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | undefined {
+  const { server, deployment, pods } = world
+  const { suspend, image, scaling } = server.spec
+  if (suspend) {
+    return {
+      reason: REASON.suspended,
+      message: 'It is switched off: set spec.suspend to false to switch it on',
+    }
+  }
+  const startSeconds = image?.transport === 'http' ? startTimeoutSeconds(server) : undefined
+  const rollout = { deployment, pods, revision, wanted: scaling.min ?? 1, startSeconds }
+  return (revision && rolloutTrouble(rollout)) || discoveryTrouble(server)
+}
+
+/** Ready is who answered a handshake through the path that agents take: discovery goes that way. */
+function discoveryTrouble(server: McpServer): Verdict | undefined {
+  const found = server.status?.conditions?.find(({ type }) => type === CONDITION.toolsDiscovered)
+  const current = (found?.observedGeneration ?? 0) >= generationOf(server)
+  if (!found || !current || found.status === 'Unknown') {
+    return { reason: REASON.starting, message: 'It has not been asked for its tools yet' }
+  }
+  return found.status === 'True' ? undefined : { reason: found.reason, message: found.message }
+}
+
+function generationOf({ metadata }: McpServer): number {
+  return metadata.generation ?? 0
+}

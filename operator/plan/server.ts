@@ -1,0 +1,83 @@
+/** Plans a server: which objects run it, and what is to be said of it. Pure. */
+import { acceptServer } from '../../core/catalog/accept.ts'
+import { isBridged } from '../../core/catalog/endpoint.ts'
+import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
+import type { Problem } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/kube/object.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { autoscaler, disruptionBudget } from './availability.ts'
+import { refusedProblem, takenProblem } from './conditions.ts'
+import { deployment } from './deployment.ts'
+import { labelsOf } from './names.ts'
+import { serverPolicy } from './network-policy.ts'
+import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
+import { startTimeoutSeconds } from './probes.ts'
+import { indexReferences, missingReferences, podInputs } from './references.ts'
+import { invalidServerStatus, refusedServerStatus, serverStatus } from './server-status.ts'
+import { serverService } from './service.ts'
+import type { OperatorSettings } from './settings.ts'
+import { revisionOf } from './template.ts'
+import { serverTemplate } from './workload.ts'
+
+/** What the schema lets through unseen ends up in these. */
+const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }
+
+/** A server that is not accepted keeps what it has, so that a mistake costs nothing that runs. */
+export function planServer(world: ServerWorld): ServerPlan {
+  const { server, settings } = world
+  const references = indexReferences(world.references)
+  const objections = acceptServer(server, 'cluster')
+  const told = objections.filter(({ refuses }) => !refuses).map(plain)
+  const refusals = [
+    ...objections.filter(({ refuses }) => refuses).map(plain),
+    ...missingReferences(server, references),
+    ...world.taken.map(takenProblem),
+    ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
+  ]
+  if (refusals.length > 0) {
+    const status = refusedServerStatus(world, refusals)
+    return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told] }
+  }
+  const workload = server.spec.remote
+    ? undefined
+    : workloadOf(server, settings, podInputs(server, references))
+  return {
+    objects: workload?.objects ?? [],
+    secrets: isBridged(server) ? [bearer(server)] : [],
+    status: serverStatus(world, workload?.revision, told),
+    problems: told,
+  }
+}
+
+/** For one that could not be read. */
+export function planInvalidServer(problems: readonly Problem[], generation: number): ServerPlan {
+  const status = invalidServerStatus(problems, generation)
+  return { objects: [], secrets: [], keep: true, status, problems: [...problems] }
+}
+
+/** The policy comes before the pods that it is for. */
+function workloadOf(server: McpServer, settings: OperatorSettings, inputs: string) {
+  const { name: instance, namespace } = server.metadata
+  const { min = 1, max } = server.spec.scaling
+  const scaled = { name: serverObjectName(instance), namespace, component: 'server' as const, instance }
+  const autoscaled = max > min && !server.spec.suspend
+  const replicas = server.spec.suspend ? 0 : autoscaled ? undefined : min
+  const template = serverTemplate(server, settings, inputs)
+  const startSeconds = startTimeoutSeconds(server)
+  const objects: KubeObject[] = [
+    ...(settings.networkPolicies ? [serverPolicy(server, settings)] : []),
+    serverService(server),
+    ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
+    deployment({ ...scaled, replicas, startSeconds, template }),
+    ...(autoscaled ? [autoscaler(scaled, { min, max })] : []),
+  ]
+  return { objects, revision: revisionOf(template) }
+}
+
+function bearer({ metadata: { name, namespace = 'default' } }: McpServer): EnsuredSecret {
+  return { name: serverObjectName(name), namespace, labels: labelsOf('server', name), keys: [BEARER_KEY] }
+}
+
+function plain({ reason, message, path }: Problem): Problem {
+  return { reason, message, ...(path && { path }) }
+}

@@ -1,0 +1,67 @@
+/** Makes a pod template of what we want and what the manifest adds to it. Pure. */
+import { createHash } from 'node:crypto'
+import type { V1PodSpec, V1PodTemplateSpec, V1TopologySpreadConstraint } from '@kubernetes/client-node'
+import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts'
+import type { Wire } from '../../core/kube/object.ts'
+import { merge } from './merge.ts'
+import { ANNOTATION, type Component, labelsOf, selectorOf } from './names.ts'
+
+export type PodParts = {
+  component: Component
+  instance: string
+  annotations: Record<string, string>
+  spec: Wire<V1PodSpec>
+}
+
+/**
+ * `pod` is what the manifest says: a pod's spec, its `metadata`, and `resources`, which stand in for those of our container.
+ * Labels by which the pods are found stay, whatever it says.
+ */
+export function podTemplate(parts: PodParts, container: string, pod: unknown = {}): Wire<V1PodTemplateSpec> {
+  const { metadata, resources, ...spec } = isObject(pod) ? pod : {}
+  const own =
+    resources === undefined ? parts.spec : withResources(parts.spec, container, resources as JsonObject)
+  const { labels, annotations } = isObject(metadata) ? metadata : {}
+  const template = {
+    metadata: {
+      labels: merge(labels ?? {}, labelsOf(parts.component, parts.instance)) as Record<string, string>,
+      annotations: merge(annotations ?? {}, parts.annotations) as Record<string, string>,
+    },
+    spec: merge(own, spec),
+  }
+  template.metadata.annotations = {
+    ...template.metadata.annotations,
+    [ANNOTATION.revision]: digest(template),
+  }
+  return template
+}
+
+/** Pods apart from one another, over nodes and over zones, where that can be had. */
+export function spread(component: Component, instance: string): Wire<V1TopologySpreadConstraint>[] {
+  return ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map(topologyKey => ({
+    topologyKey,
+    maxSkew: 1,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: selectorOf(component, instance) },
+    // pods of the revision before do not count
+    matchLabelKeys: ['pod-template-hash'],
+  }))
+}
+
+function withResources(spec: Wire<V1PodSpec>, name: string, resources: JsonObject): Wire<V1PodSpec> {
+  const containers = spec.containers.map(container =>
+    container.name === name ? { ...container, resources } : container,
+  )
+  return { ...spec, containers }
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16)
+}
+
+/** The digest that pods of a template carry; undefined for one that is not ours. */
+export function revisionOf(template: {
+  metadata?: { annotations?: Record<string, string> }
+}): string | undefined {
+  return template.metadata?.annotations?.[ANNOTATION.revision]
+}

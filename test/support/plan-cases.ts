@@ -1,0 +1,152 @@
+/** The golden cases of plans: manifests and a world in YAML, planned as the operator plans them. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
+import { parseAllDocuments } from 'yaml'
+import { isObject } from '../../core/json.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { parseManifest } from '../../crds/parse.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { planGateway } from '../../operator/plan/gateway.ts'
+import { merge } from '../../operator/plan/merge.ts'
+import { ANNOTATION } from '../../operator/plan/names.ts'
+import type { GatewayPlan, GatewayWorld, ServerPlan, ServerWorld } from '../../operator/plan/plan.ts'
+import { planServer } from '../../operator/plan/server.ts'
+import type { OperatorSettings } from '../../operator/plan/settings.ts'
+import { revisionOf } from '../../operator/plan/template.ts'
+
+export const PLAN_CASES = join(dirname(import.meta.dirname), 'golden', 'plan')
+export const NAMESPACE = 'team'
+export const NOW = Date.UTC(2026, 0, 1)
+
+export const SETTINGS: OperatorSettings = {
+  namespace: 'portolan-system',
+  image: 'portolan/portolan:1.0.0',
+  imagePullPolicy: 'IfNotPresent',
+  imagePullSecrets: [],
+  delivery: 'initContainer',
+  npm: { image: 'node:24-bookworm-slim' },
+  pypi: { image: 'python:3.13-slim-bookworm' },
+  networkPolicies: true,
+  resources: {
+    server: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '512Mi' } },
+    router: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+    install: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '1Gi' } },
+  },
+}
+
+/** The document `kind: World` of a case. */
+type World = {
+  kind: 'World'
+  settings?: Partial<OperatorSettings>
+  /** What of the plan the golden file holds; all of it where absent. */
+  show?: string[]
+  /** Status of our Deployment, which is as planned, or of the revision before where `outdated`. */
+  deployment?: { outdated?: boolean; generation?: number; status?: object }
+  pods?: { name: string; old?: boolean; leaving?: boolean; status: object }[]
+  references?: ServerWorld['references']
+  taken?: ServerWorld['taken']
+  refused?: string
+  slices?: Record<string, { digest: string; parts: number }>
+} & Partial<Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens'>>
+
+export type PlanCase = { name: string; show?: string[]; plans: (ServerPlan | GatewayPlan)[] }
+
+export function planCases(): PlanCase[] {
+  return readdirSync(PLAN_CASES)
+    .filter(file => file.endsWith('.yaml'))
+    .map(file => planCase(file.replace(/\.yaml$/, ''), readFileSync(join(PLAN_CASES, file), 'utf8')))
+}
+
+/** Gateways are planned with all servers of the file; without one each server is planned. */
+export function planCase(name: string, text: string): PlanCase {
+  const documents = parseAllDocuments(text).map(document => document.toJS() as unknown)
+  const world = (documents.find(document => isObject(document) && document.kind === 'World') ?? {}) as World
+  const manifests = documents.filter(document => document !== world).map(manifestOf)
+  const servers = manifests.filter(manifest => manifest.kind === 'McpServer')
+  const gateways = manifests.filter(manifest => manifest.kind === 'McpGateway')
+  const plans =
+    gateways.length > 0
+      ? gateways.map(gateway =>
+          planInWorld(seen => planGateway(gatewayWorld(gateway, servers, world, seen)), world),
+        )
+      : servers.map(server => planInWorld(seen => planServer(serverWorld(server, world, seen)), world))
+  return { name, ...(world.show && { show: world.show }), plans }
+}
+
+type Seen = { deployment?: Kube<V1Deployment>; pods: Kube<V1Pod>[] }
+
+/** Plans twice: at first to know the Deployment that the world then holds. */
+function planInWorld<P extends ServerPlan | GatewayPlan>(plan: (seen: Seen) => P, world: World): P {
+  const first = plan({ pods: [] })
+  const planned = first.objects.find(({ kind }) => kind === 'Deployment') as Kube<V1Deployment> | undefined
+  if (!planned || !world.deployment) return first
+  const { outdated = false, generation = 1, status = {} } = world.deployment
+  const revision = revisionOf(planned.spec?.template ?? {}) ?? ''
+  const deployment = merge(planned, {
+    metadata: { generation },
+    spec: { template: withRevision(outdated ? 'before' : revision) },
+    status: { observedGeneration: generation, ...status },
+  })
+  const pods = (world.pods ?? []).map(({ name, old, leaving, status }) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    ...merge(withRevision(old ? 'before' : revision), {
+      metadata: { name, ...(leaving && { deletionTimestamp: 'now' }) },
+    }),
+    status,
+  }))
+  return plan({ deployment, pods: pods as unknown as Kube<V1Pod>[] })
+}
+
+function withRevision(revision: string) {
+  return { metadata: { annotations: { [ANNOTATION.revision]: revision } } }
+}
+
+function serverWorld(server: McpServer, world: World, seen: Seen): ServerWorld {
+  const { settings, references = [], taken = [], refused } = world
+  return { server, references, taken, refused, settings: { ...SETTINGS, ...settings }, now: NOW, ...seen }
+}
+
+function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, seen: Seen): GatewayWorld {
+  const {
+    settings,
+    references = [],
+    taken = [],
+    slices = {},
+    reports = [],
+    generation,
+    handshake,
+    exposedTokens,
+    refused,
+  } = world
+  return {
+    gateway,
+    servers,
+    slices: new Map(Object.entries(slices)),
+    references,
+    descriptionTokens: new Map(),
+    generation,
+    reports,
+    handshake,
+    exposedTokens,
+    taken,
+    refused,
+    settings: { ...SETTINGS, ...settings },
+    now: NOW,
+    ...seen,
+  }
+}
+
+/** As the API server has it: in a namespace, with a generation and all defaults. */
+function manifestOf(value: unknown): McpServer | McpGateway {
+  const given = merge(
+    { apiVersion: 'portolan.dev/v1alpha1', metadata: { namespace: NAMESPACE, generation: 1 } },
+    value,
+  )
+  const { manifest, problems } = parseManifest(given)
+  assert.ok(manifest?.kind === 'McpServer' || manifest?.kind === 'McpGateway', JSON.stringify(problems))
+  return manifest
+}
