@@ -10,8 +10,18 @@ const PAGE_OBJECTS = 250
 const MAX_PAGES = 400
 const APPLY = 'application/apply-patch+yaml'
 
+/** Of a query that is `metadataOnly` the API server sends this, for each object or page of them. */
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+
 /** Which objects: all of a kind, or those in one namespace, with these labels, or by these fields (`metadata.name=x`). */
-export type Query = Kind & { namespace?: string; labelSelector?: string; fieldSelector?: string }
+export type Query = Kind & {
+  namespace?: string
+  labelSelector?: string
+  fieldSelector?: string
+  /** Objects come without their content: a Secret's values stay where they are. */
+  metadataOnly?: boolean
+}
 export type List<T> = { items: T[]; resourceVersion: string }
 export type ApplyOptions = {
   fieldManager: string
@@ -73,13 +83,15 @@ export class KubeClient {
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>> {
+    const { apiVersion, kind, metadataOnly } = query
     const path = listPath(query, query.namespace)
     const where = { ...selectorsOf(query), ...options, watch: true, allowWatchBookmarks: true }
-    const body = await this.#transport.open({ method: 'GET', path, query: where }, signal)
+    const accept = metadataOnly ? METADATA : undefined
+    const body = await this.#transport.open({ method: 'GET', path, query: where, accept }, signal)
     for await (const line of readLines(body, signal)) {
       const event = parse(line) as WatchEvent<T> | { type: 'ERROR'; object: Record<string, unknown> }
       if (event.type === 'ERROR') throw errorOfStatus(event.object)
-      yield event
+      yield metadataOnly ? { ...event, object: { ...event.object, apiVersion, kind } } : event
     }
   }
 
@@ -96,7 +108,7 @@ export class KubeClient {
     )
   }
 
-  /** Server-side apply: makes the object, or changes the given fields. */
+  /** Server-side apply: makes the object, or changes the given fields. With a uid it must be that very object, else it is a conflict. */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions, signal?: AbortSignal): Promise<T> {
     return this.#apply<T>(objectPath(refOf(object)), object, options, signal)
   }
@@ -141,7 +153,8 @@ export class KubeClient {
   async #page<T>(query: Query, next: string | undefined, signal?: AbortSignal) {
     const where = { ...selectorsOf(query), limit: PAGE_OBJECTS, continue: next }
     const path = listPath(query, query.namespace)
-    const text = await this.#transport.send({ method: 'GET', path, query: where }, signal)
+    const accept = query.metadataOnly ? METADATA_LIST : undefined
+    const text = await this.#transport.send({ method: 'GET', path, query: where, accept }, signal)
     return parse(text) as { metadata: { resourceVersion: string; continue?: string }; items: T[] | null }
   }
 
@@ -149,22 +162,31 @@ export class KubeClient {
     return parse(await this.#transport.send(request, signal)) as T
   }
 
-  #apply<T>(
+  async #apply<T>(
     path: string,
     body: object,
     { fieldManager, force }: ApplyOptions,
     signal?: AbortSignal,
   ): Promise<T> {
     const query = { fieldManager, force }
-    return this.#write<T>(
-      { method: 'PATCH', path, query, body: JSON.stringify(body), contentType: APPLY },
-      signal,
-    )
+    try {
+      return await this.#write<T>(
+        { method: 'PATCH', path, query, body: JSON.stringify(body), contentType: APPLY },
+        signal,
+      )
+    } catch (error) {
+      throw isAnotherObject(error) ? new ApiError(409, 'Conflict', error.message, { cause: error }) : error
+    }
   }
 }
 
 function selectorsOf({ labelSelector, fieldSelector }: Query) {
   return { labelSelector, fieldSelector }
+}
+
+/** Where an object of the name stands with another uid the API server says 422, though 409 where none stands. */
+function isAnotherObject(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 422 && error.message.includes('metadata.uid: Invalid')
 }
 
 function parse(text: string): unknown {

@@ -19,10 +19,12 @@ const JITTER = 0.25
 /** `before` is undefined for a new object, `now` for a deleted one; both are the same object in a resync. */
 export type Listener<T> = (before: T | undefined, now: T | undefined) => void
 
-export type ListWatchOptions = {
+export type ListWatchOptions<T = KubeObject> = {
   client: Pick<KubeClient, 'list' | 'watch'>
   query: Query
   log: Log
+  /** What of an object is kept; all of it where this is not given. */
+  keep?: (object: T) => T
   /** How often listeners are told of every object again; never where it is not given. */
   resyncMs?: number
   clock?: Clock
@@ -33,7 +35,7 @@ export type ListWatchOptions = {
 export class ListWatch<T extends KubeObject> {
   /** Resolves once every object of the first list is in the store and was told to the listeners; rejects if stopped before. */
   readonly synced: Promise<void>
-  readonly #options: ListWatchOptions
+  readonly #options: ListWatchOptions<T>
   readonly #clock: Clock
   readonly #listeners = new Set<Listener<T>>()
   readonly #objects = new Map<string, T>()
@@ -44,7 +46,7 @@ export class ListWatch<T extends KubeObject> {
   #resourceVersion: string | undefined
   #failures = 0
 
-  constructor(options: ListWatchOptions) {
+  constructor(options: ListWatchOptions<T>) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.synced = this.#syncing.promise
@@ -135,9 +137,10 @@ export class ListWatch<T extends KubeObject> {
     const before = this.#objects.get(key)
     const { uid, resourceVersion } = object.metadata
     if (before && before.metadata.uid === uid && before.metadata.resourceVersion === resourceVersion) return
-    this.#objects.set(key, freeze(object))
+    const now = freeze(this.#options.keep?.(object) ?? object)
+    this.#objects.set(key, now)
     this.#snapshot = undefined
-    this.#tell(before, object)
+    this.#tell(before, now)
   }
 
   #remove(key: string): void {

@@ -1,6 +1,6 @@
 /**
- * Requests to one API server over kept connections: one HTTP/2 connection for requests, one of HTTP/1.1 for each watch, so that
- * a dead one is dropped alone. Credentials are read again every minute, and at once where the server refuses them.
+ * Requests to one API server over kept connections of HTTP/1.1: a few for requests, one for each watch, so that a dead one is
+ * dropped alone. Credentials are read again every minute, and at once where the server refuses them.
  */
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, systemClock } from '../async.ts'
@@ -11,6 +11,8 @@ import { ApiError, errorOfAnswer, unreachable } from './api-error.ts'
 const REQUEST_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_CONNECTION_MS = 60_000
+/** More requests at once wait for one of them. */
+const MAX_CONNECTIONS = 16
 const TCP_PROBE_AFTER_MS = 30_000
 /** As client-go; the kubelet writes a new token long before the old one ends. */
 const CREDENTIALS_LIFE_MS = 60_000
@@ -24,6 +26,8 @@ export type ApiRequest = {
   query?: Record<string, string | number | boolean | undefined>
   body?: string
   contentType?: string
+  /** Where it is not plain JSON. */
+  accept?: string
 }
 
 export type TransportOptions = {
@@ -114,7 +118,7 @@ export class Transport {
         Object.entries(request.query ?? {}).filter(([, value]) => value !== undefined),
       ),
       headers: {
-        accept: 'application/json',
+        accept: request.accept ?? 'application/json',
         'user-agent': 'portolan',
         ...link.headers,
         ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
@@ -154,8 +158,8 @@ export class Transport {
       this.#link = {
         headers,
         tls: print,
-        requests: agent(connect, true),
-        watches: agent(connect, false),
+        requests: agent(connect, MAX_CONNECTIONS),
+        watches: agent(connect),
         readAt,
       }
       last?.requests.close().catch(() => {})
@@ -185,9 +189,14 @@ export class Transport {
   }
 }
 
-function agent(connect: object, allowH2: boolean): Agent {
+/**
+ * No HTTP/2: with undici 8.12 a request that is aborted as it is sent leaves a stream behind, whose error nobody hears when the API
+ * server ends the connection. That ends the process.
+ */
+function agent(connect: object, connections: number | null = null): Agent {
   return new Agent({
-    allowH2,
+    allowH2: false,
+    connections,
     connect,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     // every request has a limit of its own

@@ -1,0 +1,44 @@
+/** Reads a server catalog from the ConfigMaps that carry its slices. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { V1ConfigMap } from '@kubernetes/client-node'
+import { sliceName } from '../catalog/object-names.ts'
+import type { ServerCatalog } from '../catalog/server-catalog.ts'
+import { decodeSlices, MAX_SLICES, readSlice, type Slice } from '../catalog/slices.ts'
+import { Fault } from '../errors.ts'
+import type { KubeClient } from './client.ts'
+import type { Kube } from './object.ts'
+
+type Reader = Pick<KubeClient, 'get'>
+
+/**
+ * Whatever whole set of a server's slices is there now; `known` itself where it is the same. Throws ApiError, Fault `not_found` where a
+ * slice is not there, and `io` where they make no whole set or are not readable.
+ */
+export async function readCatalog(
+  client: Reader,
+  namespace: string,
+  server: string,
+  known: ServerCatalog | undefined,
+  signal: AbortSignal,
+): Promise<ServerCatalog> {
+  const read = (part: number) => readPart(client, namespace, sliceName(server, part), signal)
+  const first = await read(0)
+  if (first.header.digest === known?.digest) return known
+  const count = Math.min(first.header.parts, MAX_SLICES)
+  const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, at) => read(at + 1)))
+  // Large ones take a while to unpack: what waits goes first.
+  await nextTurn()
+  return decodeSlices([first, ...others])
+}
+
+async function readPart(
+  client: Reader,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Slice> {
+  const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name }
+  const found = await client.get<Kube<V1ConfigMap>>(ref, signal)
+  if (!found) throw new Fault('not_found', `There is no ConfigMap ${name}`)
+  return readSlice(found)
+}

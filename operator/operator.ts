@@ -1,0 +1,135 @@
+/** The operator as a whole: caches that always run, and controllers that run in the one replica that leads. */
+import { randomUUID } from 'node:crypto'
+import { type Clock, delay } from '../core/async.ts'
+import type { KubeClient } from '../core/kube/client.ts'
+import { leadWhileHolding } from '../core/kube/lease.ts'
+import type { Log } from '../core/log.ts'
+import type { OperatorSettings } from './plan/settings.ts'
+import type { Namespaces } from './runtime/cache.ts'
+import { type Caches, createCaches } from './runtime/caches.ts'
+import { type Controller, runController } from './runtime/controller.ts'
+import { createEventRecorder, type EventRecorder } from './runtime/events.ts'
+import { createOperatorMetrics, type OperatorMetrics } from './runtime/metrics.ts'
+import { serveHealth } from './runtime/serve.ts'
+
+export const LEASE_NAME = 'portolan-operator'
+const CLOSE_LIMIT_MS = 5_000
+
+/** What controllers are made of. */
+export type OperatorContext = {
+  client: KubeClient
+  caches: Caches
+  settings: OperatorSettings
+  discoveryConcurrency: number
+  events: EventRecorder
+  metrics: OperatorMetrics
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+/**
+ * Controllers with their listeners on the caches, made before the first object is known: each object comes to them as a change. Their
+ * queues fill on standby too; nothing is worked on before this replica leads.
+ */
+export type ControllerSet = {
+  controllers: readonly Controller[]
+  /** Ends what they keep open beside their queues; called once, after they stopped. */
+  close(): Promise<void>
+}
+
+export type OperatorOptions = {
+  client: KubeClient
+  /** One of its own, with LEASE_REQUEST_TIMEOUT_MS. */
+  leaseClient: KubeClient
+  createControllers: (context: OperatorContext) => ControllerSet
+  settings: OperatorSettings
+  namespaces: Namespaces
+  pod: string
+  resyncMs: number
+  discoveryConcurrency: number
+  /** Of the health server; 0 for any that is free. */
+  port: number
+  log: Log
+  clock: Clock
+  random?: () => number
+}
+
+export type Operator = {
+  /** Of the health server. */
+  port: number
+  metrics: OperatorMetrics
+  /** Resolves when `stop` has ended it; rejects when it can no longer work and the process should exit, as when its lease is lost. */
+  ended: Promise<void>
+  /** Finishes what is under way, gives the lease up and closes everything but the clients. Resolves in either case. */
+  stop(): Promise<void>
+}
+
+/** Starts to watch, and to work once it holds the lease. Throws a Fault `io` where the port is taken. */
+export async function startOperator(options: OperatorOptions): Promise<Operator> {
+  const { log, port } = options
+  const metrics = createOperatorMetrics(options.clock)
+  const caches = createCaches(options)
+  metrics.watchObjects(caches)
+  const set = options.createControllers(contextOf(options, caches, metrics))
+  const stopping = new AbortController()
+  const obstacle = () => {
+    if (stopping.signal.aborted) return 'stopping'
+    return caches.unsynced.length > 0 ? `not listed yet: ${caches.unsynced.join(', ')}` : undefined
+  }
+  const health = await serveHealth({ port, obstacle, metrics, log })
+  const watching = new AbortController()
+  const watched = caches.run(watching.signal)
+  const ended = work(options, caches, set, metrics, stopping.signal).finally(async () => {
+    stopping.abort()
+    watching.abort()
+    await inTime(Promise.all([set.close(), watched, health.close()]), options.clock)
+  })
+  ended.catch(() => {}) // who never asks
+  return {
+    port: health.port,
+    metrics,
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => {})
+    },
+  }
+}
+
+/** Waits for the end of `work`, but not for ever: a process that must exit does. */
+async function inTime(work: Promise<unknown>, clock: Clock): Promise<void> {
+  const done = new AbortController()
+  const limit = delay(clock, CLOSE_LIMIT_MS, done.signal).catch(() => {})
+  await Promise.race([work.finally(() => done.abort()), limit])
+}
+
+/** Leads as soon as it can; only who sees the cluster competes. */
+async function work(
+  { leaseClient, settings, pod, log, clock, random }: OperatorOptions,
+  caches: Caches,
+  { controllers }: ControllerSet,
+  metrics: OperatorMetrics,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await caches.synced(signal)
+  } catch {
+    return // stopped before
+  }
+  log.info({ servers: caches.servers.objects.size, gateways: caches.gateways.objects.size }, 'caches synced')
+  const lead = async (leading: AbortSignal) => {
+    metrics.leading(true)
+    await Promise.all(controllers.map(one => runController(one, { log, metrics, clock }, leading)))
+    metrics.leading(false)
+  }
+  const identity = `${pod}_${randomUUID()}`
+  const lease = { client: leaseClient, namespace: settings.namespace, name: LEASE_NAME, identity }
+  await leadWhileHolding({ ...lease, log, clock, random }, lead, signal)
+}
+
+function contextOf(options: OperatorOptions, caches: Caches, metrics: OperatorMetrics): OperatorContext {
+  const { client, settings, discoveryConcurrency, pod, log, clock, random = Math.random } = options
+  const events = createEventRecorder({ client, instance: pod, log, clock })
+  return { client, caches, settings, discoveryConcurrency, events, metrics, log, clock, random }
+}

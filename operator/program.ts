@@ -1,0 +1,66 @@
+/** The operator as a process: from its environment to its exit code. */
+import { systemClock } from '../core/async.ts'
+import { Fault, messageOf } from '../core/errors.ts'
+import type { Access } from '../core/kube/access.ts'
+import { KubeClient } from '../core/kube/client.ts'
+import { findAccess } from '../core/kube/config.ts'
+import { LEASE_REQUEST_TIMEOUT_MS } from '../core/kube/lease.ts'
+import { onShutdown } from '../core/lifecycle.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { type OperatorConfig, readConfig } from './config.ts'
+import { createControllers } from './controllers/controllers.ts'
+import { startOperator } from './operator.ts'
+
+/** What still runs this long after everything was closed is given up. */
+const EXIT_LIMIT_MS = 5_000
+
+/**
+ * Runs until a signal ends it, which exits with 0, or until it can no longer work: resolves with 1, after the lease was lost for one, or
+ * with 2 where its environment is wrong.
+ */
+export async function runOperator(process: NodeJS.Process): Promise<number> {
+  let config: OperatorConfig
+  let access: Access
+  try {
+    config = readConfig(process)
+    access = await findAccess()
+  } catch (error) {
+    createLog().fatal(error instanceof Fault ? {} : { err: error }, messageOf(error))
+    return 2
+  }
+  const log = createLog({ level: config.logLevel })
+  const client = new KubeClient(access)
+  const leaseClient = new KubeClient(access, { timeoutMs: LEASE_REQUEST_TIMEOUT_MS })
+  try {
+    await run(config, access, client, leaseClient, log)
+    return 0
+  } catch (error) {
+    log.fatal(error instanceof Fault ? { error: messageOf(error) } : { err: error }, 'operator ended')
+    systemClock.after(EXIT_LIMIT_MS, () => process.exit(1))
+    return 1
+  } finally {
+    await Promise.all([client.close(), leaseClient.close()])
+  }
+}
+
+async function run(
+  config: OperatorConfig,
+  access: Access,
+  client: KubeClient,
+  leaseClient: KubeClient,
+  log: Log,
+): Promise<void> {
+  const { settings, namespace = access.namespace, ...rest } = config
+  const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient }
+  const operator = await startOperator({ ...all, createControllers, log, clock: systemClock })
+  log.info(
+    { namespace, pod: config.pod, port: operator.port, watched: config.namespaces },
+    'operator started',
+  )
+  const forget = onShutdown(() => operator.stop())
+  try {
+    await operator.ended
+  } finally {
+    forget()
+  }
+}

@@ -1,0 +1,15 @@
+/** What a bounded map forgets. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BoundedMap } from './bounded-map.ts'
+
+test('beyond its limit the entry that was set longest ago goes', () => {
+  const map = new BoundedMap<number>(2)
+  map.set('a', 1)
+  map.set('b', 2)
+  map.set('a', 3)
+  map.set('c', 4)
+  assert.deepEqual([map.get('a'), map.get('b'), map.get('c')], [3, undefined, 4])
+  map.delete('a')
+  assert.equal(map.get('a'), undefined)
+})

@@ -1,0 +1,141 @@
+/** Everything that the operator knows of the cluster without asking: list-watches of all kinds that it reads or writes. */
+import type {
+  V1Deployment,
+  V1NetworkPolicy,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1Role,
+  V1RoleBinding,
+  V1Service,
+  V1ServiceAccount,
+  V2HorizontalPodAutoscaler,
+} from '@kubernetes/client-node'
+import type { Clock } from '../../core/async.ts'
+import type { KubeClient } from '../../core/kube/client.ts'
+import { type Kube, type KubeObject, keyOf, type ObjectRef } from '../../core/kube/object.ts'
+import type { Log } from '../../core/log.ts'
+import { waitFor } from '../../core/mcp/deadline.ts'
+import type { Condition } from '../../crds/conditions.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import { LABEL, MANAGED_SELECTOR } from '../plan/names.ts'
+import { type Cache, createCache, type Namespaces, type WatchedCache } from './cache.ts'
+import { indexBy } from './index-by.ts'
+import { controllerOf } from './owner.ts'
+
+/** A McpServer or McpGateway as the API server has it; whether its spec can be read is for `crds` to say. */
+export type Manifest = KubeObject & {
+  spec?: unknown
+  status?: { conditions?: readonly Condition[]; [field: string]: unknown }
+}
+
+/** Where a McpServer or McpGateway is. */
+export type Owner = { kind: string; namespace: string; name: string }
+
+export type CachesOptions = {
+  client: Pick<KubeClient, 'list' | 'watch'>
+  namespaces: Namespaces
+  log: Log
+  clock: Clock
+  /** How often listeners are told of every server and gateway again. */
+  resyncMs: number
+}
+
+export type Caches = Kinds & {
+  /** What is known of an object; undefined too where its kind is not watched. */
+  find(ref: ObjectRef): KubeObject | undefined
+  /** All objects that the one with this uid controls. */
+  ownedBy(uid: string): KubeObject[]
+  /** The pods of a server (`component` is `server`) or of a gateway (`router`). */
+  podsOf(namespace: string, component: 'server' | 'router', name: string): Kube<V1Pod>[]
+  /** Tells of every change in what a server or gateway controls, its pods included. */
+  onOwnedChange(listener: (owner: Owner) => void): void
+  /** Kinds that were not listed yet: where one stays, a right or a definition is missing. */
+  readonly unsynced: readonly string[]
+  /** Resolves when everything was listed; rejects when `signal` aborts before. */
+  synced(signal: AbortSignal): Promise<void>
+  /** Watches until `signal` aborts; never rejects. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+type Kinds = ReturnType<typeof createKinds>
+
+const RBAC = 'rbac.authorization.k8s.io/v1'
+/** Whose pods have which component. */
+const OWNER_KINDS: Readonly<Record<string, string>> = { server: 'McpServer', router: 'McpGateway' }
+const OWN_KINDS = Object.values(OWNER_KINDS)
+
+/** Nothing is asked before `run`. */
+export function createCaches(options: CachesOptions): Caches {
+  const kinds = createKinds(options)
+  const all: WatchedCache<KubeObject>[] = Object.values(kinds)
+  const byKind = new Map(all.map(cache => [cache.kind, cache]))
+  const { servers, gateways, pods, ...made } = kinds
+  const ownedBy = indexBy<KubeObject>(Object.values(made), object => controllerOf(object)?.uid)
+  const podsOf = indexBy(
+    [pods],
+    ({ metadata: { namespace, labels = {} } }) =>
+      `${namespace}/${labels[LABEL.component]}/${labels[LABEL.instance]}`,
+  )
+  return {
+    ...kinds,
+    find: ({ kind, namespace, name }) => byKind.get(kind)?.get(keyOf({ metadata: { namespace, name } })),
+    ownedBy,
+    podsOf: (namespace, component, name) => podsOf(`${namespace}/${component}/${name}`),
+    onOwnedChange(listener) {
+      for (const cache of [pods, ...Object.values(made)]) tellOwners(cache, listener)
+    },
+    get unsynced() {
+      return all.filter(cache => !cache.isSynced).map(cache => cache.kind)
+    },
+    async synced(signal) {
+      await waitFor(Promise.all(all.map(cache => cache.synced)), signal)
+    },
+    async run(signal) {
+      await Promise.all(all.map(cache => cache.run(signal)))
+    },
+  }
+}
+
+function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions) {
+  const common = { client, namespaces, log, clock }
+  const ofUsers = (kind: string) =>
+    createCache<Manifest>({ ...common, resyncMs, query: { apiVersion: API_VERSION, kind } })
+  const made = <T extends KubeObject>(apiVersion: string, kind: string) =>
+    createCache<T>({ ...common, query: { apiVersion, kind, labelSelector: MANAGED_SELECTOR } })
+  /** Those of others too, for manifests refer to them; never their content. */
+  const metadata = (kind: string) =>
+    createCache<KubeObject>({ ...common, query: { apiVersion: 'v1', kind, metadataOnly: true } })
+  return {
+    servers: ofUsers('McpServer'),
+    gateways: ofUsers('McpGateway'),
+    deployments: made<Kube<V1Deployment>>('apps/v1', 'Deployment'),
+    pods: made<Kube<V1Pod>>('v1', 'Pod'),
+    services: made<Kube<V1Service>>('v1', 'Service'),
+    serviceAccounts: made<Kube<V1ServiceAccount>>('v1', 'ServiceAccount'),
+    roles: made<Kube<V1Role>>(RBAC, 'Role'),
+    roleBindings: made<Kube<V1RoleBinding>>(RBAC, 'RoleBinding'),
+    networkPolicies: made<Kube<V1NetworkPolicy>>('networking.k8s.io/v1', 'NetworkPolicy'),
+    disruptionBudgets: made<Kube<V1PodDisruptionBudget>>('policy/v1', 'PodDisruptionBudget'),
+    autoscalers: made<Kube<V2HorizontalPodAutoscaler>>('autoscaling/v2', 'HorizontalPodAutoscaler'),
+    configMaps: metadata('ConfigMap'),
+    secrets: metadata('Secret'),
+  }
+}
+
+function tellOwners(cache: Cache<KubeObject>, listener: (owner: Owner) => void): void {
+  cache.onChange((before, now) => {
+    const [former, owner] = [before && ownerOf(before), now && ownerOf(now)]
+    if (owner) listener(owner)
+    if (former && former.name !== owner?.name) listener(former)
+  })
+}
+
+/** Pods are controlled by ReplicaSets: whose they are is on their labels. */
+function ownerOf(object: KubeObject): Owner | undefined {
+  const { namespace = '', labels = {} } = object.metadata
+  const [kind, name] =
+    object.kind === 'Pod'
+      ? [OWNER_KINDS[labels[LABEL.component] ?? ''], labels[LABEL.instance]]
+      : [controllerOf(object)?.kind, controllerOf(object)?.name]
+  return kind && name && OWN_KINDS.includes(kind) ? { kind, namespace, name } : undefined
+}

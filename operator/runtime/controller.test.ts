@@ -1,0 +1,211 @@
+/** A controller by the clock: failures, bugs, hangs, and its end. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { Fault } from '../../core/errors.ts'
+import { ApiError } from '../../core/kube/api-error.ts'
+import { createLog } from '../../core/log.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { DRAIN_LIMIT_MS, RECONCILE_LIMIT_MS, type Reconcile, runController } from './controller.ts'
+import { createOperatorMetrics } from './metrics.ts'
+import { FIRST_RETRY_MS, Queue } from './queue.ts'
+
+type Line = { level: string; msg: string; key?: string; error?: string; err?: { stack: string } }
+
+function start(t: TestContext, reconcile: Reconcile, workers = 1) {
+  const clock = createManualClock()
+  const queue = new Queue({ clock, random: () => 0.5 })
+  const lines: Line[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const metrics = createOperatorMetrics()
+  const stop = new AbortController()
+  const controller = { name: 'server', queue, workers, reconcile }
+  const log = createLog({ level: 'debug', destination })
+  const ended = runController(controller, { log, metrics, clock }, stop.signal)
+  t.after(() => stop.abort())
+  return { clock, queue, lines, metrics, ended, stop: (reason?: Fault) => stop.abort(reason) }
+}
+
+const turn = () => new Promise<void>(resolve => setImmediate(resolve))
+
+test('several keys are worked on at once, as many as there are workers', async t => {
+  const begun: string[] = []
+  const gate = Promise.withResolvers<undefined>()
+  const { queue } = start(
+    t,
+    key => {
+      begun.push(key)
+      return gate.promise
+    },
+    2,
+  )
+  for (const key of ['a', 'b', 'c']) queue.add(key)
+  await turn()
+  assert.deepEqual(begun, ['a', 'b'])
+  gate.resolve(undefined)
+  await turn()
+  assert.deepEqual(begun, ['a', 'b', 'c'])
+})
+
+test('a key that asks for it is looked at again later', async t => {
+  let times = 0
+  const { clock, queue } = start(t, async () => (++times === 1 ? { afterMs: 5_000 } : undefined))
+  queue.add('a')
+  await turn()
+  clock.advance(4_999)
+  await turn()
+  assert.equal(times, 1)
+  clock.advance(1)
+  await turn()
+  assert.equal(times, 2)
+})
+
+test('a fault is told once for a streak and tried again with backoff; success ends the streak', async t => {
+  const answers = [fault, fault, nothing, fault]
+  const { clock, queue, lines } = start(t, async () => answers.shift()?.())
+  queue.add('a')
+  await turn()
+  clock.advance(FIRST_RETRY_MS)
+  await turn()
+  clock.advance(2 * FIRST_RETRY_MS - 1)
+  await turn()
+  assert.equal(answers.length, 2)
+  clock.advance(1)
+  await turn()
+  queue.add('a')
+  await turn()
+  assert.deepEqual(
+    lines.map(({ level, key, error }) => [level, key, error]),
+    ['warn', 'debug', 'warn'].map(level => [level, 'a', 'no answer']),
+  )
+})
+
+test('a bug is told each time with its stack, and tried again', async t => {
+  let times = 0
+  const { clock, queue, lines } = start(t, async () => {
+    times++
+    throw new TypeError('a bug')
+  })
+  queue.add('a')
+  await turn()
+  clock.advance(FIRST_RETRY_MS)
+  await turn()
+  assert.equal(times, 2)
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['error', 'error'],
+  )
+  assert.match(lines[0]?.err?.stack ?? '', /controller\.test/)
+})
+
+test('the API server is left alone for as long as it asks', async t => {
+  let times = 0
+  const { clock, queue } = start(t, async () => {
+    if (++times === 1) throw new ApiError(429, 'TooManyRequests', 'busy', { retryAfterMs: 3_000 })
+    return undefined
+  })
+  queue.add('a')
+  await turn()
+  clock.advance(2_999)
+  await turn()
+  assert.equal(times, 1)
+  clock.advance(1)
+  await turn()
+  assert.equal(times, 2)
+})
+
+test('a conflict is tried again without a warning', async t => {
+  let times = 0
+  const { queue, lines } = start(t, async () => {
+    if (++times === 1) throw new ApiError(409, 'Conflict', 'somebody was faster')
+    return undefined
+  })
+  queue.add('a')
+  await turn()
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['debug'],
+  )
+})
+
+test('a reconcile that hangs is given up after a minute, even where it does not listen', async t => {
+  let times = 0
+  const { clock, queue, lines } = start(t, () => {
+    times++
+    return new Promise(() => {})
+  })
+  queue.add('a')
+  await turn()
+  clock.advance(RECONCILE_LIMIT_MS)
+  await turn()
+  assert.equal(lines[0]?.error, 'Reconciling took longer than 60 s')
+  clock.advance(FIRST_RETRY_MS)
+  await turn()
+  assert.equal(times, 2)
+})
+
+test('at its end it finishes what is under way and begins nothing new', async t => {
+  const begun: string[] = []
+  const gate = Promise.withResolvers<undefined>()
+  let aborted = false
+  const { queue, stop, ended } = start(t, (key, signal) => {
+    begun.push(key)
+    signal.addEventListener('abort', () => {
+      aborted = true
+    })
+    return gate.promise
+  })
+  queue.add('a')
+  queue.add('b')
+  await turn()
+  stop()
+  await turn()
+  gate.resolve(undefined)
+  await ended
+  assert.deepEqual([begun, aborted], [['a'], false])
+})
+
+test('what does not finish in time is cut off at its end', async t => {
+  const { clock, queue, stop, ended, lines } = start(t, async (_key, signal) => {
+    await once(signal, 'abort')
+    throw signal.reason
+  })
+  queue.add('a')
+  await turn()
+  stop()
+  await turn()
+  clock.advance(DRAIN_LIMIT_MS)
+  await ended
+  assert.deepEqual(lines, [])
+})
+
+test('what is under way when the lease is lost is cut off at once', async t => {
+  const { queue, stop, ended } = start(t, async (_key, signal) => {
+    await once(signal, 'abort')
+    throw signal.reason
+  })
+  queue.add('a')
+  await turn()
+  stop(new ApiError(0, 'LeaseLost', 'another one leads'))
+  await ended
+})
+
+test('durations are counted by result, the depth is read at each scrape', async t => {
+  const answers = [nothing, fault, bug]
+  const { queue, metrics } = start(t, async () => answers.shift()?.())
+  for (const key of ['a', 'b', 'c']) queue.add(key)
+  for (let turns = 0; turns < 3; turns++) await turn()
+  const text = await metrics.registry.metrics()
+  for (const result of ['ok', 'fault', 'bug']) {
+    assert.match(text, new RegExp(`_count\\{controller="server",result="${result}"\\} 1`))
+  }
+  assert.match(text, /portolan_queue_depth\{controller="server"\} 0/)
+})
+
+const nothing = () => undefined
+const fault = (): undefined => {
+  throw new Fault('io', 'no answer', { retryable: true })
+}
+const bug = (): undefined => {
+  throw new Error('a bug')
+}

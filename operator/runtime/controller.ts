@@ -1,0 +1,100 @@
+/** Runs the reconcile function of a controller over the keys of its queue, through every failure. */
+import { type Clock, delay } from '../../core/async.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { ApiError, isConflict } from '../../core/kube/api-error.ts'
+import type { Log } from '../../core/log.ts'
+import { deadline, waitFor } from '../../core/mcp/deadline.ts'
+import type { OperatorMetrics } from './metrics.ts'
+import type { Queue } from './queue.ts'
+
+/** How long one reconcile may take before it is given up and tried again. */
+export const RECONCILE_LIMIT_MS = 60_000
+/** How long what is under way may go on once the controller is told to end. */
+export const DRAIN_LIMIT_MS = 10_000
+
+/** Makes the world as the key's object wants it; `afterMs`: look again then, though nothing changed. */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ afterMs?: number } | undefined>
+
+export type Controller = {
+  /** One word, for metrics and the log: `server`. */
+  name: string
+  queue: Queue
+  /** How many keys are worked on at the same time. */
+  workers: number
+  reconcile: Reconcile
+  /** Where it is not RECONCILE_LIMIT_MS. */
+  limitMs?: number
+}
+
+export type ControllerContext = { log: Log; metrics: OperatorMetrics; clock: Clock }
+
+/**
+ * Works until `signal` aborts; then begins nothing new and finishes what is under way, within DRAIN_LIMIT_MS, or not at all where the
+ * reason is a Fault: the lease was lost, and another operator works already. Never rejects.
+ */
+export async function runController(
+  controller: Controller,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, queue, workers } = controller
+  context.metrics.watchQueue(name, () => queue.depth)
+  const cutOff = new AbortController()
+  const work = async () => {
+    for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
+      await attempt(controller, context, key, cutOff.signal)
+      queue.done(key)
+    }
+  }
+  const drained = new AbortController()
+  const end = () => {
+    if (signal.reason instanceof Fault) cutOff.abort(signal.reason)
+    else limitDrain(context.clock, cutOff, drained.signal)
+  }
+  signal.addEventListener('abort', end, { once: true })
+  await Promise.all(Array.from({ length: workers }, work))
+  drained.abort()
+}
+
+function limitDrain(clock: Clock, cutOff: AbortController, drained: AbortSignal): void {
+  const fault = new Fault('cancelled', 'The operator ends')
+  delay(clock, DRAIN_LIMIT_MS, drained).then(
+    () => cutOff.abort(fault),
+    () => {},
+  )
+}
+
+/** One reconcile of a key, and when it is due again. */
+async function attempt(
+  controller: Controller,
+  { log, metrics, clock }: ControllerContext,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, queue, reconcile, limitMs = RECONCILE_LIMIT_MS } = controller
+  const started = clock.now()
+  const limit = deadline(clock, limitMs, `Reconciling took longer than ${limitMs / 1_000} s`, signal)
+  try {
+    const result = await waitFor(reconcile(key, limit.signal), limit.signal)
+    queue.forget(key)
+    if (result?.afterMs !== undefined) queue.addAfter(key, result.afterMs)
+    metrics.reconciled(name, 'ok', clock.now() - started)
+  } catch (error) {
+    metrics.reconciled(name, error instanceof Fault ? 'fault' : 'bug', clock.now() - started)
+    if (!signal.aborted) retry(controller, log, key, error)
+  } finally {
+    limit.clear()
+  }
+}
+
+/** A fault is told once for a streak of failures, what is no fault each time. */
+function retry({ name, queue }: Controller, log: Log, key: string, error: unknown): void {
+  const failures = queue.failures(key)
+  if (error instanceof Fault) {
+    const level = failures > 0 || isConflict(error) ? 'debug' : 'warn'
+    log[level]({ controller: name, key, code: error.code, error: messageOf(error) }, 'reconcile failed')
+  } else {
+    log.error({ controller: name, key, err: error }, 'reconcile failed unexpectedly')
+  }
+  queue.addRateLimited(key, error instanceof ApiError ? error.retryAfterMs : undefined)
+}

@@ -1,0 +1,73 @@
+/** The operator's metrics, by prom-client in a registry of its own. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { type Clock, systemClock } from '../../core/async.ts'
+import { createRegistry, SECONDS_BUCKETS } from '../../core/metrics.ts'
+import { createObjectMetrics, type ObjectMetrics } from './object-metrics.ts'
+
+export type ReconcileResult = 'ok' | 'fault' | 'bug'
+export type WriteVerb = 'apply' | 'status' | 'create' | 'delete'
+
+export type OperatorMetrics = ObjectMetrics & {
+  registry: Registry
+  reconciled(controller: string, result: ReconcileResult, durationMs: number): void
+  /** `depth` is asked at each scrape. */
+  watchQueue(controller: string, depth: () => number): void
+  /** A request that may have changed an object; events and leases do not count. */
+  wrote(kind: string, verb: WriteVerb): void
+  leading(yes: boolean): void
+}
+
+export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetrics {
+  const registry = createRegistry()
+  const registers = [registry]
+  const reconcile = new Histogram({
+    name: 'portolan_reconcile_duration_seconds',
+    help: 'Time of one reconcile, by controller and result (ok, fault, bug).',
+    labelNames: ['controller', 'result'],
+    buckets: SECONDS_BUCKETS,
+    registers,
+  })
+  const writes = new Counter({
+    name: 'portolan_api_writes_total',
+    help: 'Requests to the API server that may have changed an object, leases and events apart.',
+    labelNames: ['kind', 'verb'],
+    registers,
+  })
+  const leader = new Gauge({ name: 'portolan_leader', help: '1 in the operator that leads.', registers })
+  leader.set(0)
+  const discovery = new Histogram({
+    name: 'portolan_discovery_duration_seconds',
+    help: 'Time to read the lists of one server.',
+    labelNames: ['outcome'],
+    buckets: SECONDS_BUCKETS,
+    registers,
+  })
+  const objects = createObjectMetrics(registry, clock)
+  return {
+    registry,
+    watchObjects: objects.watchObjects,
+    watchQueue: queueDepths(registry),
+    reconciled: (controller, result, durationMs) =>
+      reconcile.observe({ controller, result }, durationMs / 1_000),
+    wrote: (kind, verb) => writes.inc({ kind, verb }),
+    leading: yes => leader.set(yes ? 1 : 0),
+    discovered(record) {
+      discovery.observe({ outcome: record.ok ? 'ok' : 'failed' }, record.durationMs / 1_000)
+      objects.discovered(record)
+    },
+  }
+}
+
+function queueDepths(registry: Registry): OperatorMetrics['watchQueue'] {
+  const depths = new Map<string, () => number>()
+  new Gauge({
+    name: 'portolan_queue_depth',
+    help: 'Keys that are due and wait for a worker.',
+    labelNames: ['controller'],
+    registers: [registry],
+    collect() {
+      for (const [controller, depth] of depths) this.set({ controller }, depth())
+    },
+  })
+  return (controller, depth) => void depths.set(controller, depth)
+}

@@ -1,0 +1,122 @@
+/** The queue by the clock: who waits, who comes again, and when. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { FIRST_RETRY_MS, LAST_RETRY_MS, Queue } from './queue.ts'
+
+function start() {
+  const clock = createManualClock()
+  const queue = new Queue({ clock, random: () => 0.5 })
+  const never = new AbortController().signal
+  return { clock, queue, next: () => queue.next(never) }
+}
+
+test('keys come in the order in which they were added, each once', async () => {
+  const { queue, next } = start()
+  for (const key of ['a', 'b', 'a']) queue.add(key)
+  assert.equal(queue.depth, 2)
+  assert.deepEqual([await next(), await next(), queue.depth], ['a', 'b', 0])
+})
+
+test('who waits gets the next key, and several that wait get one each', async () => {
+  const { queue, next } = start()
+  const taken = Promise.all([next(), next()])
+  queue.add('a')
+  queue.add('a')
+  queue.add('b')
+  assert.deepEqual(await taken, ['a', 'b'])
+})
+
+test('a key is never worked on twice at once; one added meanwhile comes again after that, once', async () => {
+  const { queue, next } = start()
+  queue.add('a')
+  await next()
+  queue.add('a')
+  queue.add('a')
+  queue.add('b')
+  assert.deepEqual([await next(), queue.depth], ['b', 1])
+  queue.done('a')
+  assert.equal(await next(), 'a')
+  queue.done('a')
+  assert.equal(queue.depth, 0)
+})
+
+test('of two times for a key the earlier counts, and it comes once', async () => {
+  const { clock, queue, next } = start()
+  queue.addAfter('a', 500)
+  queue.addAfter('a', 100)
+  queue.addAfter('a', 300)
+  assert.equal(clock.pending(), 1)
+  clock.advance(99)
+  assert.equal(queue.depth, 0)
+  clock.advance(1)
+  assert.equal(await next(), 'a')
+  queue.done('a')
+  clock.advance(1_000)
+  assert.equal(queue.depth, 0)
+})
+
+test('a key whose time comes while it is worked on waits for the end of that', async () => {
+  const { clock, queue, next } = start()
+  queue.add('a')
+  await next()
+  queue.addAfter('a', 10)
+  clock.advance(10)
+  queue.done('a')
+  assert.equal(await next(), 'a')
+})
+
+test('a key that fails comes later each time, up to two minutes, until it is forgotten', async () => {
+  const { clock, queue, next } = start()
+  const waited: number[] = []
+  for (let times = 0; times < 12; times++) {
+    const from = clock.now()
+    queue.addRateLimited('a')
+    while (queue.depth === 0) clock.advance(FIRST_RETRY_MS)
+    waited.push(clock.now() - from)
+    await next()
+    queue.done('a')
+  }
+  assert.deepEqual(waited.slice(0, 4), [200, 400, 800, 1_600])
+  assert.deepEqual(waited.slice(-2), [LAST_RETRY_MS, LAST_RETRY_MS])
+  assert.equal(queue.failures('a'), 12)
+  queue.forget('a')
+  queue.addRateLimited('a')
+  clock.advance(FIRST_RETRY_MS)
+  assert.equal(queue.depth, 1)
+})
+
+test('a failed key waits as long as the server asks', () => {
+  const { clock, queue } = start()
+  queue.addRateLimited('a', 5_000)
+  clock.advance(4_999)
+  assert.equal(queue.depth, 0)
+  clock.advance(1)
+  assert.equal(queue.depth, 1)
+})
+
+test('retries are spread by a quarter to both sides', () => {
+  for (const [random, ms] of [
+    [0, 150],
+    [0.999, 250],
+  ] as const) {
+    const clock = createManualClock()
+    const queue = new Queue({ clock, random: () => random })
+    queue.addRateLimited('a')
+    clock.advance(ms - 1)
+    assert.equal(queue.depth, 0)
+    clock.advance(1)
+    assert.equal(queue.depth, 1)
+  }
+})
+
+test('who waits leaves when its signal aborts, and takes no key with it', async () => {
+  const { queue, next } = start()
+  const stop = new AbortController()
+  const waiting = queue.next(stop.signal)
+  stop.abort()
+  assert.equal(await waiting, undefined)
+  assert.equal(await queue.next(stop.signal), undefined)
+  queue.add('a')
+  assert.equal(await next(), 'a')
+})

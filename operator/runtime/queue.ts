@@ -1,0 +1,119 @@
+/** The work queue of a controller: keys wait once each, are worked on one at a time, and come back with backoff. */
+import { type Clock, systemClock, type Timer } from '../../core/async.ts'
+
+/** As client-go's limits for one key, with a shorter end. */
+export const FIRST_RETRY_MS = 200
+export const LAST_RETRY_MS = 2 * 60_000
+/** Retries are moved by up to this share, so that a common failure is not tried again by all at once. */
+const JITTER = 0.25
+
+export type QueueOptions = { clock?: Clock; random?: () => number }
+
+/** What waits for its time: one entry a key, the earliest. */
+type Delayed = { at: number; timer: Timer }
+
+/**
+ * `next` hands a key out, `done` gives it back. A key that is added while it is worked on comes again after `done`; a key
+ * that waits already is not added twice.
+ */
+export class Queue {
+  readonly #clock: Clock
+  readonly #random: () => number
+  readonly #ready = new Set<string>()
+  readonly #inWork = new Set<string>()
+  /** Added while in work. */
+  readonly #again = new Set<string>()
+  readonly #delayed = new Map<string, Delayed>()
+  readonly #failures = new Map<string, number>()
+  readonly #takers = new Set<(key: string) => void>()
+
+  constructor({ clock = systemClock, random = Math.random }: QueueOptions = {}) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** Keys that are due and not in work. */
+  get depth(): number {
+    return this.#ready.size + this.#again.size
+  }
+
+  /** How often a key was added by `addRateLimited` since it was last forgotten. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0
+  }
+
+  add(key: string): void {
+    if (this.#inWork.has(key)) {
+      this.#again.add(key)
+      return
+    }
+    const [taker] = this.#takers
+    if (!taker) {
+      this.#ready.add(key)
+      return
+    }
+    this.#takers.delete(taker)
+    this.#inWork.add(key)
+    taker(key)
+  }
+
+  /** Adds a key after `ms`; where it waits for a time already, the earlier one counts. */
+  addAfter(key: string, ms: number): void {
+    if (ms <= 0) {
+      this.add(key)
+      return
+    }
+    const at = this.#clock.now() + ms
+    const waiting = this.#delayed.get(key)
+    if (waiting && waiting.at <= at) return
+    waiting?.timer.cancel()
+    const timer = this.#clock.after(ms, () => {
+      this.#delayed.delete(key)
+      this.add(key)
+    })
+    this.#delayed.set(key, { at, timer })
+  }
+
+  /** Adds a key that failed: later each time, and not before `atLeastMs`. */
+  addRateLimited(key: string, atLeastMs = 0): void {
+    const failures = this.failures(key)
+    this.#failures.set(key, failures + 1)
+    const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+    const jitter = 1 + JITTER * (2 * this.#random() - 1)
+    this.addAfter(key, Math.max(Math.round(backoff * jitter), atLeastMs))
+  }
+
+  /** The key is well: its next failure is its first. */
+  forget(key: string): void {
+    this.#failures.delete(key)
+  }
+
+  /** The next key, which is then in work until `done`; undefined once `signal` aborts. */
+  next(signal: AbortSignal): Promise<string | undefined> {
+    if (signal.aborted) return Promise.resolve(undefined)
+    const [key] = this.#ready
+    if (key !== undefined) {
+      this.#ready.delete(key)
+      this.#inWork.add(key)
+      return Promise.resolve(key)
+    }
+    return new Promise(resolve => {
+      const take = (key: string) => {
+        signal.removeEventListener('abort', leave)
+        resolve(key)
+      }
+      const leave = () => {
+        this.#takers.delete(take)
+        resolve(undefined)
+      }
+      this.#takers.add(take)
+      signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  /** Ends the work on a key. */
+  done(key: string): void {
+    this.#inWork.delete(key)
+    if (this.#again.delete(key)) this.add(key)
+  }
+}

@@ -1,0 +1,211 @@
+/** A real API server with its etcd, on ports of the loopback, without nodes: for tests of what talks to it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import type { Access } from '../../core/kube/access.ts'
+import { KubeClient } from '../../core/kube/client.ts'
+import { kubeconfigAccess } from '../../core/kube/kubeconfig.ts'
+import type { KubeObject } from '../../core/kube/object.ts'
+import { run } from '../cluster/command.ts'
+import { clusterConfig } from '../cluster/config.ts'
+import { apiServer, controllerManager } from '../cluster/control-plane.ts'
+import { type Layout, logFile, outsideKubeconfig, program } from '../cluster/layout.ts'
+import { writeCredentials, writeOutsideKubeconfig } from '../cluster/pki.ts'
+import { programFolder, programsBuilt } from '../cluster/programs.ts'
+import { freePort } from './free-port.ts'
+
+const POLL_MS = 50
+const START_LIMIT_MS = 60_000
+const PREFIX = 'portolan-api-'
+const CRDS = ['mcpservers', 'mcpgateways']
+
+export type ApiServer = {
+  access: Access
+  /** Of the administrator, for clients in this process and for `kubectl` outside of it. */
+  kubeconfig: string
+  /** A client of the administrator's; it ends with the server. */
+  client: KubeClient
+  /** Makes a namespace of its own. */
+  namespace(name: string, labels?: Record<string, string>): Promise<string>
+  /** Runs kubectl of the same build as the administrator; resolves with stdout. */
+  kubectl(args: readonly string[], input?: string): Promise<string>
+  /** Ends the API server by SIGKILL; etcd keeps what it holds. */
+  kill(): Promise<void>
+  /** Starts it again, after killing it where it runs, and waits until it serves. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The reason for which such tests cannot run, as `skip` of node:test takes it, after saying it on stderr; else false. */
+export function skipApiServer(): false | string {
+  const { cache, required } = clusterConfig()
+  if (required || programsBuilt(cache)) return false
+  process.stderr.write(
+    '\nAPI SERVER TESTS SKIPPED: its programs are not built. Run: npm run cluster -- build (once)\n\n',
+  )
+  return 'no API server: its programs are not built'
+}
+
+/**
+ * Starts etcd and the API server in about 4 s, our CRDs in it. With `controllers` the controller manager runs these of its
+ * controllers: `garbage-collector-controller` deletes what a deleted owner owned, `namespace-controller` empties namespaces.
+ */
+export async function startApiServer(
+  options: { crds?: boolean; controllers?: string[] } = {},
+): Promise<ApiServer> {
+  sweep()
+  const { cache } = clusterConfig()
+  const name = `${PREFIX}${process.pid}-${Math.random().toString(36).slice(2, 8)}`
+  const layout: Layout = { name, folder: join(tmpdir(), name), bin: programFolder(cache), nodes: 0 }
+  mkdirSync(join(layout.folder, 'log'), { recursive: true })
+  const server = await boot(layout, options.controllers ?? [])
+  try {
+    await server.restart()
+    if (options.crds ?? true) await applyDefinitions(server)
+    return server
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+/** Names the ports, writes the credentials and starts etcd; the API server is started by `restart`. */
+async function boot(layout: Layout, controllers: string[]): Promise<ApiServer> {
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
+  await writeCredentials(layout)
+  writeOutsideKubeconfig(layout, port)
+  const kubeconfig = outsideKubeconfig(layout)
+  const access = kubeconfigAccess({ file: kubeconfig })
+  const client = new KubeClient(access)
+  const start = (name: string, command: string[]) => startChild(layout, name, command)
+  const etcd = start('etcd', etcdCommand(layout, etcdPort, peerPort))
+  let api: ChildProcess | undefined
+  let manager: ChildProcess | undefined
+  const kubectl = (args: readonly string[], input?: string) =>
+    run([program(layout, 'kubectl'), ...args], {
+      input,
+      env: { KUBECONFIG: kubeconfig, KUBECACHEDIR: join(layout.folder, 'kubectl') },
+    })
+  const kill = async () => {
+    await Promise.all([end(api), end(manager)])
+  }
+  return {
+    access,
+    kubeconfig,
+    client,
+    kubectl,
+    kill,
+    async namespace(name, labels) {
+      const metadata = { name, ...(labels ? { labels } : {}) }
+      await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata }, { fieldManager: 'test' })
+      return name
+    },
+    async restart() {
+      await kill()
+      api = start('apiserver', apiServerCommand(layout, etcdPort, port))
+      await untilReady(layout, api, () => kubectl(['get', '--raw', '/readyz']))
+      if (controllers.length > 0) manager = start('controller-manager', managerCommand(layout, controllers))
+    },
+    async stop() {
+      await client.close()
+      await kill()
+      await end(etcd)
+      rmSync(layout.folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function etcdCommand(layout: Layout, port: number, peerPort: number): string[] {
+  const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`]
+  return [
+    program(layout, 'etcd'),
+    `--data-dir=${join(layout.folder, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ]
+}
+
+/** As in a cluster, but for where it listens. */
+function apiServerCommand(layout: Layout, etcdPort: number, port: number): string[] {
+  const moved = ['--etcd-servers=', '--bind-address=', '--secure-port=']
+  return [
+    ...apiServer(layout).command.filter(word => !moved.some(flag => word.startsWith(flag))),
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    '--endpoint-reconciler-type=none',
+    '--disable-admission-plugins=ServiceAccount',
+  ]
+}
+
+function managerCommand(layout: Layout, controllers: string[]): string[] {
+  const kubeconfig = outsideKubeconfig(layout)
+  return [
+    ...controllerManager(layout).command.map(word => word.replace(/(kubeconfig=).*/, `$1${kubeconfig}`)),
+    `--controllers=${controllers.join(',')}`,
+    '--secure-port=0',
+  ]
+}
+
+/** The child ends with this process, however that ends. */
+function startChild(layout: Layout, name: string, command: string[]): ChildProcess {
+  const log = openSync(logFile(layout, name), 'a')
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command], {
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env.PATH, HOME: layout.folder },
+  })
+  closeSync(log)
+  child.unref()
+  return child
+}
+
+async function end(child: ChildProcess | undefined): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.ref()
+  child.kill('SIGKILL')
+  await gone
+}
+
+async function untilReady(layout: Layout, child: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
+  const limit = performance.now() + START_LIMIT_MS
+  for (;;) {
+    try {
+      await probe()
+      return
+    } catch (cause) {
+      const ended = child.exitCode !== null || child.signalCode !== null
+      if (ended || performance.now() > limit) {
+        const log = readFileSync(logFile(layout, 'apiserver'), 'utf8').slice(-3_000)
+        throw new Error(`the API server does not serve:\n${log}`, { cause })
+      }
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+async function applyDefinitions({ client, kubectl }: ApiServer): Promise<void> {
+  for (const plural of CRDS) {
+    const file = new URL(`../../crds/portolan.dev_${plural}.yaml`, import.meta.url)
+    await client.apply<KubeObject>(parse(readFileSync(file, 'utf8')), { fieldManager: 'test' })
+  }
+  const names = CRDS.map(plural => `crd/${plural}.portolan.dev`)
+  await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names])
+}
+
+/** Removes the folders of test processes that were killed; their children ended with them. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = name.startsWith(PREFIX) && /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1]
+    if (owner && !existsSync(`/proc/${owner}`)) rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
