@@ -1,9 +1,10 @@
-/** `npm run generate`: writes what is generated from crds/, or with `--check` names what has drifted. */
+/** `npm run generate`: writes what is generated from crds/ and scripts/dashboards/, or with `--check` names what has drifted. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { API_GROUP } from '../crds/object-meta.ts'
 import { customResourceDefinition, kindDefinitions } from './crd.ts'
+import { dashboardFiles } from './dashboards/dashboards.ts'
 import { referencePage } from './reference.ts'
 
 const HEADER = '# Generated from crds/*.ts by `npm run generate`: do not edit.\n'
@@ -11,15 +12,16 @@ const HEADER = '# Generated from crds/*.ts by `npm run generate`: do not edit.\n
 /** Paths from the project's root, with their contents. */
 export function generatedFiles(): Map<string, string> {
   const kinds = kindDefinitions()
-  const crds = kinds.map(kind => {
+  const crds = kinds.flatMap(kind => {
     const yaml = stringify(customResourceDefinition(kind), {
       lineWidth: 120,
       version: '1.1',
       aliasDuplicateObjects: false,
     })
-    return [`crds/${API_GROUP}_${kind.plural}.yaml`, HEADER + yaml] as const
+    const file = `crds/${API_GROUP}_${kind.plural}.yaml`
+    return [file, `charts/portolan/${file}`].map(path => [path, HEADER + yaml] as const)
   })
-  return new Map([...crds, ['docs/reference.md', referencePage(kinds)]])
+  return new Map([...crds, ['docs/reference.md', referencePage(kinds)], ...dashboardFiles()])
 }
 
 function main(): number {

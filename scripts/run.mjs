@@ -1,4 +1,4 @@
-/** The project's own tasks: check, test, bench, generate, record. Plain JavaScript for Node 20; the work runs on Node 24. */
+/** The project's own tasks: check, test, e2e, bench, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
@@ -7,7 +7,10 @@ import { compiled, readyNode, root } from './bootstrap.mjs'
 const QUIET = '--disable-warning=ExperimentalWarning'
 const TEST_TIMEOUT_MS = 300_000
 /** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
-const FAST = ['crds', 'core', 'router', 'local', 'cli', 'test/golden', 'test/architecture.test.ts']
+const FAST = [
+  ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
+  ...['test/golden', 'test/architecture.test.ts'],
+]
 
 const [task, ...rest] = process.argv.slice(2)
 const node = await readyNode()
@@ -26,6 +29,12 @@ const tasks = {
     await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
     await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
     await step('tests', node, testArgs([...FAST, 'test'], true))
+  },
+  e2e: () => step('end to end', node, testArgs(rest.length > 0 ? rest : ['test/e2e'], true)),
+  build: async () => {
+    await step('bundle', node, [QUIET, 'scripts/bundle.ts'])
+    const [folder] = rest
+    if (folder) await step('image', node, [QUIET, 'scripts/image-root.ts', folder])
   },
   bench: () => step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest]),
   golden: () =>

@@ -7,17 +7,21 @@ import {
   mkdtempSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmSync,
 } from 'node:fs'
-import { join, posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 
-/** Files by their absolute path in the image: a file, folder or link of this machine, or content. */
+/** Files by their absolute path in the image: a file, folder or link of this machine, content, a folder, a link. */
 export type Layer = Record<
   string,
-  { from: string } | { content: string; mode?: number } | { folder: true; mode?: number }
+  | { from: string /** Files and folders of a folder that stay away, by name. */; except?: RegExp }
+  | { content: string; mode?: number }
+  | { folder: true; mode?: number }
+  | { link: string }
 >
 
 export type Image = {
@@ -34,20 +38,31 @@ export type Image = {
 type Blob = { name: string; digest: string; size: number; path: string }
 
 /** Writes an image; equal files give equal bytes. */
-export async function writeImage(image: Image, archive: string): Promise<void> {
+export function writeImage(image: Image, archive: string): Promise<void> {
+  return writeImages([image], archive)
+}
+
+/** Writes images into one archive, where equal layers stand once. */
+export async function writeImages(images: readonly Image[], archive: string): Promise<void> {
   const folder = mkdtempSync(`${archive}.`)
   try {
-    const layers: Blob[] = []
-    for (const [at, layer] of image.layers.entries())
-      layers.push(await writeLayer(layer, join(folder, `${at}.tar`)))
-    const config = JSON.stringify(imageConfig(image, layers))
-    const configName = `${createHash('sha256').update(config).digest('hex')}.json`
-    const names = layers.map(layer => layer.name)
-    const manifest = [{ Config: configName, RepoTags: [image.reference], Layers: names }]
+    const blobs = new Map<string, Blob>()
+    const configs = new Map<string, string>()
+    const manifests: object[] = []
+    for (const image of images) {
+      const layers: Blob[] = []
+      for (const layer of image.layers) layers.push(await writeLayer(layer, join(folder, 'unfinished')))
+      for (const layer of layers) blobs.set(layer.name, layer)
+      const config = JSON.stringify(imageConfig(image, layers))
+      const configName = `${createHash('sha256').update(config).digest('hex')}.json`
+      configs.set(configName, config)
+      const names = layers.map(layer => layer.name)
+      manifests.push({ Config: configName, RepoTags: [image.reference], Layers: names })
+    }
     await write(createWriteStream(archive), async tar => {
-      await add(tar, { name: configName }, config)
-      for (const layer of layers) await add(tar, { name: layer.name, size: layer.size }, { from: layer.path })
-      await add(tar, { name: 'manifest.json' }, JSON.stringify(manifest))
+      for (const [name, config] of configs) await add(tar, { name }, config)
+      for (const { name, size, path } of blobs.values()) await add(tar, { name, size }, { from: path })
+      await add(tar, { name: 'manifest.json' }, JSON.stringify(manifests))
     })
   } finally {
     rmSync(folder, { recursive: true })
@@ -84,22 +99,28 @@ async function writeLayer(layer: Layer, path: string): Promise<Blob> {
       const entry = layer[target]
       const name = target.replace(/^\//, '')
       if (!entry) continue
-      if ('from' in entry) await addPath(tar, name, entry.from)
+      if ('from' in entry) await addPath(tar, name, entry.from, entry.except)
       else if ('content' in entry) await add(tar, { name, mode: entry.mode }, entry.content)
+      else if ('link' in entry) await add(tar, { name, type: 'symlink', linkname: entry.link })
       else await add(tar, { name, mode: entry.mode, type: 'directory' })
     }
   })
   await written
   const digest = hash.digest('hex')
-  return { name: `${digest}.tar`, digest, size, path }
+  const name = `${digest}.tar`
+  const finished = join(dirname(path), name)
+  renameSync(path, finished)
+  return { name, digest, size, path: finished }
 }
 
-async function addPath(tar: Pack, name: string, from: string): Promise<void> {
+async function addPath(tar: Pack, name: string, from: string, except?: RegExp): Promise<void> {
   const stat = lstatSync(from)
+  const mode = stat.mode & 0o7777
   if (stat.isSymbolicLink()) return add(tar, { name, type: 'symlink', linkname: readlinkSync(from) })
-  if (!stat.isDirectory()) return add(tar, { name, mode: stat.mode & 0o777, size: stat.size }, { from })
-  await add(tar, { name, mode: stat.mode & 0o777, type: 'directory' })
-  for (const child of readdirSync(from).sort()) await addPath(tar, posix.join(name, child), join(from, child))
+  if (!stat.isDirectory()) return add(tar, { name, mode, size: stat.size }, { from })
+  await add(tar, { name, mode, type: 'directory' })
+  for (const child of readdirSync(from).sort())
+    if (!except?.test(child)) await addPath(tar, posix.join(name, child), join(from, child), except)
 }
 
 /** Runs `fill` on a new tar that flows into `sink`. */

@@ -1,16 +1,15 @@
-/** What an image needs to run scripts on the Node that runs this: the program, its shared libraries, a user, a place to write. */
+/** What images need to run programs of this machine: the programs, their shared libraries, users, a place to write. */
 import { realpathSync } from 'node:fs'
-import { run } from './command.ts'
+import { basename, dirname, join } from 'node:path'
+import { sharedLibraries } from '../../scripts/shared-libraries.ts'
 import type { Layer } from './image.ts'
 
 export const NODE_IN_IMAGE = '/usr/bin/node'
 export const NONROOT_USER = '65532:65532'
 
 export async function nodeLayer(): Promise<Layer> {
-  const libraries = await sharedLibraries(process.execPath)
   return {
-    [NODE_IN_IMAGE]: { from: realpathSync(process.execPath) },
-    ...Object.fromEntries(libraries.map(path => [path, { from: realpathSync(path) }])),
+    ...programLayer({ [NODE_IN_IMAGE]: process.execPath }),
     '/etc/passwd': {
       content: 'root:x:0:0:root:/root:/bin/false\nnonroot:x:65532:65532:nonroot:/tmp:/bin/false\n',
     },
@@ -19,8 +18,13 @@ export async function nodeLayer(): Promise<Layer> {
   }
 }
 
-/** Absolute paths by which the loader finds a program's libraries, and the loader itself. */
-async function sharedLibraries(file: string): Promise<string[]> {
-  const listing = await run(['ldd', file])
-  return [...listing.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? [])
+/** Programs by their path in the image, with all libraries that they and `modules` (loaded at run time) are linked with. */
+export function programLayer(programs: Record<string, string>, modules: readonly string[] = []): Layer {
+  const files = Object.values(programs).map(path => realpathSync(path))
+  const { loader, libraries } = sharedLibraries(...files, ...modules)
+  // a library that is found by a path of this machine alone is put where every loader looks
+  const home = dirname(libraries.find(path => basename(path) === 'libc.so.6') ?? '/lib')
+  const placed = libraries.map(path => [join(home, basename(path)), path])
+  const all = [...placed, ...(loader ? [[loader, loader]] : []), ...Object.entries(programs)]
+  return Object.fromEntries(all.map(([target, path = '']) => [target, { from: realpathSync(path) }]))
 }

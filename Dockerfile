@@ -1,0 +1,22 @@
+# The image portolan/portolan: operator, router, and the runtime that is lent to the pods of servers.
+# What is in it is decided by scripts/bundle.ts and scripts/image-root.ts, which the tests' images are made by too.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /source
+COPY package.json package-lock.json ./
+COPY scripts/ scripts/
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN npm run build -- /image
+
+FROM scratch
+ARG VERSION=dev
+LABEL org.opencontainers.image.title="Portolan" \
+      org.opencontainers.image.description="Hundreds of MCP tools behind one endpoint of a few hundred tokens" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION"
+COPY --from=build /image/ /
+# scripts/node-options.mjs says why
+ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536 MALLOC_MMAP_THRESHOLD_=65536 HOME=/tmp
+USER 65532:65532
+ENTRYPOINT ["/portolan/node", "--disable-warning=ExperimentalWarning", "--no-allocation-site-pretenuring", "--max-semi-space-size=8", "--heap-growing-percent=30", "/app/portolan.js"]

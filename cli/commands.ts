@@ -1,0 +1,47 @@
+/** What stands around the commands of a program: it parses the command line, runs one, and tells the exit code. */
+import process from 'node:process'
+import { Command, CommanderError } from 'commander'
+import { describeFailure, EXIT } from './failure.ts'
+import { createTerminal, type Terminal } from './output.ts'
+import { version } from './version.ts'
+
+export type ProgramDefinition = {
+  description: string
+  commands: readonly ((terminal: Terminal) => Command)[]
+}
+
+/** Runs the command that `args` name; resolves with the exit code, which a command may have set itself. */
+export async function runCommands(
+  { description, commands }: ProgramDefinition,
+  args: readonly string[],
+): Promise<number> {
+  const terminal = createTerminal(process)
+  // A reader that has seen enough, such as `head`, is no failure.
+  process.stdout.on('error', error =>
+    process.exit((error as NodeJS.ErrnoException).code === 'EPIPE' ? EXIT.ok : EXIT.failure),
+  )
+  const program = createProgram(description, terminal)
+  for (const command of commands) program.addCommand(command(terminal).copyInheritedSettings(program))
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    const { message, exitCode } = describeFailure(error)
+    terminal.err(`${terminal.errColors.red('error:')} ${message}`)
+    return exitCode
+  }
+}
+
+function createProgram(description: string, terminal: Terminal): Command {
+  return new Command('portolan')
+    .description(description)
+    .version(version(), '-v, --version')
+    .showHelpAfterError('(portolan --help, or portolan COMMAND --help, says more)')
+    .helpCommand(false)
+    .configureOutput({
+      writeOut: text => terminal.out(text.trimEnd()),
+      writeErr: text => terminal.err(text.trimEnd()),
+    })
+    .exitOverride()
+}

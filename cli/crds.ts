@@ -1,0 +1,81 @@
+/** `portolan crds`: prints the CustomResourceDefinitions, or brings them into a cluster. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Argument, Command } from 'commander'
+import type { KubeClient } from '../core/kube/client.ts'
+import type { KubeObject } from '../core/kube/object.ts'
+import { CommandError } from './failure.ts'
+import type { Terminal } from './output.ts'
+
+const FIELD_MANAGER = 'portolan-crds'
+const ESTABLISHED_POLL_MS = 200
+const ESTABLISHED_LIMIT_MS = 60_000
+
+type Definition = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
+
+export function crdsCommand(terminal: Terminal): Command {
+  return new Command('crds')
+    .description('print the CustomResourceDefinitions, or apply them to a cluster')
+    .addArgument(
+      new Argument('[action]', 'print, or apply and wait').choices(['print', 'apply']).default('print'),
+    )
+    .option('--context <name>', 'the cluster, by a context of the kubeconfig; in a pod it is its own')
+    .action(async (action: 'print' | 'apply', { context }: { context?: string }) => {
+      if (action === 'print') return terminal.out(definitionsText().trimEnd())
+      const [{ findAccess }, { KubeClient }] = await Promise.all([
+        import('../core/kube/config.ts'),
+        import('../core/kube/client.ts'),
+      ])
+      const client = new KubeClient(await access(() => findAccess({ context })))
+      try {
+        for (const definition of await definitions()) await apply(definition, client, terminal)
+      } finally {
+        await client.close()
+      }
+    })
+}
+
+/** Server-side, taking over what Helm or kubectl wrote when it first installed them. */
+async function apply(definition: Definition, client: KubeClient, terminal: Terminal): Promise<void> {
+  const { name } = definition.metadata
+  const end = performance.now() + ESTABLISHED_LIMIT_MS
+  let applied: Definition | undefined = await client.apply(definition, {
+    fieldManager: FIELD_MANAGER,
+    force: true,
+  })
+  while (!isEstablished(applied)) {
+    if (performance.now() > end)
+      throw new CommandError(
+        `${name} was applied, but the API server does not serve it yet: kubectl describe crd ${name}`,
+      )
+    await wait(ESTABLISHED_POLL_MS)
+    const { apiVersion, kind } = definition
+    applied = await client.get<Definition>({ apiVersion, kind, name })
+  }
+  terminal.out(`${name} established`)
+}
+
+function isEstablished(definition: Definition | undefined): boolean {
+  const conditions = definition?.status?.conditions ?? []
+  return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
+}
+
+async function definitions(): Promise<Definition[]> {
+  const { parseAllDocuments } = await import('yaml')
+  return parseAllDocuments(definitionsText()).map(document => document.toJS() as Definition)
+}
+
+/** As one YAML stream. The bundle has these files beside it. */
+function definitionsText(): string {
+  const servers = new URL('../crds/portolan.dev_mcpservers.yaml', import.meta.url)
+  const gateways = new URL('../crds/portolan.dev_mcpgateways.yaml', import.meta.url)
+  return [servers, gateways].map(file => readFileSync(file, 'utf8')).join('---\n')
+}
+
+async function access<T>(find: () => Promise<T>): Promise<T> {
+  try {
+    return await find()
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,3 @@
+/** Types of node-options.mjs. */
+export const NODE_OPTIONS: readonly string[]
+export const MALLOC: Readonly<Record<string, string>>

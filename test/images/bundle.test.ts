@@ -1,0 +1,111 @@
+/** What the image is made of, without a cluster: the bundle runs on its own, and the Dockerfile says what the scripts say. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { parse } from 'yaml'
+import { bundle } from '../../scripts/bundle.ts'
+import { IMAGE_START } from '../../scripts/image-root.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const folder = mkdtempSync(join(tmpdir(), 'portolan-bundle-test-'))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+before(() => bundle(join(folder, 'first')))
+after(() => rmSync(folder, { recursive: true }))
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** Far from the sources, with an environment of its own. */
+function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  return new Promise(resolve =>
+    execFile(
+      process.execPath,
+      [join(folder, 'first', file), ...args],
+      { cwd: folder, env },
+      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    ),
+  )
+}
+
+test('the program tells its version and its commands', async () => {
+  const [told, help] = await Promise.all([run('portolan.js', ['--version']), run('portolan.js', ['--help'])])
+  assert.deepEqual(told, { code: 0, stdout: `${version}\n`, stderr: '' })
+  for (const command of ['operator', 'router', 'crds'])
+    assert.match(help.stdout, new RegExp(`^  ${command} `, 'm'))
+})
+
+test('without arguments the environment names the command', async () => {
+  const { stdout } = await run('portolan.js', [], { PORTOLAN_COMMAND: 'crds' })
+  const kinds = [...stdout.matchAll(/^ {4}kind: (\w+)$/gm)].map(([, kind]) => kind)
+  assert.deepEqual(kinds, ['McpServer', 'McpGateway'])
+})
+
+test('a router or operator outside of a cluster says what is missing', async () => {
+  for (const command of ['router', 'operator']) {
+    const { code, stderr } = await run('portolan.js', [command], { KUBECONFIG: join(folder, 'none') })
+    assert.notEqual(code, 0)
+    assert.match(stderr, /"level":"fatal"/)
+    assert.doesNotMatch(stderr, /Cannot find|ERR_MODULE|not a function|this is a bug/)
+  }
+})
+
+test('the bridge is one file and says how it is called', async () => {
+  const { code, stderr } = await run('bridge.cjs', [])
+  assert.equal(code, 2)
+  assert.match(stderr, /usage:/)
+  assert.doesNotMatch(readFileSync(join(folder, 'first', 'bridge.cjs'), 'utf8'), /from "\.\/chunk/)
+})
+
+test('the worker that counts tokens works from the bundle', async () => {
+  const worker = new Worker(join(folder, 'first', 'token-worker.js'))
+  worker.postMessage({ id: 1, texts: ['hello world'] })
+  assert.deepEqual(await once(worker, 'message'), [{ id: 1, counts: [2] }])
+  await worker.terminate()
+  const chunks = readdirSync(join(folder, 'first')).filter(name => name.startsWith('chunk-'))
+  const using = chunks.filter(name => read(name).includes('new URL("./token-worker.js", import.meta.url)'))
+  assert.equal(using.length, 1)
+})
+
+test('equal sources give equal bytes', async () => {
+  await bundle(join(folder, 'second'))
+  const files = readdirSync(join(folder, 'first')).sort()
+  assert.deepEqual(readdirSync(join(folder, 'second')).sort(), files)
+  for (const file of files) assert.equal(read(file, 'second'), read(file), file)
+})
+
+test('the Dockerfile starts the image as the test image is started', () => {
+  const lines = readFileSync(join(root, 'Dockerfile'), 'utf8').replaceAll(/\\\n/g, '').split('\n')
+  const last = (instruction: string) =>
+    lines.findLast(line => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? ''
+  assert.deepEqual(JSON.parse(last('ENTRYPOINT')), IMAGE_START.entrypoint)
+  assert.equal(last('USER'), IMAGE_START.user)
+  assert.deepEqual(
+    Object.fromEntries(
+      last('ENV')
+        .split(' ')
+        .map(pair => pair.split('=')),
+    ),
+    IMAGE_START.env,
+  )
+})
+
+test('skaffold builds the image that the chart is told of', () => {
+  const skaffold = parse(readFileSync(join(root, 'skaffold.yaml'), 'utf8'))
+  const [release] = skaffold.deploy.helm.releases
+  const values = parse(readFileSync(join(root, release.chartPath, 'values.yaml'), 'utf8'))
+  const [artifact] = skaffold.build.artifacts
+  assert.equal(artifact.image, values.image.repository)
+  for (const path of Object.keys(release.setValueTemplates)) {
+    const value = path.split('.').reduce((node, key) => node?.[key], values)
+    assert.equal(typeof value, 'string', path)
+  }
+})
+
+function read(file: string, from = 'first'): string {
+  return readFileSync(join(folder, from, file), 'utf8')
+}

@@ -1,0 +1,130 @@
+/** The packages that test servers are installed from, fetched once with all that they depend on, by npm and pip themselves. */
+import { createHash } from 'node:crypto'
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
+import { extract } from 'tar-stream'
+import { parseAllDocuments } from 'yaml'
+import { run } from '../cluster/command.ts'
+import { findPython } from './runtimes.ts'
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples')
+/** For tests that change a server's version: older ones of what the examples have. */
+const OLDER: Packages = {
+  npm: ['@modelcontextprotocol/server-everything@2026.8.18'],
+  pypi: [],
+}
+
+/** As npm and pip name them: `name@1.0.0`, `name==1.0.0`. */
+type Packages = { npm: string[]; pypi: string[] }
+
+/** By name, then version: what a registry says of a package, its tarball as a file name. */
+export type NpmIndex = Record<string, Record<string, { dist: { tarball: string; integrity: string } }>>
+
+/** Fetches what is missing; resolves with a folder of `npm.json`, `npm/*.tgz` and `pypi/*.whl`. */
+export async function readyPackages(cache: string, say: (line: string) => void): Promise<string> {
+  const packages = wantedPackages()
+  const python = findPython()
+  const wanted = JSON.stringify([packages, process.platform, process.arch, python.library])
+  const digest = createHash('sha256').update(wanted).digest('hex').slice(0, 16)
+  const folder = join(cache, digest)
+  if (existsSync(folder)) return folder
+  mkdirSync(cache, { recursive: true })
+  const unfinished = mkdtempSync(join(cache, '.unfinished-'))
+  try {
+    say(`fetching ${[...packages.npm, ...packages.pypi].join(', ')} (once)`)
+    await fetchNpm(packages.npm, unfinished)
+    await fetchPypi(packages.pypi, unfinished, python.executable)
+    if (!existsSync(folder)) renameSync(unfinished, folder)
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/** What the examples install, and older versions. */
+function wantedPackages(): Packages {
+  const files = readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' }).filter(name =>
+    name.endsWith('.yaml'),
+  )
+  const specs = files
+    .flatMap(file => parseAllDocuments(readFileSync(join(EXAMPLES, file), 'utf8')))
+    .map(document => document.toJS()?.spec ?? {})
+  const npm = specs.flatMap(({ npm }) => (npm ? [`${npm.package}@${npm.version || 'latest'}`] : []))
+  const pypi = specs.flatMap(({ pypi }) =>
+    pypi ? [`${pypi.package}${pypi.version ? `==${pypi.version}` : ''}`] : [],
+  )
+  return { npm: unique([...npm, ...OLDER.npm]), pypi: unique([...pypi, ...OLDER.pypi]) }
+}
+
+function unique(names: string[]): string[] {
+  return [...new Set(names)].sort()
+}
+
+/** npm itself says what belongs to a package, as the lockfile of an installation that is not made. */
+async function fetchNpm(wanted: readonly string[], folder: string): Promise<void> {
+  const home = join(folder, 'npm')
+  mkdirSync(home)
+  const dependencies = Object.fromEntries(wanted.map((name, at) => [`wanted-${at}`, `npm:${name}`]))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies }))
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  await run(['npm', 'install', '--package-lock-only', '--ignore-scripts', ...quiet], { cwd: folder })
+  const names = unique(lockedPackages(join(folder, 'package-lock.json')))
+  const packed = await run(
+    ['npm', 'pack', '--json', '--ignore-scripts', `--pack-destination=${home}`, ...quiet, ...names],
+    { cwd: folder },
+  )
+  const index: NpmIndex = {}
+  for (const { filename, integrity } of JSON.parse(packed) as { filename: string; integrity: string }[]) {
+    const manifest = await manifestOf(join(home, filename))
+    const told = { ...manifest, dist: { tarball: filename, integrity } }
+    index[manifest.name] = { ...index[manifest.name], [manifest.version]: told }
+  }
+  writeFileSync(join(folder, 'npm.json'), JSON.stringify(index))
+}
+
+function lockedPackages(lockfile: string): string[] {
+  const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as {
+    packages: Record<string, { name?: string; version?: string }>
+  }
+  return Object.entries(packages)
+    .filter(([path]) => path !== '')
+    .map(
+      ([path, { name, version }]) =>
+        `${name ?? path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`,
+    )
+}
+
+async function manifestOf(tarball: string): Promise<{ name: string; version: string }> {
+  const entries = createReadStream(tarball).pipe(createGunzip()).pipe(extract())
+  for await (const entry of entries) {
+    if (/^[^/]+\/package\.json$/.test(entry.header.name)) return JSON.parse(await text(entry))
+    entry.resume()
+  }
+  throw new Error(`${tarball} has no package.json`)
+}
+
+/** One resolution each: what one needs does not bind the others. */
+async function fetchPypi(wanted: readonly string[], folder: string, python: string): Promise<void> {
+  const pip = [
+    python,
+    '-m',
+    'pip',
+    'download',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--only-binary=:all:',
+  ]
+  for (const name of wanted) await run([...pip, `--dest=${join(folder, 'pypi')}`, name])
+}

@@ -1,0 +1,3 @@
+module portolan.dev/test/scratch
+
+go 1.24
