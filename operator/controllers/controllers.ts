@@ -1,0 +1,58 @@
+/** All controllers of the operator, made to share what they know of the cluster. */
+import type { connectRemote } from '../../core/mcp/connect.ts'
+import type { createConnector } from '../../core/mcp/connector.ts'
+import { createTokenCounter } from '../../core/tokens.ts'
+import type { ControllerSet, OperatorContext } from '../operator.ts'
+import { createApplier } from '../runtime/apply.ts'
+import { DescriptionTokens } from './description-tokens.ts'
+import { createDiscovery } from './discovery.ts'
+import { createGatewayControllers } from './gateway.ts'
+import { createManifests } from './manifests.ts'
+import { DISCOVERY_MANAGER, Publisher } from './publish.ts'
+import { ReferenceIndex } from './reference-index.ts'
+import { References } from './references.ts'
+import { createServerController } from './server.ts'
+import { SliceSets } from './slice-sets.ts'
+import { Targets } from './targets.ts'
+
+/** How servers and gateways are reached, where it is not by their own URL. */
+export type Connectors = { server?: typeof createConnector; gateway?: typeof connectRemote }
+
+/** To be called before the caches run: each object comes to the controllers as a change. */
+export function createControllers(context: OperatorContext, connectors: Connectors = {}): ControllerSet {
+  const { client, caches, log, metrics, clock } = context
+  const counter = createTokenCounter(clock)
+  const countTokens = (texts: readonly string[]) => counter.count(texts)
+  const tokens = new DescriptionTokens(countTokens)
+  const manifests = createManifests()
+  const index = new ReferenceIndex()
+  const targets = new Targets()
+  const slices = new SliceSets()
+  const metadataOf = (kind: 'Secret' | 'ConfigMap', key: string) =>
+    (kind === 'Secret' ? caches.secrets : caches.configMaps).get(key)
+  const references = new References({ client, metadataOf })
+  const applier = createApplier({ client, log, metrics, fieldManager: DISCOVERY_MANAGER })
+  const publisher = new Publisher({ client, caches, applier, slices, tokens, clock, metrics })
+  const shared = { ...context, manifests, references, index, slices, tokens }
+
+  caches.configMaps.onChange((before, now) => {
+    const server = slices.take(before, now)
+    if (server !== undefined) gateways.slicesChanged(server)
+  })
+  const server = createServerController({ ...shared, targets })
+  const discovery = createDiscovery({
+    ...shared,
+    targets,
+    publisher,
+    countTokens,
+    concurrency: context.discoveryConcurrency,
+    connector: connectors.server,
+  })
+  const gateways = createGatewayControllers({ ...shared, connect: connectors.gateway })
+  return {
+    controllers: [server, discovery.controller, ...gateways.controllers],
+    async close() {
+      await Promise.all([discovery.close(), counter.close()])
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** Counts the tokens of descriptions that manifests give, each text once. */
+import type { ToolPolicy } from '../../core/catalog/router-config.ts'
+import type { CatalogTool } from '../../core/catalog/server-catalog.ts'
+import type { McpServer } from '../../crds/server.ts'
+
+const MAX_REMEMBERED = 20_000
+
+export type CountTokens = (texts: readonly string[]) => Promise<number[]>
+
+export class DescriptionTokens {
+  readonly #count: CountTokens
+  /** The least recently used first. */
+  readonly #known = new Map<string, number>()
+
+  constructor(count: CountTokens) {
+    this.#count = count
+  }
+
+  /** o200k_base tokens of all descriptions that servers give to tools, by their text. Throws Fault io. */
+  async of(servers: readonly McpServer[]): Promise<ReadonlyMap<string, number>> {
+    const overrides = servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
+    const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]
+    const fresh = texts.filter(text => !this.#known.has(text))
+    const counts = fresh.length > 0 ? await this.#count(fresh) : []
+    const found = new Map(fresh.map((text, at) => [text, counts[at] ?? 0]))
+    for (const text of texts) {
+      const tokens = this.#known.get(text)
+      if (tokens !== undefined) found.set(text, tokens)
+    }
+    this.#remember(found)
+    return found
+  }
+
+  #remember(found: ReadonlyMap<string, number>): void {
+    for (const [text, tokens] of found) {
+      this.#known.delete(text)
+      this.#known.set(text, tokens)
+    }
+    for (const text of this.#known.keys()) {
+      if (this.#known.size <= MAX_REMEMBERED) return
+      this.#known.delete(text)
+    }
+  }
+}
+
+/** What a tool costs with the description that the manifest gives it. */
+export function tokensOffered(
+  { definition, tokens, descriptionTokens }: CatalogTool,
+  { overrides }: ToolPolicy,
+  counted: ReadonlyMap<string, number>,
+): number {
+  const override = Object.hasOwn(overrides, definition.name) ? overrides[definition.name] : undefined
+  const own = override?.description === undefined ? undefined : counted.get(override.description)
+  return own === undefined ? tokens : tokens - descriptionTokens + own
+}

@@ -1,0 +1,99 @@
+/** What is said of a server's lists, and of the failure to read them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault, type FaultCode } from '../../core/errors.ts'
+import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
+import { discoveredStatus, discoveryPart, failedStatus, speaksOf } from './discovery-status.ts'
+
+const NOW = Date.parse('2026-01-02T03:04:05.678Z')
+
+function server(spec: Partial<McpServerSpecInput> = {}): McpServer {
+  return mcpServerSchema.parse({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name: 'github', generation: 3 },
+    spec: { remote: { url: 'https://example.com/mcp' }, ...spec },
+  })
+}
+
+function tool(name: string, tokens: number, descriptionTokens: number) {
+  return { definition: { name, inputSchema: { type: 'object' } }, tokens, descriptionTokens, schemaTokens: 5 }
+}
+
+const catalog: ServerCatalog = {
+  server: 'github',
+  protocol: '2025-11-25',
+  capabilities: {},
+  tools: [tool('create', 30, 10), tool('delete', 20, 5), tool('list', 10, 2)],
+  invalid: [{ name: 'bad', reason: 'no inputSchema' }],
+  resources: [{ uri: 'a://b' }],
+  resourceTemplates: [],
+  prompts: [],
+  incomplete: [{ list: 'prompts', message: 'it took too long' }],
+  digest: 'abc',
+}
+
+test('tools and tokens are counted as the manifest offers them', () => {
+  const overrides = { create: { description: 'Makes one' } }
+  const offered = server({ tools: { deny: ['delete'], overrides } })
+  const status = discoveredStatus(offered, catalog, new Map([['Makes one', 3]]), undefined, NOW)
+  assert.deepEqual(status.tools, {
+    count: 2,
+    tokens: 30 - 10 + 3 + 10,
+    invalid: 1,
+    digest: 'abc',
+    lastChanged: '2026-01-02T03:04:05Z',
+  })
+  const [condition] = status.conditions
+  assert.deepEqual(
+    [condition?.status, condition?.reason, condition?.observedGeneration],
+    ['True', 'Discovered', 3],
+  )
+  assert.equal(
+    condition?.message,
+    '2 of 3 tools are offered; 1 left out: bad no inputSchema; prompts incomplete: it took too long',
+  )
+})
+
+test('the time of the last change stays while the list does', () => {
+  const first = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
+  const again = discoveredStatus(server(), catalog, new Map(), first, NOW + 60_000)
+  assert.deepEqual(again, first)
+  const changed = discoveredStatus(server(), { ...catalog, digest: 'new' }, new Map(), first, NOW + 60_000)
+  assert.equal(changed.tools?.lastChanged, '2026-01-02T03:05:05Z')
+})
+
+test('a failure names its reason and leaves the lists as they were', () => {
+  const last = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
+  const reasons = (connected: boolean) => (code: FaultCode) => {
+    const status = failedStatus(server(), new Fault(code, 'Why\nit failed'), connected, last)
+    assert.deepEqual(status.tools, last.tools)
+    return status.conditions[0]?.reason
+  }
+  const codes: FaultCode[] = [
+    'upstream_auth_required',
+    'upstream_unreachable',
+    'upstream_died',
+    'upstream_timeout',
+    'upstream_protocol',
+  ]
+  assert.deepEqual(codes.map(reasons(false)), [
+    'AuthRequired',
+    'Unreachable',
+    'Unreachable',
+    'StartTimeout',
+    'DiscoveryFailed',
+  ])
+  assert.deepEqual(codes.map(reasons(true)), ['AuthRequired', ...Array(4).fill('DiscoveryFailed')])
+})
+
+test('what was said is read back from the status, without what others own', () => {
+  const said = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
+  const lastTransitionTime = '2026-01-01T00:00:00Z'
+  const others = { type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime }
+  const conditions = [others, ...said.conditions.map(condition => ({ ...condition, lastTransitionTime }))]
+  assert.deepEqual(discoveryPart({ ...said, conditions }), said)
+  assert.equal(discoveryPart({ conditions: [others] }), undefined)
+  assert.deepEqual([speaksOf(said, 3), speaksOf(said, 4)], [true, false])
+})

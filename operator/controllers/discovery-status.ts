@@ -1,0 +1,112 @@
+/** What discovery says of a server: its part of the status, from a list, or from the failure to read one. Pure. */
+import { isAllowed } from '../../core/catalog/policy.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import type { Fault } from '../../core/errors.ts'
+import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
+import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import type { PlannedCondition } from '../plan/plan.ts'
+import { tokensOffered } from './description-tokens.ts'
+
+export type Lists = Pick<McpServerStatus, 'tools' | 'resources' | 'prompts' | 'protocol'>
+/** Owned by discovery, whole. */
+export type DiscoveryStatus = Lists & { conditions: PlannedCondition[] }
+
+export const DISCOVERY_FIELDS = ['tools', 'resources', 'prompts', 'protocol'] as const
+
+const MAX_MESSAGE_CHARACTERS = 1_000
+
+/** `last` is what was said before; `now` in milliseconds since the epoch. */
+export function discoveredStatus(
+  server: McpServer,
+  catalog: ServerCatalog,
+  counted: ReadonlyMap<string, number>,
+  last: Lists | undefined,
+  now: number,
+): DiscoveryStatus {
+  const { tools: policy } = server.spec
+  const offered = catalog.tools.filter(({ definition }) => isAllowed(policy, definition.name))
+  const { digest } = catalog
+  const unchanged = last?.tools?.digest === digest ? last.tools.lastChanged : undefined
+  return {
+    conditions: [condition(server, 'True', REASON.discovered, listsMessage(catalog, offered.length))],
+    tools: {
+      count: offered.length,
+      tokens: offered.reduce((sum, tool) => sum + tokensOffered(tool, policy, counted), 0),
+      invalid: catalog.invalid.length,
+      digest,
+      lastChanged: unchanged ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    },
+    resources: catalog.resources.length,
+    prompts: catalog.prompts.length,
+    protocol: catalog.protocol,
+  }
+}
+
+/** The lists stay as they were; `connected`: the server answered initialize, so it is its lists that cannot be read. */
+export function failedStatus(
+  server: McpServer,
+  fault: Fault,
+  connected: boolean,
+  last: Lists | undefined,
+): DiscoveryStatus {
+  const { tools, resources, prompts, protocol } = last ?? {}
+  const reason = reasonOf(fault, connected)
+  return {
+    conditions: [condition(server, 'False', reason, failureMessage(fault.message, reason))],
+    tools,
+    resources,
+    prompts,
+    protocol,
+  }
+}
+
+/** True where the generation of the manifest changes nothing but the generation in the status. */
+export function speaksOf(status: DiscoveryStatus, generation: number | undefined): boolean {
+  return status.conditions.every(({ observedGeneration }) => observedGeneration === generation)
+}
+
+/** The part of an observed status that is discovery's; undefined where it never said anything. */
+export function discoveryPart(
+  status: ({ conditions?: readonly Condition[] } & Lists) | undefined,
+): DiscoveryStatus | undefined {
+  const own = status?.conditions?.filter(({ type }) => type === CONDITION.toolsDiscovered) ?? []
+  if (own.length === 0) return undefined
+  const conditions = own.map(({ lastTransitionTime: _, ...planned }) => planned)
+  const { tools, resources, prompts, protocol } = status ?? {}
+  return { conditions, tools, resources, prompts, protocol }
+}
+
+function reasonOf({ code }: Fault, connected: boolean): string {
+  if (code === 'upstream_auth_required') return REASON.authRequired
+  if (connected) return REASON.discoveryFailed
+  if (code === 'upstream_timeout') return REASON.startTimeout
+  return code === 'upstream_unreachable' || code === 'upstream_died'
+    ? REASON.unreachable
+    : REASON.discoveryFailed
+}
+
+function failureMessage(message: string, reason: string): string {
+  const text = message.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARACTERS)
+  return reason === REASON.authRequired ? `${text}: give what it wants in spec.headers or spec.auth` : text
+}
+
+function listsMessage({ tools, invalid, incomplete }: ServerCatalog, offered: number): string {
+  const notes = [
+    offered === tools.length ? `${offered} tools` : `${offered} of ${tools.length} tools are offered`,
+    ...(invalid.length > 0
+      ? [`${invalid.length} left out: ${invalid[0]?.name ?? ''} ${invalid[0]?.reason}`]
+      : []),
+    ...incomplete.map(({ list, message }) => `${list} incomplete: ${message}`),
+  ]
+  return notes.join('; ').replace(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARACTERS)
+}
+
+function condition(
+  { metadata }: McpServer,
+  status: 'True' | 'False',
+  reason: string,
+  message: string,
+): PlannedCondition {
+  const { generation: observedGeneration } = metadata
+  return { type: CONDITION.toolsDiscovered, status, reason, message, observedGeneration }
+}

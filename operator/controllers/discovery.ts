@@ -1,0 +1,272 @@
+/** The controller that asks servers for their lists: when they come up or change, say so themselves, are told to, or in time. */
+import type { Clock } from '../../core/async.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { ApiError } from '../../core/kube/api-error.ts'
+import type { KubeClient } from '../../core/kube/client.ts'
+import { type KubeObject, keyOf } from '../../core/kube/object.ts'
+import type { Log } from '../../core/log.ts'
+import type { createConnector } from '../../core/mcp/connector.ts'
+import { discover } from '../../core/mcp/discover.ts'
+import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
+import type { Caches } from '../runtime/caches.ts'
+import type { Controller } from '../runtime/controller.ts'
+import type { OperatorMetrics } from '../runtime/metrics.ts'
+import { Queue } from '../runtime/queue.ts'
+import type { CountTokens } from './description-tokens.ts'
+import { createMemory, dueAt, intervalOf, type Memory, retryMs, wantedOf } from './discovery-memory.ts'
+import { speaksOf } from './discovery-status.ts'
+import type { Discovered, Publisher } from './publish.ts'
+import { type Serving, servingOf } from './serving.ts'
+import { type SliceSets, serverOfSlice } from './slice-sets.ts'
+import type { Target, Targets } from './targets.ts'
+import { Upstreams } from './upstreams.ts'
+
+export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
+/** One asking has bounds of its own for each step; this is for all of them together. */
+const ASK_LIMIT_MS = 5 * 60_000
+/** A server that says that its lists changed often says so again at once. */
+const LIST_CHANGED_DEBOUNCE_MS = 200
+/** For so long after a pod became ready, that it cannot be reached means that the network has yet to learn of it. */
+const SETTLING_MS = 10_000
+/** After an update the first answer may have come from a pod of before: it is asked once more. */
+const CONFIRM_MS = 5_000
+
+export type DiscoveryOptions = {
+  client: Pick<KubeClient, 'get'>
+  caches: Caches
+  targets: Targets
+  slices: SliceSets
+  publisher: Publisher
+  countTokens: CountTokens
+  /** Servers that are asked at the same time. */
+  concurrency: number
+  clock: Clock
+  /** 0 to 1, spreads repetitions. */
+  random: () => number
+  log: Log
+  metrics: OperatorMetrics
+  connector?: typeof createConnector
+}
+
+export type Discovery = {
+  controller: Controller
+  /** Closes all connections to servers. */
+  close(): Promise<void>
+}
+
+export function createDiscovery(options: DiscoveryOptions): Discovery {
+  const queue = new Queue({ clock: options.clock, random: options.random })
+  const worker = new DiscoveryWorker(options, queue)
+  wakeOnChanges(options, queue, key => worker.again(key))
+  return {
+    controller: {
+      name: 'discovery',
+      queue,
+      workers: options.concurrency,
+      limitMs: ASK_LIMIT_MS,
+      reconcile: (key, signal) => worker.reconcile(key, signal),
+    },
+    close: () => worker.close(),
+  }
+}
+
+function wakeOnChanges(
+  { caches, targets, slices, publisher }: DiscoveryOptions,
+  queue: Queue,
+  again: (key: string) => void,
+) {
+  targets.onChange(key => queue.add(key))
+  caches.servers.onChange((before, now) => {
+    if (!now) publisher.forget(before?.metadata.uid)
+    else if (refreshOf(before) !== refreshOf(now)) queue.add(keyOf(now))
+  })
+  caches.deployments.onChange((before, now) => {
+    const { namespace, ownerReferences } = (now ?? before)?.metadata ?? {}
+    const owner = ownerReferences?.find(({ kind }) => kind === 'McpServer')
+    if (owner) queue.add(`${namespace}/${owner.name}`)
+  })
+  caches.configMaps.onChange((before, now) => {
+    const key = before && !now ? serverOfSlice(before) : undefined
+    if (key !== undefined && !slices.isWhole(key)) again(key)
+  })
+}
+
+class DiscoveryWorker {
+  readonly #options: DiscoveryOptions
+  readonly #queue: Queue
+  readonly #memories = new Map<string, Memory>()
+  readonly #upstreams: Upstreams
+
+  constructor(options: DiscoveryOptions, queue: Queue) {
+    this.#options = options
+    this.#queue = queue
+    this.#upstreams = new Upstreams({ ...options, onListChanged: key => this.again(key) })
+  }
+
+  /** The list of a server may be another one, or is gone. */
+  again(key: string): void {
+    const memory = this.#memories.get(key)
+    if (!memory) return
+    memory.changed = true
+    this.#queue.addAfter(key, LIST_CHANGED_DEBOUNCE_MS)
+  }
+
+  close(): Promise<void> {
+    return this.#upstreams.closeAll()
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<{ afterMs: number } | undefined> {
+    const target = this.#options.targets.get(key)
+    const object = this.#options.caches.servers.get(key)
+    if (!target || !object || object.metadata.uid !== target.server.metadata.uid) {
+      this.#forget(key)
+      return undefined
+    }
+    const memory = this.#memoryOf(key, object.metadata.uid)
+    const serving = servingOf(target, this.#options.caches)
+    if (serving !== 'serving') return this.#wait(key, memory, serving)
+    const { clock, publisher } = this.#options
+    memory.servingSince ??= clock.now()
+    const discovered: Discovered = { key, object, server: target.server }
+    const wanted = wantedOf(target, refreshOf(object))
+    const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target)
+    if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
+    else {
+      const last = publisher.last(object)
+      if (last && !speaksOf(last, target.server.metadata.generation))
+        await this.#repeat(discovered, last, signal)
+    }
+    return { afterMs: Math.max(dueAt(memory, target) - clock.now(), 0) }
+  }
+
+  #memoryOf(key: string, uid: string | undefined): Memory {
+    const known = this.#memories.get(key)
+    if (known?.uid === uid && known) return known
+    this.#forget(key)
+    const memory = createMemory(uid)
+    this.#memories.set(key, memory)
+    return memory
+  }
+
+  /** What a server says once it may be asked again is new. */
+  #forget(key: string): void {
+    this.#memories.delete(key)
+    this.#upstreams.close(key)
+  }
+
+  /** A server of which no pod is ready has to be asked anew when one is; one that is just being updated keeps its connection. */
+  #wait(key: string, memory: Memory, serving: Serving): undefined {
+    memory.servingSince = undefined
+    memory.failures = 0
+    if (serving === 'down') {
+      memory.asked = memory.revision = undefined
+      this.#upstreams.close(key)
+    }
+  }
+
+  /** The manifest changed in what the list does not depend on: only what is offered of it may be another choice. */
+  async #repeat(
+    discovered: Discovered,
+    last: NonNullable<ReturnType<Publisher['last']>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { publisher } = this.#options
+    const works = last.conditions.every(({ status }) => status === 'True')
+    const catalog = works ? await publisher.catalog(discovered, signal) : undefined
+    if (catalog) await publisher.counted(discovered, catalog, signal)
+    else await publisher.repeat(discovered, last, signal)
+  }
+
+  async #ask(
+    discovered: Discovered,
+    target: Target,
+    memory: Memory,
+    wanted: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, metrics, random } = this.#options
+    const started = clock.now()
+    const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
+    memory.changed = false
+    const failure = await this.#readLists(discovered, target, signal)
+    Object.assign(memory, { asked: wanted, revision: target.revision, askedAt: clock.now() })
+    memory.spread = 0.9 + random() / 5
+    const durationMs = clock.now() - started
+    metrics.discovered({
+      server: discovered.key,
+      ok: failure === undefined,
+      durationMs,
+      intervalMs: intervalOf(target),
+    })
+    if (failure) return this.#failed(discovered, target, memory, failure, signal)
+    memory.failures = 0
+    memory.againMs = isUpdate ? CONFIRM_MS : undefined
+  }
+
+  /** Throws what is not the server's failure: the API server's, and bugs. */
+  async #readLists(
+    discovered: Discovered,
+    target: Target,
+    signal: AbortSignal,
+  ): Promise<{ fault: Fault; connected: boolean } | undefined> {
+    const { clock, countTokens, publisher } = this.#options
+    const { key } = discovered
+    let info: UpstreamInfo | undefined
+    let isWell = false
+    let isPublishing = false
+    try {
+      const previous = await publisher.catalog(discovered, signal)
+      const upstream = await this.#upstreams.open(key, target, signal)
+      info = await upstream.connect(signal)
+      const asking = { server: target.server.metadata.name, clock, countTokens, previous }
+      for await (const catalog of discover(upstream, asking, signal)) {
+        isPublishing = true
+        if (await publisher.found(discovered, catalog, signal)) this.#tell(key, catalog)
+        isPublishing = false
+      }
+      isWell = true
+      return undefined
+    } catch (error) {
+      const isOurs = error instanceof ApiError || (isPublishing && error instanceof Fault && error.retryable)
+      if (isOurs || !(error instanceof Fault) || signal.aborted) throw error
+      return { fault: error, connected: info !== undefined }
+    } finally {
+      this.#upstreams.release(key, isWell ? info : undefined)
+    }
+  }
+
+  #tell(server: string, { tools, invalid, digest }: ServerCatalog): void {
+    this.#options.log.info(
+      { server, tools: tools.length, invalid: invalid.length, digest },
+      'tools discovered',
+    )
+  }
+
+  async #failed(
+    discovered: Discovered,
+    target: Target,
+    memory: Memory,
+    { fault, connected }: { fault: Fault; connected: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, log, publisher, random } = this.#options
+    memory.againMs = retryMs(memory, target, fault) * (0.75 + random() / 2)
+    const settling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
+    if (memory.failures++ === 0) {
+      const { key } = discovered
+      log.warn({ server: key, code: fault.code, detail: messageOf(fault) }, 'discovery failed')
+    }
+    if (settling && target.revision !== undefined && isNetwork(fault)) return
+    await publisher.failed(discovered, fault, connected, signal)
+  }
+}
+
+function isNetwork({ code }: Fault): boolean {
+  return code === 'upstream_unreachable' || code === 'upstream_died'
+}
+
+/** A value that is another one than before is the wish to be asked now. */
+function refreshOf(object: KubeObject | undefined): string {
+  return object?.metadata.annotations?.[REFRESH_ANNOTATION] ?? ''
+}

@@ -1,0 +1,175 @@
+/** The controller that looks at gateways from outside: what each router says that it serves, and whether MCP is spoken at the URL. */
+import type { V1Pod } from '@kubernetes/client-node'
+import { feedName } from '../../core/catalog/object-names.ts'
+import { Fault } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
+import { type Kube, keyOf } from '../../core/kube/object.ts'
+import { connectRemote } from '../../core/mcp/connect.ts'
+import { waitFor } from '../../core/mcp/deadline.ts'
+import type { OperatorContext } from '../operator.ts'
+import { gatewayObjectName } from '../plan/names.ts'
+import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
+import type { Caches } from '../runtime/caches.ts'
+import type { Controller } from '../runtime/controller.ts'
+import { Queue } from '../runtime/queue.ts'
+import { askRouter } from './router-report.ts'
+
+const WORKERS = 4
+const BEHIND_POLL_MS = 2_000
+const POLL_MS = 30_000
+/** A router takes a moment to swap in what just changed. */
+const CHANGED_POLL_MS = 200
+const HANDSHAKE_LIMIT_MS = 5_000
+const FIRST_HANDSHAKE_RETRY_MS = 200
+const LAST_HANDSHAKE_RETRY_MS = 60_000
+
+/** What was last seen of a gateway. */
+export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens'>
+
+export type GatewayProbe = {
+  controller: Controller
+  /** What was last seen; undefined before the first look. */
+  last(key: string): Seen | undefined
+  /** What the first look sees. Rejects when `signal` aborts before. */
+  first(key: string, signal: AbortSignal): Promise<Seen>
+}
+
+export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
+  /** Something else is seen than before. */
+  onChange: (key: string) => void
+  connect?: typeof connectRemote
+}
+
+/** Of one gateway. */
+type Memory = {
+  first: PromiseWithResolvers<Seen>
+  seen?: Seen
+  /** The Deployment that answered, or did not. */
+  shaken?: string
+  failures: number
+  shakeAt: number
+}
+
+export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
+  const { caches, clock, random } = options
+  const queue = new Queue({ clock, random })
+  const memories = new Map<string, Memory>()
+  caches.gateways.onChange((before, now) => {
+    const object = now ?? before
+    if (object) queue.add(keyOf(object))
+  })
+  caches.onOwnedChange(({ kind, namespace, name }) => {
+    if (kind === 'McpGateway') queue.addAfter(`${namespace}/${name}`, CHANGED_POLL_MS)
+  })
+  const memoryOf = (key: string) => {
+    const memory = memories.get(key) ?? { first: Promise.withResolvers<Seen>(), failures: 0, shakeAt: 0 }
+    memories.set(key, memory)
+    return memory
+  }
+  const reconcile: Controller['reconcile'] = async (key, signal) => {
+    if (!caches.gateways.get(key)) {
+      memories.get(key)?.first.resolve({ reports: [] })
+      memories.delete(key)
+      return undefined
+    }
+    const memory = memoryOf(key)
+    const { seen, behind } = await look(options, key, memory, signal)
+    const changed = canonicalJson(seen) !== canonicalJson(memory.seen)
+    memory.seen = seen
+    memory.first.resolve(seen)
+    if (changed) options.onChange(key)
+    const pollMs = behind ? BEHIND_POLL_MS : POLL_MS
+    const shakeMs = seen.handshake && !seen.handshake.ok ? memory.shakeAt - clock.now() : pollMs
+    return { afterMs: Math.max(Math.min(pollMs, shakeMs), 0) }
+  }
+  return {
+    controller: { name: 'gateway-probe', queue, workers: WORKERS, reconcile },
+    last: key => memories.get(key)?.seen,
+    first(key, signal) {
+      queue.add(key)
+      return waitFor(memoryOf(key).first.promise, signal)
+    },
+  }
+}
+
+async function look(
+  options: GatewayProbeOptions,
+  key: string,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<{ seen: Seen; behind: boolean }> {
+  const { caches, clock } = options
+  const { namespace, name } = placeOf(key)
+  const pods = caches.podsOf(namespace, 'router', name).filter(isReady)
+  const [handshake, ...said] = await Promise.all([
+    shake(options, key, memory, signal),
+    ...pods.map(pod => askRouter(pod.status?.podIP ?? '', clock, signal)),
+  ])
+  signal.throwIfAborted()
+  const reports = pods.map((pod, at): RouterReport => {
+    const generation = said[at]?.generation
+    return { pod: pod.metadata.name, ...(generation !== undefined && { generation }) }
+  })
+  reports.sort((a, b) => (a.pod < b.pod ? -1 : 1))
+  const exposedTokens = said.find(one => one?.exposedTokens !== undefined)?.exposedTokens
+  const newest = generationOf(caches, key)
+  const behind = reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
+  return { seen: { reports, handshake, exposedTokens }, behind }
+}
+
+/** The newest generation of a gateway's feed. */
+export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: string): number | undefined {
+  const { namespace, name } = placeOf(key)
+  const version = configMaps.get(`${namespace}/${feedName(name)}`)?.metadata.resourceVersion
+  return version === undefined ? undefined : Number(version)
+}
+
+/** One is enough for each state of the Deployment; it is repeated while it fails. Undefined while no router is available. */
+async function shake(
+  { caches, clock, random, connect = connectRemote }: GatewayProbeOptions,
+  key: string,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<Seen['handshake']> {
+  const { namespace, name } = placeOf(key)
+  const { metadata, status } = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`) ?? {}
+  if (!status?.availableReplicas) {
+    memory.shaken = undefined
+    memory.failures = 0
+    return undefined
+  }
+  const state = `${metadata?.uid} ${metadata?.generation}`
+  const last = memory.seen?.handshake
+  if (last && memory.shaken === state && (last.ok || clock.now() < memory.shakeAt)) return last
+  const url = `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`
+  const spec = {
+    url,
+    transport: 'streamable-http',
+    sessions: 'shared',
+    startTimeoutMs: HANDSHAKE_LIMIT_MS,
+  } as const
+  const upstream = connect(spec, { clock, random })
+  try {
+    await upstream.connect(signal)
+    memory.failures = 0
+    return { ok: true }
+  } catch (error) {
+    if (!(error instanceof Fault) || signal.aborted) throw error
+    const waitMs = Math.min(FIRST_HANDSHAKE_RETRY_MS * 2 ** memory.failures++, LAST_HANDSHAKE_RETRY_MS)
+    memory.shakeAt = clock.now() + waitMs
+    return { ok: false, message: error.message }
+  } finally {
+    memory.shaken = state
+    await upstream.close()
+  }
+}
+
+function placeOf(key: string): { namespace: string; name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}
+
+function isReady({ metadata, status }: Kube<V1Pod>): boolean {
+  if (metadata.deletionTimestamp || !status?.podIP) return false
+  return status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+}

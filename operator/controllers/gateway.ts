@@ -1,0 +1,230 @@
+/** The gateway controller: routers, what they may read and what they are fed, kept in step with the servers that a gateway selects. */
+import type { V1ConfigMap } from '@kubernetes/client-node'
+import type { SliceSet } from '../../core/catalog/feed.ts'
+import { decodeFeed } from '../../core/catalog/feed-text.ts'
+import { feedName } from '../../core/catalog/object-names.ts'
+import { selects } from '../../core/catalog/select.ts'
+import { Fault } from '../../core/errors.ts'
+import { type Kube, type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
+import { CONDITION } from '../../crds/conditions.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import type { McpServer } from '../../crds/server.ts'
+import type { OperatorContext } from '../operator.ts'
+import { planGateway, planInvalidGateway } from '../plan/gateway.ts'
+import { gatewayObjectName } from '../plan/names.ts'
+import type { GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
+import { type ReferenceName, referencesOf } from '../plan/references.ts'
+import { createApplier } from '../runtime/apply.ts'
+import { createStatusWriter } from '../runtime/apply-status.ts'
+import type { Manifest } from '../runtime/caches.ts'
+import type { Controller } from '../runtime/controller.ts'
+import { createSecretKeeper } from '../runtime/ensure-secret.ts'
+import { Queue } from '../runtime/queue.ts'
+import type { DescriptionTokens } from './description-tokens.ts'
+import {
+  createGatewayProbe,
+  type GatewayProbe,
+  type GatewayProbeOptions,
+  generationOf,
+} from './gateway-probe.ts'
+import type { Manifests } from './manifests.ts'
+import type { ReferenceIndex } from './reference-index.ts'
+import type { References } from './references.ts'
+import { TAKEN_AGAIN_MS } from './server.ts'
+import type { SliceSets } from './slice-sets.ts'
+
+const FIELD_MANAGER = 'portolan-gateway'
+const WORKERS = 2
+/** What happens within this time is joined. */
+const JOIN_MS = 100
+/** A gateway is not planned more often than that, whatever happens: each plan may mean a new catalog in every router. */
+const MIN_GAP_MS = 500
+const OWNED = {
+  fields: ['observedGeneration', 'url', 'servers', 'tools', 'generation', 'tokens', 'routers'],
+  conditions: [CONDITION.accepted, CONDITION.ready],
+}
+
+export type GatewayControllerOptions = OperatorContext & {
+  manifests: Manifests
+  references: References
+  index: ReferenceIndex
+  slices: SliceSets
+  tokens: DescriptionTokens
+  connect?: GatewayProbeOptions['connect']
+}
+
+export type GatewayControllers = {
+  controllers: Controller[]
+  /** The slices of a server are others now. */
+  slicesChanged(server: string): void
+}
+
+/** Waiting for the first look of the probe must not keep the probe from looking: it has workers of its own. */
+export function createGatewayControllers(options: GatewayControllerOptions): GatewayControllers {
+  const { clock, random } = options
+  const queue = new Queue({ clock, random })
+  const plannedAt = new Map<string, number>()
+  const wake = (key: string) => {
+    const gapMs = (plannedAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
+    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
+  }
+  const probe = createGatewayProbe({ ...options, onChange: wake })
+  const wakeSelecting = wakeOnChanges(options, wake)
+  const settle = createSettle(options, probe)
+  const reconcile: Controller['reconcile'] = async (key, signal) => {
+    const object = options.caches.gateways.get(key)
+    if (!object || object.metadata.deletionTimestamp) {
+      plannedAt.delete(key)
+      return undefined
+    }
+    plannedAt.set(key, clock.now())
+    return settle(object, signal)
+  }
+  return {
+    controllers: [{ name: 'gateway', queue, workers: WORKERS, reconcile }, probe.controller],
+    slicesChanged: key => wakeSelecting(options.caches.servers.get(key)),
+  }
+}
+
+/** A change of a server wakes only gateways that select it, or did. Returns the way to wake those of one server. */
+function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) => void) {
+  const { caches, manifests, index } = options
+  const wakeSelecting = (...states: (Manifest | undefined)[]) => {
+    for (const [key, object] of caches.gateways.objects) {
+      const selector = manifests.gateway(object).manifest?.spec.servers.selector
+      const isMeant = (server: Manifest | undefined) =>
+        server !== undefined &&
+        server.metadata.namespace === object.metadata.namespace &&
+        (selector === undefined || selects(selector, server.metadata.labels))
+      if (states.some(isMeant)) wake(key)
+    }
+  }
+  caches.gateways.onChange((before, now) => {
+    const object = now ?? before
+    if (object) wake(keyOf(object))
+  })
+  caches.servers.onChange((before, now) => wakeSelecting(before, now))
+  caches.onOwnedChange(({ kind, namespace, name }) => {
+    if (kind === 'McpGateway') wake(`${namespace}/${name}`)
+  })
+  for (const [kind, cache] of [
+    ['Secret', caches.secrets] as const,
+    ['ConfigMap', caches.configMaps] as const,
+  ]) {
+    cache.onChange((before, now) => {
+      const { namespace = '', name = '' } = (now ?? before)?.metadata ?? {}
+      for (const key of index.users(kind, namespace, name)) wakeSelecting(caches.servers.get(key))
+    })
+  }
+  return wakeSelecting
+}
+
+function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
+  const { client, caches, log, metrics, clock, events, manifests } = options
+  const applier = createApplier({ client, log, metrics, fieldManager: FIELD_MANAGER })
+  const ensureSecrets = createSecretKeeper({ client, log, metrics, fieldManager: FIELD_MANAGER })
+  const writeStatus = createStatusWriter({
+    client,
+    clock,
+    metrics,
+    owned: OWNED,
+    fieldManager: FIELD_MANAGER,
+  })
+
+  const tell = async (object: Manifest, status: GatewayPlanStatus, signal: AbortSignal) => {
+    const { changed } = await writeStatus(object, status, signal)
+    void events.conditionsChanged(object, changed)
+  }
+
+  return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
+    const { manifest, problems } = manifests.gateway(object)
+    if (!manifest) {
+      await tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
+      return {}
+    }
+    const key = keyOf(object)
+    const seen = probe.last(key)
+    const world = { ...(await observe(options, object, manifest, signal)), ...seen }
+    const plan = planGateway(world)
+    const secrets = await ensureSecrets(object, plan.secrets, caches.find, signal)
+    const applied =
+      secrets.taken.length > 0 ? undefined : await applier.apply(object, plan.objects, caches.find, signal)
+    const taken = [...secrets.taken, ...(applied?.taken ?? [])]
+    if (taken.length === 0) {
+      const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secret => ({ ...secret, ...SECRET }))]
+      await applier.prune(object, keep, caches.ownedBy(object.metadata.uid ?? ''), signal)
+    }
+    let { status } = plan
+    if (taken.length > 0 || !seen) {
+      // Routers are fed before anybody is asked how they are.
+      const first = seen ?? (await probe.first(key, signal))
+      status = planGateway({ ...world, ...first, generation: generationOf(caches, key), taken }).status
+    }
+    await tell(object, status, signal)
+    return { afterMs: taken.length > 0 ? TAKEN_AGAIN_MS : plan.afterMs }
+  }
+}
+
+const SECRET = { apiVersion: 'v1', kind: 'Secret' }
+
+async function observe(
+  options: GatewayControllerOptions,
+  object: Manifest,
+  gateway: McpGateway,
+  signal: AbortSignal,
+): Promise<GatewayWorld> {
+  const { caches, manifests, references, tokens, settings, clock, log } = options
+  const { namespace = '', name } = object.metadata
+  const inNamespace = [...caches.servers.objects.values()].filter(
+    ({ metadata }) => metadata.namespace === namespace && !metadata.deletionTimestamp,
+  )
+  const servers = inNamespace.flatMap(server => manifests.server(server).manifest ?? [])
+  const selected = servers.filter(({ metadata }) => selects(gateway.spec.servers.selector, metadata.labels))
+  const descriptionTokens = await tokens.of(selected).catch(error => {
+    // Without a count the routers estimate.
+    if (!(error instanceof Fault)) throw error
+    log.warn({ gateway: keyOf(object), error: error.message }, 'descriptions not counted')
+    return new Map<string, number>()
+  })
+  return {
+    gateway,
+    servers,
+    slices: await slicesOf(options, object, selected, signal),
+    references: await references.read(namespace, namesIn(selected), signal),
+    descriptionTokens,
+    deployment: caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`),
+    pods: caches.podsOf(namespace, 'router', name),
+    generation: generationOf(caches, keyOf(object)),
+    reports: [],
+    taken: [],
+    settings,
+    now: clock.now(),
+  }
+}
+
+function namesIn(servers: readonly McpServer[]): ReferenceName[] {
+  const byId = new Map(servers.flatMap(referencesOf).map(name => [`${name.kind}/${name.name}`, name]))
+  return [...byId.values()]
+}
+
+/** By name of the server. Where an operator before us ended in the middle of writing a set, routers keep the one that they have. */
+async function slicesOf(
+  { client, slices }: GatewayControllerOptions,
+  { metadata: { namespace = '', name } }: KubeObject,
+  servers: readonly McpServer[],
+  signal: AbortSignal,
+): Promise<Map<string, SliceSet>> {
+  const found = new Map<string, SliceSet>()
+  const torn: string[] = []
+  for (const { metadata } of servers) {
+    const set = slices.whole(`${namespace}/${metadata.name}`)
+    if (set) found.set(metadata.name, set)
+    else if (slices.isTorn(`${namespace}/${metadata.name}`)) torn.push(metadata.name)
+  }
+  if (torn.length === 0) return found
+  const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name: feedName(name) }
+  const feed = (await client.get<Kube<V1ConfigMap>>(ref, signal))?.binaryData?.feed
+  const last = feed ? decodeFeed(Buffer.from(feed, 'base64')).slices : {}
+  for (const server of torn) if (last[server]) found.set(server, last[server])
+  return found
+}

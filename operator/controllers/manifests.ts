@@ -1,0 +1,43 @@
+/** McpServers and McpGateways of the caches as manifests, each state of an object parsed once. */
+import type { Problem } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { parseManifest } from '../../crds/parse.ts'
+import type { McpServer } from '../../crds/server.ts'
+
+export type Read<Manifest> =
+  | { manifest: Manifest; problems?: undefined }
+  /** An older version of the CRD let something through that this operator does not know. */
+  | { problems: Problem[]; manifest?: undefined }
+
+export type Manifests = {
+  server(object: KubeObject): Read<McpServer>
+  gateway(object: KubeObject): Read<McpGateway>
+}
+
+/** Objects of a cache are frozen, so what was read of one stays true. */
+export function createManifests(): Manifests {
+  const servers = new WeakMap<KubeObject, Read<McpServer>>()
+  const gateways = new WeakMap<KubeObject, Read<McpGateway>>()
+  return {
+    server: object => remembered(servers, object, read<McpServer>),
+    gateway: object => remembered(gateways, object, read<McpGateway>),
+  }
+}
+
+function read<Manifest>(object: KubeObject): Read<Manifest> {
+  const { manifest, problems = [] } = parseManifest(object)
+  return manifest ? { manifest: manifest as Manifest } : { problems }
+}
+
+function remembered<T>(
+  known: WeakMap<KubeObject, T>,
+  object: KubeObject,
+  make: (object: KubeObject) => T,
+): T {
+  const found = known.get(object)
+  if (found) return found
+  const made = make(object)
+  known.set(object, made)
+  return made
+}

@@ -1,0 +1,36 @@
+/** Who names which Secret or ConfigMap, so that a change of one wakes only those. */
+import type { ReferenceName } from '../plan/references.ts'
+
+export class ReferenceIndex {
+  /** By `kind/namespace/name`: keys of the servers that name it. */
+  readonly #users = new Map<string, Set<string>>()
+  /** By key of the server: what it names. */
+  readonly #names = new Map<string, readonly string[]>()
+
+  /** Takes what a server names from now on; nothing, where it is gone. */
+  set(server: string, namespace: string, references: readonly ReferenceName[]): void {
+    for (const id of this.#names.get(server) ?? []) this.#leave(id, server)
+    const ids = references.map(({ kind, name }) => idOf(kind, namespace, name))
+    if (ids.length === 0) this.#names.delete(server)
+    else this.#names.set(server, ids)
+    for (const id of ids) {
+      const users = this.#users.get(id) ?? new Set()
+      this.#users.set(id, users.add(server))
+    }
+  }
+
+  /** Keys of the servers that name an object. */
+  users(kind: ReferenceName['kind'], namespace: string, name: string): readonly string[] {
+    return [...(this.#users.get(idOf(kind, namespace, name)) ?? [])]
+  }
+
+  #leave(id: string, server: string): void {
+    const users = this.#users.get(id)
+    users?.delete(server)
+    if (users?.size === 0) this.#users.delete(id)
+  }
+}
+
+function idOf(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}

@@ -1,0 +1,42 @@
+/** Asks a router at its admin port what it serves. */
+import { request } from 'undici'
+import { z } from 'zod'
+import type { Clock } from '../../core/async.ts'
+import { deadline } from '../../core/mcp/deadline.ts'
+import { ADMIN_PORT } from '../plan/names.ts'
+
+const REPORT_LIMIT_MS = 1_000
+const MAX_REPORT_BYTES = 4 * 1024 * 1024
+
+const report = z.object({
+  generation: z.int().min(0).optional(),
+  exposedTokens: z.int().min(0).optional(),
+})
+
+export type RouterSays = z.output<typeof report>
+
+/** Undefined where it does not answer in time, or with anything else. Never rejects. */
+export async function askRouter(
+  address: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<RouterSays | undefined> {
+  const limit = deadline(clock, REPORT_LIMIT_MS, 'The router does not report in time', signal)
+  const host = address.includes(':') ? `[${address}]` : address
+  try {
+    const answer = await request(`http://${host}:${ADMIN_PORT}/status`, { signal: limit.signal })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of answer.body) {
+      bytes += chunk.length
+      if (bytes > MAX_REPORT_BYTES) return undefined
+      chunks.push(chunk)
+    }
+    const said = report.safeParse(JSON.parse(Buffer.concat(chunks).toString('utf8')))
+    return answer.statusCode === 200 ? said.data : undefined
+  } catch {
+    return undefined
+  } finally {
+    limit.clear()
+  }
+}

@@ -1,0 +1,25 @@
+/** Whether a server can be asked: its pods are ready, and are those of the template that was applied last. Pure. */
+import type { V1Deployment } from '@kubernetes/client-node'
+import { serverObjectName } from '../../core/catalog/object-names.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { revisionOf } from '../plan/template.ts'
+import type { Caches } from '../runtime/caches.ts'
+import type { Target } from './targets.ts'
+
+/** `updating`: pods of an older template may answer, or the caches do not know the newest one yet. */
+export type Serving = 'serving' | 'updating' | 'down'
+
+export function servingOf({ server, revision }: Target, caches: Pick<Caches, 'deployments'>): Serving {
+  if (revision === undefined) return 'serving'
+  const { namespace, name } = server.metadata
+  const deployment = caches.deployments.get(`${namespace}/${serverObjectName(name)}`)
+  return deployment ? stateOf(deployment, revision) : 'down'
+}
+
+function stateOf({ metadata, spec, status }: Kube<V1Deployment>, revision: string): Serving {
+  if (!status?.readyReplicas) return 'down'
+  const isNewest = spec !== undefined && revisionOf(spec.template) === revision
+  const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
+  const isAlone = status.updatedReplicas === status.replicas
+  return isNewest && isSeen && isAlone ? 'serving' : 'updating'
+}

@@ -1,0 +1,45 @@
+/** What the server controller lets discovery ask: every accepted server with the way to it, as of the last apply. */
+import type { Endpoint } from '../../core/catalog/router-config.ts'
+import type { McpServer } from '../../crds/server.ts'
+
+export type Target = {
+  server: McpServer
+  endpoint: Extract<Endpoint, { kind: 'http' }>
+  /** Of the pod template that was applied; absent for a server that runs elsewhere. */
+  revision?: string
+}
+
+export class Targets {
+  readonly #targets = new Map<string, Target>()
+  readonly #listeners = new Set<(key: string) => void>()
+
+  get(key: string): Target | undefined {
+    return this.#targets.get(key)
+  }
+
+  /** Undefined for a server that must not be asked: deleted, suspended or not accepted. */
+  set(key: string, target: Target | undefined): void {
+    const before = this.#targets.get(key)
+    if (target) this.#targets.set(key, target)
+    else this.#targets.delete(key)
+    if (!same(before, target)) for (const listener of this.#listeners) listener(key)
+  }
+
+  /** Called with the key of every server whose target is another one now. */
+  onChange(listener: (key: string) => void): void {
+    this.#listeners.add(listener)
+  }
+}
+
+/** Whether the same server is reached in the same way: what it lists is the same. */
+export function isSameWay(before: Target | undefined, now: Target | undefined): boolean {
+  return (
+    before?.server.metadata.uid === now?.server.metadata.uid &&
+    before?.endpoint.revision === now?.endpoint.revision &&
+    before?.revision === now?.revision
+  )
+}
+
+function same(before: Target | undefined, now: Target | undefined): boolean {
+  return isSameWay(before, now) && before?.server.metadata.generation === now?.server.metadata.generation
+}

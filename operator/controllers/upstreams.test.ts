@@ -1,0 +1,76 @@
+/** The connections of discovery: which are kept, which are heard, which are closed. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import { endpointOf } from '../../core/catalog/endpoint.ts'
+import { type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
+import { answer, startRude } from '../../test/upstreams/http/rude.ts'
+import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
+import type { Target } from './targets.ts'
+import { MAX_STREAMS, Upstreams } from './upstreams.ts'
+
+const client = { get: async () => undefined }
+
+function target(url: string, spec: Partial<McpServerSpecInput> = {}): Target {
+  const server = mcpServerSchema.parse({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name: 'web', namespace: 'team' },
+    spec: { remote: { url }, ...spec },
+  })
+  const endpoint = endpointOf(server, 'cluster')
+  if (endpoint.kind !== 'http') throw new Error('no endpoint over HTTP')
+  return { server, endpoint }
+}
+
+function upstreams(t: TestContext, onListChanged = (_key: string) => {}): Upstreams {
+  const made = new Upstreams({ client, clock: systemClock, onListChanged })
+  t.after(() => made.closeAll())
+  return made
+}
+
+/** One asking, from the opening of the connection to its release. */
+async function ask(made: Upstreams, key: string, asked: Target, signal: AbortSignal) {
+  const upstream = await made.open(key, asked, signal)
+  made.release(key, await upstream.connect(signal))
+  return upstream
+}
+
+test('a server that tells of changes is heard, on one connection for all askings', async t => {
+  const server = await startSdk1('stateful')
+  t.after(() => server.close())
+  const changed = Promise.withResolvers<string>()
+  const made = upstreams(t, changed.resolve)
+  const first = await ask(made, 'team/web', target(server.url), t.signal)
+  await server.logged('GET')
+  assert.equal(await ask(made, 'team/web', target(server.url), t.signal), first)
+  server.addTool('new')
+  assert.equal(await changed.promise, 'team/web')
+  const other = await ask(made, 'team/web', target(`${server.url}?other`), t.signal)
+  assert.notEqual(other, first)
+  await server.logged('DELETE')
+})
+
+test('a connection that tells nothing is closed after the asking: no changes declared, or a session of its own for each client', async t => {
+  const silent = await startRude({ 'tools/list': answer({ tools: [] }) })
+  const perClient = await startSdk1('stateful')
+  t.after(() => Promise.all([silent.close(), perClient.close()]))
+  const made = upstreams(t)
+  await ask(made, 'team/silent', target(silent.url), t.signal)
+  await ask(made, 'team/own', target(perClient.url, { sessions: 'perClient' }), t.signal)
+  await Promise.all([silent.logged('DELETE'), perClient.logged('DELETE')])
+  assert.ok(![...silent.log, ...perClient.log].includes('GET'))
+})
+
+test(`at most ${MAX_STREAMS} servers are heard, the others are asked all the same`, async t => {
+  const server = await startSdk1('stateless', { json: true })
+  t.after(() => server.close())
+  const made = upstreams(t)
+  const keys = Array.from({ length: MAX_STREAMS + 2 }, (_, at) => `team/server-${at}`)
+  const asked = target(server.url)
+  const opened = new Map<string, object>()
+  for (const key of keys) opened.set(key, await ask(made, key, asked, t.signal))
+  const again = await Promise.all(keys.map(key => made.open(key, asked, t.signal)))
+  const kept = again.filter((upstream, at) => upstream === opened.get(keys[at] ?? ''))
+  assert.equal(kept.length, MAX_STREAMS)
+})

@@ -1,0 +1,106 @@
+/** The connections of discovery: one a server, kept only where the server tells on it that its lists changed. */
+import type { V1Secret } from '@kubernetes/client-node'
+import type { Clock } from '../../core/async.ts'
+import { secretsOf } from '../../core/catalog/endpoint.ts'
+import type { KubeClient } from '../../core/kube/client.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { createConnector } from '../../core/mcp/connector.ts'
+import { tellsOfChanges } from '../../core/mcp/http/listen.ts'
+import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
+import { parseDuration } from '../../crds/quantity.ts'
+import type { Target } from './targets.ts'
+
+/** Streams that are held open at a time; other servers are asked when their interval is over. */
+export const MAX_STREAMS = 256
+
+type Held = { revision: string; upstream: Upstream; stopListening?: () => void }
+
+export type UpstreamsOptions = {
+  client: Pick<KubeClient, 'get'>
+  clock: Clock
+  connector?: typeof createConnector
+  /** A server said that its lists changed, or forgot our session: it may have been started anew. */
+  onListChanged: (key: string) => void
+}
+
+export class Upstreams {
+  readonly #options: UpstreamsOptions
+  readonly #held = new Map<string, Held>()
+  readonly #closing = new Set<Promise<void>>()
+  #streams = 0
+
+  constructor(options: UpstreamsOptions) {
+    this.#options = options
+  }
+
+  /** The upstream of a server; another one where its connection changed. `release` must follow. Throws ApiError, and Fault upstream_auth_required. */
+  async open(key: string, target: Target, signal: AbortSignal): Promise<Upstream> {
+    const { revision } = target.endpoint
+    const held = this.#held.get(key)
+    if (held?.revision === revision) return held.upstream
+    this.close(key)
+    const upstream = await this.#connect(target, signal)
+    const opened: Held = { revision, upstream }
+    this.#held.set(key, opened)
+    // Each client of a perClient server has a list of its own, if they differ at all: changes of ours tell nothing.
+    if (target.server.spec.sessions === 'shared' && this.#streams < MAX_STREAMS) this.#listen(key, opened)
+    return upstream
+  }
+
+  /** The asking is over: the connection stays if the server declared that it tells of changes. Without `info` it failed. */
+  release(key: string, info: UpstreamInfo | undefined): void {
+    const held = this.#held.get(key)
+    if (held?.stopListening && info && tellsOfChanges(info.capabilities)) return
+    this.close(key)
+  }
+
+  close(key: string): void {
+    const held = this.#held.get(key)
+    if (!held) return
+    this.#held.delete(key)
+    held.stopListening?.()
+    const closing = held.upstream.close().finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  /** Resolves when every connection is closed. */
+  async closeAll(): Promise<void> {
+    for (const key of [...this.#held.keys()]) this.close(key)
+    await Promise.allSettled([...this.#closing])
+  }
+
+  #listen(key: string, held: Held): void {
+    this.#streams++
+    const stop = held.upstream.onEvent(({ kind }) => {
+      if (kind === 'listChanged') this.#options.onListChanged(key)
+    })
+    held.stopListening = () => {
+      this.#streams--
+      stop()
+    }
+  }
+
+  /** The values of Secrets are read for it now, and are kept nowhere else. */
+  async #connect({ server, endpoint }: Target, signal: AbortSignal): Promise<Upstream> {
+    const { client, clock, connector = createConnector } = this.#options
+    const { metadata, spec } = server
+    const { name, namespace } = metadata
+    const values = new Map<string, Record<string, string>>()
+    for (const name of secretsOf(endpoint)) {
+      const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name }
+      const secret = await client.get<Kube<V1Secret>>(ref, signal)
+      if (secret) values.set(name, decoded(secret))
+    }
+    const sessions = spec.sessions === 'shared' ? 'shared' : 'perClient'
+    const limits = { startTimeoutMs: parseDuration(spec.limits.startTimeout) }
+    return connector({ clock, secret: name => values.get(name) })({ name, endpoint, sessions, limits })
+  }
+}
+
+function decoded({ data = {} }: Kube<V1Secret>): Record<string, string> {
+  const values = Object.entries(data).map(([key, value]) => [
+    key,
+    Buffer.from(value, 'base64').toString('utf8'),
+  ])
+  return Object.fromEntries(values)
+}

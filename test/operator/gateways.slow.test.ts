@@ -1,0 +1,160 @@
+/** Gateways from manifest to what their routers are fed, against a real API server and real MCP servers. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { V1ConfigMap, V1Role } from '@kubernetes/client-node'
+import type { RouterFeed } from '../../core/catalog/feed.ts'
+import { decodeFeed } from '../../core/catalog/feed-text.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import { connectRemote } from '../../core/mcp/connect.ts'
+import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { startSdk1 } from '../upstreams/http/sdk1.ts'
+import { startReplay } from '../upstreams/replay/replay.ts'
+import { runRouter, startRouter } from './router.ts'
+import { createWorld, isReady, reasonOf, type World } from './world.ts'
+
+const skip = skipApiServer()
+const catalogs = ['one', 'two', 'three'].map(name => ({
+  name,
+  protocolVersion: '2025-11-25',
+  serverInfo: { name, version: '1' },
+  capabilities: { tools: {} },
+  tools: [{ name: `do_${name}`, description: `Does ${name}`, inputSchema: { type: 'object' } }],
+}))
+
+let api: ApiServer
+let replay: Awaited<ReturnType<typeof startReplay>>
+
+before(
+  async () => {
+    if (skip) return
+    api = await startApiServer()
+    replay = await startReplay({ catalogs })
+  },
+  { timeout: 120_000 },
+)
+after(() => Promise.all([api?.stop(), replay?.close()]))
+
+test('routers are fed the servers that their gateway selects, with digests of their lists', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api.access, 'fed')
+  await world.apply(secret('login', { token: 'secret value' }))
+  const headers = [{ name: 'X-Token', valueFrom: { secretKeyRef: { name: 'login', key: 'token' } } }]
+  await world.server('one', { remote: { url: replay.url('one') }, headers }, team('a'))
+  await world.server('two', { remote: { url: replay.url('two') } }, team('b'))
+  await world.gateway('all')
+  await world.gateway('only-b', selecting('b'))
+
+  const all = await untilFed(world, 'all', ['one', 'two'])
+  const one = await world.until('one', isReady)
+  assert.equal(all.slices.one?.digest, one.status?.tools?.digest)
+  assert.equal(all.secrets.login, (await world.get('v1', 'Secret', 'login'))?.metadata.resourceVersion)
+  assert.ok(!JSON.stringify(all).includes('secret value'))
+  const role = await world.get<Kube<V1Role>>('rbac.authorization.k8s.io/v1', 'Role', 'all-gateway')
+  const names = role?.rules?.flatMap(({ resourceNames = [] }) => resourceNames).sort()
+  assert.deepEqual(names, ['all-router', 'login', 'one-catalog-0', 'two-catalog-0'])
+
+  const onlyB = await untilFed(world, 'only-b', ['two'])
+  assert.deepEqual(Object.keys(onlyB.slices), ['two'])
+  const feed = await world.get('v1', 'ConfigMap', 'all-router')
+  const { status } = await world.untilGateway(
+    'all',
+    gateway => gateway.status?.generation === Number(feed?.metadata.resourceVersion),
+  )
+  assert.deepEqual([status?.servers, status?.tools], [{ selected: 2, ready: 2 }, 2])
+})
+
+test('a server that is labelled out and in, or deleted, leaves and joins gateways', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'labels')
+  await world.gateway('a', selecting('a'))
+  await world.gateway('b', selecting('b'))
+  await world.untilGateway('a', gateway => reasonOf(gateway, 'Ready') === 'NoServersSelected')
+  await world.server('one', { remote: { url: replay.url('one') } }, team('a'))
+  await untilFed(world, 'a', ['one'])
+  await world.server('one', { remote: { url: replay.url('one') } }, team('b'))
+  await Promise.all([untilFed(world, 'a', []), untilFed(world, 'b', ['one'])])
+  await world.delete('McpServer', 'one')
+  await untilFed(world, 'b', [], [])
+})
+
+test('a gateway sees no server of another namespace', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'here')
+  const other = await createWorld(t, api.access, 'there')
+  await other.server('two', { remote: { url: replay.url('two') } })
+  await other.until('two', isReady)
+  await world.gateway('all')
+  await world.server('one', { remote: { url: replay.url('one') } })
+  await untilFed(world, 'all', ['one'])
+})
+
+test('a gateway is ready once MCP is spoken at its URL, and tells what each router serves', {
+  skip,
+}, async t => {
+  const front = await startSdk1('stateless')
+  t.after(() => front.close())
+  const asked: string[] = []
+  const gateway: typeof connectRemote = (spec, deps) => {
+    asked.push(spec.url)
+    return connectRemote({ ...spec, url: front.url }, deps)
+  }
+  const world = await createWorld(t, api.access, 'routers', { connectors: { gateway } })
+  await world.server('one', { remote: { url: replay.url('one') } })
+  await world.gateway('tools', { router: { replicas: 1, debug: false } })
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Ready') === 'Starting')
+
+  const router = await startRouter(t, '127.0.7.1')
+  await runRouter(world, 'tools', '127.0.7.1')
+  const { status } = await world.untilGateway('tools', gateway => isReady(gateway))
+  assert.deepEqual(asked, ['http://tools-gateway.routers.svc/mcp'])
+  assert.deepEqual(status?.routers, [{ pod: 'tools-router', generation: 1 }])
+  assert.deepEqual([status?.tokens?.exposed, typeof status?.tokens?.saved], [5, 'string'])
+  const newest = status?.generation ?? 0
+  router.says({ generation: newest, exposedTokens: 5 })
+  await world.untilGateway('tools', gateway => gateway.status?.routers?.[0]?.generation === newest)
+})
+
+test('a gateway whose names are taken touches nothing', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'occupied')
+  const theirs = await world.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'tools-router' },
+    data: { whose: 'theirs' },
+  } as KubeObject)
+  await world.gateway('tools')
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'NameTaken')
+  const still = await world.get('v1', 'ConfigMap', 'tools-router')
+  assert.equal(still?.metadata.resourceVersion, theirs.metadata.resourceVersion)
+  assert.equal(await world.get('apps/v1', 'Deployment', 'tools-gateway'), undefined)
+})
+
+function team(name: string): { labels: Record<string, string> } {
+  return { labels: { team: name } }
+}
+
+function selecting(name: string): object {
+  return { servers: { selector: { matchLabels: { team: name } } } }
+}
+
+function secret(name: string, values: Record<string, string>): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: values } as KubeObject
+}
+
+/** The feed once it names these servers, and a list of each. */
+async function untilFed(
+  world: World,
+  gateway: string,
+  servers: string[],
+  listed: string[] = servers,
+): Promise<RouterFeed> {
+  const end = performance.now() + 20_000
+  for (;;) {
+    const found = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', `${gateway}-router`)
+    const text = found?.binaryData?.feed
+    const feed = text ? decodeFeed(Buffer.from(text, 'base64')) : undefined
+    const names = feed?.config.servers.map(({ name }) => name)
+    if (feed && `${names}` === `${servers}` && `${Object.keys(feed.slices)}` === `${listed}`) return feed
+    if (performance.now() > end) throw new Error(`the feed stays ${JSON.stringify(feed)}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,148 @@
+/** Servers that run as pods, whose Deployments say what a test wants them to say: a real API server, real MCP servers. */
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import type { V1Deployment, V1Secret } from '@kubernetes/client-node'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import { createConnector } from '../../core/mcp/connector.ts'
+import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { startSdk1 } from '../upstreams/http/sdk1.ts'
+import { conditionOf, createWorld, isReady, reasonOf, type World } from './world.ts'
+
+const skip = skipApiServer()
+const npm = { package: 'web', version: '1.0.0' }
+
+let api: ApiServer
+
+before(
+  async () => {
+    if (!skip) api = await startApiServer()
+  },
+  { timeout: 120_000 },
+)
+after(() => api?.stop())
+
+test('a server is asked through its Service with its bearer, once a pod is ready', { skip }, async t => {
+  const { world, tokens, upstream } = await podWorld(t, 'bearer')
+  await world.server('web', { npm })
+  await untilDeployment(world, () => true)
+  const starting = await world.until('web', server => reasonOf(server, 'Ready') === 'Starting')
+  assert.deepEqual(starting.status?.replicas, { wanted: 1, ready: 0 })
+  assert.deepEqual(upstream.log, [])
+  await world.roll('mcp-web', 1)
+  const { status } = await world.until('web', isReady)
+  assert.deepEqual([status?.tools?.count, status?.replicas], [6, { wanted: 1, ready: 1 }])
+  const secret = await world.get<Kube<V1Secret>>('v1', 'Secret', 'mcp-web')
+  const token = Buffer.from(secret?.data?.token ?? '', 'base64').toString()
+  assert.deepEqual([...tokens], [token])
+  assert.equal(token.length, 43)
+})
+
+test('pods are made once: the Secret of their bearer stands before them', { skip }, async t => {
+  const { world } = await podWorld(t, 'once')
+  await world.server('web', { npm })
+  await untilDeployment(world, () => true)
+  await world.quiet()
+  const deployment = await world.get('apps/v1', 'Deployment', 'mcp-web')
+  assert.equal(deployment?.metadata.generation, 1)
+})
+
+test('an updated server is asked again when only new pods are left, and so is one whose pods were gone', {
+  skip,
+}, async t => {
+  const { world, upstream } = await podWorld(t, 'updates')
+  await world.server('web', { npm })
+  await untilDeployment(world, () => true)
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  assert.equal(asked(upstream), 1)
+
+  await world.server('web', { npm: { ...npm, version: '2.0.0' } })
+  await untilDeployment(world, ({ metadata }) => metadata.generation === 2)
+  const updating = await world.until('web', server => reasonOf(server, 'Ready') === 'Updating')
+  assert.equal(conditionOf(updating.status, 'ToolsDiscovered')?.observedGeneration, 1)
+  assert.equal(asked(upstream), 1)
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  assert.equal(asked(upstream), 2)
+  world.clock.advance(6_000)
+  await untilAsked(upstream, 3)
+
+  await world.roll('mcp-web', 0)
+  await world.until('web', server => reasonOf(server, 'Ready') === 'Starting')
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  await untilAsked(upstream, 4)
+})
+
+test('that the network does not know a new pod yet is no failure at first', { skip }, async t => {
+  const { world, upstream } = await podWorld(t, 'settling')
+  await upstream.close()
+  await world.server('web', { npm })
+  await untilDeployment(world, () => true)
+  await world.roll('mcp-web', 1)
+  await world.quiet()
+  const settling = await world.until('web', server => reasonOf(server, 'Ready') === 'Starting')
+  assert.equal(conditionOf(settling.status, 'ToolsDiscovered'), undefined)
+  world.clock.advance(20_000)
+  await world.until('web', server => reasonOf(server, 'Ready') === 'Unreachable')
+})
+
+test('a changed Secret of its environment makes new pods, a changed header none', { skip }, async t => {
+  const { world } = await podWorld(t, 'rotation')
+  await world.apply(secret('keys', 'one'))
+  const valueFrom = { secretKeyRef: { name: 'keys', key: 'key' } }
+  const image = { name: 'example/web:1', transport: 'http' as const, port: 3_000 }
+  await world.server('web', { npm, env: [{ name: 'KEY', valueFrom }] })
+  await world.server('http', { image, headers: [{ name: 'X-Key', valueFrom }] })
+  const [web, http] = await Promise.all([
+    untilDeployment(world, () => true),
+    untilDeployment(world, () => true, 'mcp-http'),
+  ])
+  await world.apply(secret('keys', 'two'))
+  await untilDeployment(world, ({ metadata }) => metadata.generation !== web.metadata.generation)
+  await world.quiet()
+  const still = await world.get('apps/v1', 'Deployment', 'mcp-http')
+  assert.equal(still?.metadata.generation, http.metadata.generation)
+})
+
+/** The Service of every server leads to one MCP server of the test's. */
+async function podWorld(t: TestContext, namespace: string) {
+  const tokens = new Set<string>()
+  const accepts = (token: string) => tokens.add(token) !== undefined
+  const upstream = await startSdk1('stateful', { accepts })
+  t.after(() => upstream.close())
+  const server: typeof createConnector = options => {
+    const connect = createConnector(options)
+    return ({ endpoint, ...rest }) => {
+      if (endpoint.kind !== 'http') throw new Error('no endpoint over HTTP')
+      assert.equal(endpoint.url, `http://mcp-${rest.name}.${namespace}.svc/mcp`)
+      return connect({ ...rest, endpoint: { ...endpoint, url: upstream.url } })
+    }
+  }
+  const world = await createWorld(t, api.access, namespace, { connectors: { server } })
+  return { world, tokens, upstream }
+}
+
+function asked({ log }: { log: string[] }): number {
+  return log.filter(entry => entry === 'POST tools/list').length
+}
+
+async function untilAsked(upstream: { log: string[] }, count: number): Promise<void> {
+  while (asked(upstream) < count) await new Promise(resolve => setTimeout(resolve, 20))
+}
+
+async function untilDeployment(
+  world: World,
+  check: (deployment: Kube<V1Deployment>) => boolean,
+  name = 'mcp-web',
+): Promise<Kube<V1Deployment>> {
+  for (;;) {
+    const found = await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
+    if (found && check(found)) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+function secret(name: string, key: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { key } } as KubeObject
+}

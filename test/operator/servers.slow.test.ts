@@ -1,0 +1,249 @@
+/** Servers from manifest to Ready, and their lists through changes and failures: a real API server, real MCP servers. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
+import { readCatalog } from '../../core/kube/catalog.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { REFRESH_ANNOTATION } from '../../operator/controllers/discovery.ts'
+import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../upstreams/http/oauth-server.ts'
+import { answer, raw, startRude, stream } from '../upstreams/http/rude.ts'
+import { startSdk1 } from '../upstreams/http/sdk1.ts'
+import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
+
+const skip = skipApiServer()
+const INTERVAL_MS = 10 * 60_000
+const tools = (...names: string[]) =>
+  answer({
+    tools: names.map(name => ({ name, description: `Does ${name}`, inputSchema: { type: 'object' } })),
+  })
+
+let api: ApiServer
+
+before(
+  async () => {
+    if (!skip) api = await startApiServer()
+  },
+  { timeout: 120_000 },
+)
+after(() => api?.stop())
+
+test('a remote server is ready once it answered, and its list stands in slices', { skip }, async t => {
+  const upstream = await startSdk1('stateful')
+  t.after(() => upstream.close())
+  const world = await createWorld(t, api.access, 'ready')
+  await world.server('sdk', { remote: { url: upstream.url } })
+  const { status } = await world.until('sdk', server => isReady(server) && server.status?.resources === 1)
+  const { tools, protocol, endpoint } = status ?? {}
+  assert.deepEqual([tools?.count, tools?.invalid, protocol, endpoint], [6, 0, '2025-11-25', upstream.url])
+  const catalog = await readCatalog(world.client, 'ready', 'sdk', undefined, t.signal)
+  assert.equal(catalog.digest, tools?.digest)
+  assert.deepEqual([catalog.resources.length, status?.resources, status?.prompts], [1, 1, 1])
+})
+
+test('a server that answers 401 wants credentials, and is ready once the Secret with them is there', {
+  skip,
+}, async t => {
+  const upstream = await startSdk1('stateful', { accepts: token => token === 'right' })
+  t.after(() => upstream.close())
+  const world = await createWorld(t, api.access, 'credentials')
+  await world.server('guarded', { remote: { url: upstream.url } })
+  const refused = await world.until('guarded', server => reasonOf(server, 'Ready') === 'AuthRequired')
+  assert.equal(reasonOf(refused, 'ToolsDiscovered'), 'AuthRequired')
+  assert.equal(reasonOf(refused, 'Accepted'), 'Accepted')
+
+  const headers = [{ name: 'Authorization', valueFrom: { secretKeyRef: { name: 'login', key: 'bearer' } } }]
+  await world.server('guarded', { remote: { url: upstream.url }, headers })
+  await world.until('guarded', server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+  await world.apply(secret('login', { wrong: 'x' }))
+  await world.until('guarded', server => reasonOf(server, 'Accepted') === 'KeyNotFound')
+  await world.apply(secret('login', { bearer: 'Bearer right' }))
+  await world.until('guarded', isReady)
+  await world.apply(secret('login', { bearer: 'Bearer wrong' }))
+  await world.until('guarded', server => reasonOf(server, 'Ready') === 'AuthRequired')
+})
+
+test('a server behind OAuth is asked with a token for the client secret', { skip }, async t => {
+  const oauth = await startOAuthServer()
+  const upstream = await startSdk1('stateful', { accepts: oauth.accepts })
+  t.after(() => Promise.all([upstream.close(), oauth.close()]))
+  const world = await createWorld(t, api.access, 'oauth')
+  await world.apply(secret('client', { secret: CLIENT_SECRET }))
+  const clientSecretRef = { name: 'client', key: 'secret' }
+  await world.server('sdk', {
+    remote: { url: upstream.url },
+    auth: { oauth: { tokenUrl: oauth.tokenUrl, clientId: CLIENT_ID, clientSecretRef } },
+  })
+  await world.until('sdk', isReady)
+})
+
+test('a list is read again when the annotation says so, when the server says so, and in time', {
+  skip,
+}, async t => {
+  const upstream = await startSdk1('stateful')
+  const rude = await startRude({ 'tools/list': tools('one') })
+  t.after(() => Promise.all([upstream.close(), rude.close()]))
+  const world = await createWorld(t, api.access, 'again')
+  const asked = () => rude.log.filter(entry => entry === 'POST tools/list').length
+  await world.server('sdk', { remote: { url: upstream.url } })
+  await world.server('rude', { remote: { url: rude.url } })
+  await world.until('sdk', isReady)
+  await world.until('rude', isReady)
+  assert.equal(asked(), 1)
+
+  await upstream.logged('GET')
+  upstream.addTool('new')
+  await world.until('sdk', ({ status }) => status?.tools?.count === 7)
+
+  await world.server('rude', { remote: { url: rude.url } }, { annotations: { [REFRESH_ANNOTATION]: '1' } })
+  await logged(rude.log, 'POST tools/list', 2)
+  world.clock.advance(INTERVAL_MS * 1.2)
+  await logged(rude.log, 'POST tools/list', 3)
+})
+
+test('the last good list stays through failures, and is offered again when they are over', {
+  skip,
+}, async t => {
+  const behaviours = { 'tools/list': tools('one', 'two') }
+  const rude = await startRude(behaviours)
+  t.after(() => rude.close())
+  const world = await createWorld(t, api.access, 'failures')
+  await world.server('rude', { remote: { url: rude.url } })
+  const { status: good } = await world.until('rude', isReady)
+  behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
+  world.clock.advance(INTERVAL_MS * 1.2)
+  const failed = await world.until('rude', server => reasonOf(server, 'Ready') === 'DiscoveryFailed')
+  assert.deepEqual(failed.status?.tools, good?.tools)
+  const kept = await readCatalog(world.client, 'failures', 'rude', undefined, t.signal)
+  assert.equal(kept.digest, good?.tools?.digest)
+  behaviours['tools/list'] = tools('one', 'two')
+  world.clock.advance(INTERVAL_MS)
+  const { status: mended } = await world.until('rude', isReady)
+  assert.deepEqual(mended?.tools, good?.tools)
+})
+
+test('a manifest that offers other tools of the same list is followed without asking the server', {
+  skip,
+}, async t => {
+  const rude = await startRude({ 'tools/list': tools('one', 'two', 'three') })
+  t.after(() => rude.close())
+  const world = await createWorld(t, api.access, 'policy')
+  await world.server('rude', { remote: { url: rude.url } })
+  const { status: all } = await world.until('rude', isReady)
+  world.clock.advance(60_000)
+  const description = 'Something much longer than what the server itself says of its tool, for a change'
+  await world.server('rude', {
+    remote: { url: rude.url },
+    tools: { deny: ['t*'], overrides: { one: { description } } },
+  })
+  const { status } = await world.until('rude', server => isReady(server) && server.status?.tools?.count === 1)
+  assert.equal(status?.tools?.digest, all?.tools?.digest)
+  assert.ok((status?.tools?.tokens ?? 0) > (all?.tools?.tokens ?? 0) / 3 + 5, 'the description is counted')
+  assert.equal(conditionOf(status, 'ToolsDiscovered')?.observedGeneration, 2)
+  assert.equal(
+    conditionOf(status, 'Ready')?.lastTransitionTime,
+    conditionOf(all, 'Ready')?.lastTransitionTime,
+    'it was ready all the time',
+  )
+  assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 1)
+})
+
+test('a server that is not there is Unreachable, and one that is suspended is not asked', {
+  skip,
+}, async t => {
+  const rude = await startRude({ 'tools/list': tools('one') })
+  t.after(() => rude.close())
+  const gone = await startRude({})
+  await gone.close()
+  const world = await createWorld(t, api.access, 'absent')
+  await world.server('gone', { remote: { url: gone.url } })
+  await world.server('off', { remote: { url: rude.url }, suspend: true })
+  await world.until('gone', server => reasonOf(server, 'Ready') === 'Unreachable')
+  const off = await world.until('off', server => reasonOf(server, 'Ready') === 'Suspended')
+  assert.equal(reasonOf(off, 'ToolsDiscovered'), undefined)
+  assert.deepEqual(rude.log, [])
+  await world.server('off', { remote: { url: rude.url }, suspend: false })
+  await world.until('off', isReady)
+})
+
+test('a server that is deleted is let go, and its name can be used again', { skip }, async t => {
+  const upstream = await startSdk1('stateful')
+  t.after(() => upstream.close())
+  const world = await createWorld(t, api.access, 'deleted')
+  await world.server('sdk', { remote: { url: upstream.url } })
+  await world.until('sdk', isReady)
+  await upstream.logged('GET')
+  await world.delete('McpServer', 'sdk')
+  await upstream.logged('DELETE')
+  // Nothing here deletes what a deleted object owned, as a whole cluster would.
+  await world.delete('ConfigMap', 'sdk-catalog-0')
+  await world.server('sdk', { remote: { url: upstream.url } })
+  await world.until('sdk', isReady)
+})
+
+test('a server that says without end that its lists changed is asked now and then', { skip }, async t => {
+  const rude = await startRude({
+    initialize: (response, { id }) => {
+      const capabilities = { tools: { listChanged: true } }
+      const serverInfo = { name: 'rude', version: '1' }
+      const result = { protocolVersion: '2025-11-25', capabilities, serverInfo }
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    },
+    GET: stream(response => {
+      const method = 'notifications/tools/list_changed'
+      const write = () => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method })}\n\n`)
+      const timer = setInterval(write, 10)
+      response.on('close', () => clearInterval(timer))
+    }),
+    'tools/list': tools('one'),
+  })
+  t.after(() => rude.close())
+  const world = await createWorld(t, api.access, 'noisy')
+  await world.server('noisy', { remote: { url: rude.url } })
+  const started = performance.now()
+  await logged(rude.log, 'POST tools/list', 3)
+  const asked = rude.log.filter(entry => entry === 'POST tools/list').length
+  assert.ok(asked <= 2 + (performance.now() - started) / 1_000, `asked ${asked} times`)
+})
+
+test('slices that somebody deletes come back', { skip }, async t => {
+  const rude = await startRude({ 'tools/list': tools('one') })
+  t.after(() => rude.close())
+  const world = await createWorld(t, api.access, 'slices')
+  await world.server('rude', { remote: { url: rude.url } })
+  await world.until('rude', isReady)
+  await world.delete('ConfigMap', 'rude-catalog-0')
+  await untilThere(() => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0'))
+})
+
+test('what stands under a name of ours and is not ours is never touched', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'taken')
+  const theirs = await world.apply(secret('mcp-web', { whose: 'theirs' }))
+  await world.server('web', { npm: { package: 'web', version: '1.0.0' } })
+  const refused = await world.until('web', server => reasonOf(server, 'Accepted') === 'NameTaken')
+  assert.equal(reasonOf(refused, 'Ready'), 'NotAccepted')
+  const still = await world.get('v1', 'Secret', 'mcp-web')
+  assert.equal(still?.metadata.resourceVersion, theirs.metadata.resourceVersion)
+  assert.equal(await world.get('apps/v1', 'Deployment', 'mcp-web'), undefined)
+  await world.delete('Secret', 'mcp-web')
+  world.clock.advance(60_000)
+  await untilThere(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
+})
+
+function secret(name: string, values: Record<string, string>): Kube<V1Secret> {
+  const data = Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')])
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, data: Object.fromEntries(data) }
+}
+
+async function untilThere<T>(find: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await find()
+    if (found) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+async function logged(log: readonly string[], entry: string, count: number): Promise<void> {
+  await untilThere(async () => log.filter(other => other === entry).length >= count || undefined)
+}

@@ -1,0 +1,211 @@
+/** A namespace of a real API server with an operator of its own, for tests without nodes: pods are what a test says that they are. */
+import type { TestContext } from 'node:test'
+import type { V1Deployment } from '@kubernetes/client-node'
+import { delay, systemClock } from '../../core/async.ts'
+import type { Access } from '../../core/kube/access.ts'
+import { KubeClient } from '../../core/kube/client.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import { createLog } from '../../core/log.ts'
+import type { Condition } from '../../crds/conditions.ts'
+import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
+import { type Connectors, createControllers } from '../../operator/controllers/controllers.ts'
+import { type Operator, startOperator } from '../../operator/operator.ts'
+import type { OperatorSettings } from '../../operator/plan/settings.ts'
+import { createShiftingClock, type ShiftingClock } from './shifting-clock.ts'
+
+const POLL_MS = 20
+const LIMIT_MS = 30_000
+const RESYNC_MS = 24 * 60 * 60_000
+const manager = { fieldManager: 'test', force: true }
+
+export type World = {
+  client: KubeClient
+  namespace: string
+  clock: ShiftingClock
+  /** Starts another operator, where the first was stopped. */
+  start(options?: { resyncMs?: number }): Promise<Operator>
+  operator: () => Operator
+  apply<T extends KubeObject>(object: T): Promise<T>
+  server(name: string, spec: McpServerSpecInput, metadata?: object): Promise<McpServer>
+  gateway(name: string, spec?: Partial<McpGatewaySpec>): Promise<McpGateway>
+  delete(kind: 'McpServer' | 'McpGateway' | 'Secret' | 'ConfigMap', name: string): Promise<void>
+  get<T extends KubeObject>(apiVersion: string, kind: string, name: string): Promise<T | undefined>
+  /** The McpServer once `check` says so; throws with its status where that takes too long. */
+  until(name: string, check: (server: McpServer) => boolean): Promise<McpServer>
+  untilGateway(name: string, check: (gateway: McpGateway) => boolean): Promise<McpGateway>
+  /** What a cluster says of a Deployment: all its pods are of the newest template, and so many are ready. */
+  roll(deployment: string, ready: number): Promise<void>
+  /** resourceVersions of everything in the namespace but events and leases, once nothing has been written for a while. */
+  quiet(): Promise<Map<string, string>>
+}
+
+export type WorldOptions = { connectors?: Connectors; concurrency?: number; logLevel?: 'silent' | 'debug' }
+
+const SETTINGS: Omit<OperatorSettings, 'namespace'> = {
+  image: 'portolan/portolan:test',
+  imagePullPolicy: 'Never',
+  imagePullSecrets: [],
+  delivery: 'initContainer',
+  npm: { image: 'node:24-bookworm-slim' },
+  pypi: { image: 'python:3.13-slim-bookworm' },
+  networkPolicies: true,
+  resources: { server: {}, router: {}, install: {} },
+}
+
+const KINDS = [
+  ['v1', 'ConfigMap'],
+  ['v1', 'Secret'],
+  ['v1', 'Service'],
+  ['v1', 'ServiceAccount'],
+  ['apps/v1', 'Deployment'],
+  ['policy/v1', 'PodDisruptionBudget'],
+  ['networking.k8s.io/v1', 'NetworkPolicy'],
+  ['rbac.authorization.k8s.io/v1', 'Role'],
+  ['rbac.authorization.k8s.io/v1', 'RoleBinding'],
+  [API_VERSION, 'McpServer'],
+  [API_VERSION, 'McpGateway'],
+] as const
+/** Longer than what the operator joins and debounces. */
+const QUIET_MS = 1_500
+
+/** Everything of it ends with the test. */
+export async function createWorld(
+  t: Pick<TestContext, 'after'>,
+  access: Access,
+  namespace: string,
+  options: WorldOptions = {},
+): Promise<World> {
+  const client = new KubeClient(access)
+  const clock = createShiftingClock()
+  const log = createLog({ level: options.logLevel ?? 'silent' })
+  let running: Operator | undefined
+  const start: World['start'] = async ({ resyncMs = RESYNC_MS } = {}) => {
+    running = await startOperator({
+      client,
+      leaseClient: client,
+      // A lease would be lost, and watches would break, in a time that jumps.
+      createControllers: context => createControllers({ ...context, clock }, options.connectors),
+      settings: { ...SETTINGS, namespace },
+      namespaces: [namespace],
+      pod: 'operator',
+      resyncMs,
+      discoveryConcurrency: options.concurrency ?? 16,
+      port: 0,
+      log,
+      clock: systemClock,
+      random: () => 0.5,
+    })
+    return running
+  }
+  t.after(async () => {
+    await running?.stop()
+    await client.close()
+  })
+  await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, manager)
+  await start()
+  return {
+    client,
+    namespace,
+    clock,
+    start,
+    operator: () => running as Operator,
+    ...writing(client, namespace),
+    ...reading(client, namespace),
+    roll: (deployment, ready) => roll(client, namespace, deployment, ready),
+  }
+}
+
+async function roll(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  readyReplicas: number,
+): Promise<void> {
+  const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace, name }
+  const found = await client.get<Kube<V1Deployment>>(ref)
+  const { generation: observedGeneration = 0 } = found?.metadata ?? {}
+  const replicas = found?.spec?.replicas ?? 0
+  const counts = { replicas, updatedReplicas: replicas, readyReplicas, availableReplicas: readyReplicas }
+  const { apiVersion, kind } = ref
+  const object = {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    status: { ...counts, observedGeneration },
+  }
+  await client.applyStatus(object, manager)
+}
+
+function writing(
+  client: KubeClient,
+  namespace: string,
+): Pick<World, 'apply' | 'server' | 'gateway' | 'delete'> {
+  const apply: World['apply'] = object =>
+    client.apply({ ...object, metadata: { ...object.metadata, namespace } }, manager)
+  const own = (kind: 'McpServer' | 'McpGateway', name: string, spec: object, metadata: object = {}) =>
+    apply({ apiVersion: API_VERSION, kind, metadata: { ...metadata, name }, spec } as KubeObject)
+  return {
+    apply,
+    server: async (name, spec, metadata) => (await own('McpServer', name, spec, metadata)) as McpServer,
+    gateway: async (name, spec = {}) => (await own('McpGateway', name, spec)) as McpGateway,
+    async delete(kind, name) {
+      const apiVersion = kind.startsWith('Mcp') ? API_VERSION : 'v1'
+      await client.delete({ apiVersion, kind, namespace, name })
+    },
+  }
+}
+
+function reading(
+  client: KubeClient,
+  namespace: string,
+): Pick<World, 'get' | 'until' | 'untilGateway' | 'quiet'> {
+  const until = async <T>(kind: string, name: string, check: (object: T) => boolean) => {
+    const end = performance.now() + LIMIT_MS
+    for (;;) {
+      const found = (await client.get({ apiVersion: API_VERSION, kind, namespace, name })) as T | undefined
+      if (found && check(found)) return found
+      if (performance.now() > end) throw new Error(`${kind} ${name} stays ${JSON.stringify(found, null, 1)}`)
+      await delay(systemClock, POLL_MS)
+    }
+  }
+  const versions = async () => {
+    const lists = await Promise.all(
+      KINDS.map(([apiVersion, kind]) => client.list({ apiVersion, kind, namespace })),
+    )
+    const objects = lists.flatMap(({ items }) => items)
+    return new Map(
+      objects.map(({ kind, metadata }) => [`${kind}/${metadata.name}`, metadata.resourceVersion ?? '']),
+    )
+  }
+  return {
+    get: (apiVersion, kind, name) => client.get({ apiVersion, kind, namespace, name }),
+    until: (name, check) => until<McpServer>('McpServer', name, check),
+    untilGateway: (name, check) => until<McpGateway>('McpGateway', name, check),
+    async quiet() {
+      for (let before = await versions(); ; ) {
+        await delay(systemClock, QUIET_MS)
+        const now = await versions()
+        if (JSON.stringify([...now]) === JSON.stringify([...before])) return now
+        before = now
+      }
+    },
+  }
+}
+
+type Status = { conditions?: readonly Condition[] }
+
+export function conditionOf(status: Status | undefined, type: string): Condition | undefined {
+  return status?.conditions?.find(condition => condition.type === type)
+}
+
+/** The reason of a condition, whatever its status. */
+export function reasonOf({ status }: McpServer | McpGateway, type: string): string | undefined {
+  return conditionOf(status, type)?.reason
+}
+
+export function isReady(resource: McpServer | McpGateway): boolean {
+  const ready = conditionOf(resource.status, 'Ready')
+  return ready?.status === 'True' && ready.observedGeneration === resource.metadata.generation
+}
