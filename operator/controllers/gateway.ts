@@ -30,7 +30,7 @@ import {
 import type { Manifests } from './manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
-import { TAKEN_AGAIN_MS } from './server.ts'
+import { HINDERED_AGAIN_MS } from './server.ts'
 import type { SliceSets } from './slice-sets.ts'
 
 const FIELD_MANAGER = 'portolan-gateway'
@@ -150,18 +150,21 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
     const applied =
       secrets.taken.length > 0 ? undefined : await applier.apply(object, plan.objects, caches.find, signal)
     const taken = [...secrets.taken, ...(applied?.taken ?? [])]
-    if (taken.length === 0) {
+    const refused = applied?.refused
+    const isHindered = taken.length > 0 || refused !== undefined
+    if (!isHindered) {
       const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secret => ({ ...secret, ...SECRET }))]
       await applier.prune(object, keep, caches.ownedBy(object.metadata.uid ?? ''), signal)
     }
     let { status } = plan
-    if (taken.length > 0 || !seen) {
+    if (isHindered || !seen) {
       // Routers are fed before anybody is asked how they are.
       const first = seen ?? (await probe.first(key, signal))
-      status = planGateway({ ...world, ...first, generation: generationOf(caches, key), taken }).status
+      const now = { ...world, ...first, generation: generationOf(caches, key) }
+      status = planGateway({ ...now, taken, refused }).status
     }
     await tell(object, status, signal)
-    return { afterMs: taken.length > 0 ? TAKEN_AGAIN_MS : plan.afterMs }
+    return { afterMs: isHindered ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 }
 

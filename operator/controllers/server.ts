@@ -28,8 +28,8 @@ const OWNED = {
   fields: ['observedGeneration', 'endpoint', 'replicas'],
   conditions: [CONDITION.accepted, CONDITION.ready],
 }
-/** What stands in our way is not watched. */
-export const TAKEN_AGAIN_MS = 30_000
+/** What stands in our way, an object of somebody else or a policy of the cluster, is not watched. */
+export const HINDERED_AGAIN_MS = 30_000
 const REPEAT_LIMIT_MS = 1_000
 
 export type ServerControllerOptions = OperatorContext & {
@@ -92,7 +92,9 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const stands = plan.keep || secrets.taken.length > 0
     const applied = stands ? undefined : await applier.apply(object, plan.objects, caches.find, signal)
     const taken = [...secrets.taken, ...(applied?.taken ?? [])]
-    if (taken.length > 0) plan = planServer({ ...world, taken })
+    const refused = applied?.refused
+    const isHindered = taken.length > 0 || refused !== undefined
+    if (isHindered) plan = planServer({ ...world, taken, refused })
     if (!plan.keep) {
       const standing = caches.ownedBy(object.metadata.uid ?? '').filter(owned => !serverOfSlice(owned))
       const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secretRef)]
@@ -102,7 +104,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     targets.set(key, target)
     if (isRepeated(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await tell(object, plan.status, signal)
-    return taken.length > 0 ? { afterMs: TAKEN_AGAIN_MS } : { afterMs: plan.afterMs }
+    return { afterMs: isHindered ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 
   return async (key, signal) => {

@@ -9,8 +9,8 @@ import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { autoscaler, disruptionBudget } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
-import { feedObject, sidecarParams } from './config-maps.ts'
 import { deployment } from './deployment.ts'
+import { feedObject } from './feed-object.ts'
 import { gatewayStatus, invalidGatewayStatus, refusedGatewayStatus } from './gateway-status.ts'
 import { gatewayObjectName, keysName, labelsOf, SESSION_KEY, sliceNames } from './names.ts'
 import { gatewayPolicy } from './network-policy.ts'
@@ -49,7 +49,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   const routers = routersOf(gateway, settings)
   const readable = [serviceAccount(gateway), ...feeding(world, config.servers, references, resolved)]
   return {
-    objects: [...readable, sidecarParams(gateway, settings), ...routers.objects],
+    objects: [...readable, ...routers.objects],
     secrets: [sessionKey(gateway)],
     status: gatewayStatus(world, config, routers.revision, told),
     problems: told,

@@ -1,7 +1,7 @@
 /** Names, labels, annotations and ports of the objects that the operator makes. Pure. */
 import { sliceName } from '../../core/catalog/object-names.ts'
 
-export type Component = 'server' | 'catalog' | 'router' | 'feed' | 'sidecar-params' | 'operator'
+export type Component = 'server' | 'catalog' | 'router' | 'feed' | 'operator'
 
 export const LABEL = {
   managedBy: 'app.kubernetes.io/managed-by',
@@ -48,11 +48,6 @@ export function componentLabels(component: Component): Record<string, string> {
 /** The Deployment of a gateway, its Service, Role and so on. */
 export function gatewayObjectName(gateway: string): string {
   return `${gateway}-gateway`
-}
-
-/** The ConfigMap with what sidecars of a gateway are made of. */
-export function sidecarName(gateway: string): string {
-  return `${gateway}-sidecar`
 }
 
 /** The Secret with the key that signs sessions. */

@@ -1,7 +1,7 @@
 /** Brings the objects of an owner into the cluster, writing only what is not there yet as it should be. */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'
-import { isConflict } from '../../core/kube/api-error.ts'
+import { ApiError, isConflict } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
@@ -14,6 +14,7 @@ export const APPLIED_ANNOTATION = 'portolan.dev/applied'
 /** Objects whose last write is remembered; of others it is found out again, by one write that changes nothing. */
 const MAX_REMEMBERED = 20_000
 const HASH_CHARACTERS = 16
+const TYPE_ERROR = /failed to (create typed patch|convert new) object/
 /** Kinds that are watched as metadata alone. */
 const METADATA_KINDS = ['ConfigMap', 'Secret']
 
@@ -32,6 +33,8 @@ export type Applied = {
   taken: ObjectRef[]
   /** How many objects were sent to the API server. */
   written: number
+  /** What the API server said of an object that it does not take as it is; those after it were not sent. */
+  refused?: string
 }
 
 export type Applier = {
@@ -71,7 +74,14 @@ export function createApplier(options: ApplierOptions): Applier {
       const taken = wanted.filter(({ found }) => found && !isOwnedBy(found, owner))
       if (taken.length > 0) return { taken: taken.map(({ object }) => refOf(object)), written: 0 }
       const unsettled = wanted.filter(one => !written.isSettled(one))
-      for (const one of unsettled) written.remember(await write(options, one, signal), one.hash)
+      for (const [at, one] of unsettled.entries()) {
+        try {
+          written.remember(await write(options, one, signal), one.hash)
+        } catch (error) {
+          if (!isRefusal(error)) throw error
+          return { taken: [], written: at, refused: error.message }
+        }
+      }
       return { taken: [], written: unsettled.length }
     },
     async prune(owner, keep, owned, signal) {
@@ -130,6 +140,12 @@ async function write(
   metrics.wrote(kind, 'apply')
   log.debug({ kind, namespace, name, made: !found }, 'applied')
   return now
+}
+
+/** An object that cannot be as wanted, whenever it is sent: a wrong value (422), or one of a wrong type, for which apply answers 500. */
+function isRefusal(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false
+  return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))
 }
 
 /** False where it is gone already, or another one of that name stands there. */

@@ -2,6 +2,8 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../core/async.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
+import { keyOf } from '../../core/kube/object.ts'
+import { CONDITION } from '../../crds/conditions.ts'
 import type { Caches, Manifest } from './caches.ts'
 
 /** The lists of one server were read, or could not be. */
@@ -18,129 +20,139 @@ export type ObjectCaches = Pick<Caches, 'servers' | 'gateways'> & {
   configMaps: Pick<Caches['configMaps'], 'get'>
 }
 
-/** Of each kind; objects beyond are in `portolan_objects` alone. */
-export const MAX_OBJECT_SERIES = 2_000
-
-const SERVER = ['namespace', 'server']
-const GATEWAY = ['namespace', 'gateway']
-
 export type ObjectMetrics = {
   discovered(record: DiscoveryRecord): void
   /** What is looked at from now on; before, nothing is said. */
   watchObjects(caches: ObjectCaches): void
 }
 
+/** Of each kind; those beyond are counted in `portolan_objects` alone. */
+export const MAX_OBJECT_SERIES = 2_000
+
+type Label = 'server' | 'gateway'
+type Objects = () => readonly (readonly [key: string, object: Manifest])[]
+type Line = readonly [labels: Record<string, string>, value: number]
+type List = { readAt: number; intervalMs: number }
+
 export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMetrics {
   let caches: ObjectCaches | undefined
-  const lists = new Map<string, { readAt: number; intervalMs: number }>()
-  const servers = () => [...(caches?.servers.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
-  const gateways = () => [...(caches?.gateways.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
-  countObjects(registry, () =>
-    [caches?.servers, caches?.gateways].flatMap(one => [...(one?.objects.values() ?? [])]),
-  )
-  tellConditions(registry, 'server', 'An McpServer', servers)
-  tellConditions(registry, 'gateway', 'An McpGateway', gateways)
-  const tell = (name: string, help: string, labelNames: string[], valuesOf: () => Value[]) =>
-    askedAtScrape(registry, { name, help, labelNames }, valuesOf)
-  const toolsOf = (field: 'count' | 'tokens') => () =>
-    servers().map(([key, { status }]): Value => [labelsOf(key, 'server'), toolFacts(status)[field]])
-  tell('portolan_server_tools', 'Tools that a server offers.', SERVER, toolsOf('count'))
-  tell('portolan_server_tool_tokens', 'Tokens (o200k_base) of their definitions.', SERVER, toolsOf('tokens'))
-  const listsOf = (value: (list: { readAt: number; intervalMs: number }) => number) => () =>
-    servers().map(([key]): Value => {
-      const list = lists.get(key)
-      return [labelsOf(key, 'server'), list && value(list) / 1_000]
-    })
-  const age = 'Time since the lists of a server were last read; told by the operator that leads.'
-  tell('portolan_list_age_seconds', age, SERVER, () => {
-    for (const key of lists.keys()) if (!caches?.servers.objects.has(key)) lists.delete(key)
-    return listsOf(({ readAt }) => clock.now() - readAt)()
+  const all = () => [caches?.servers, caches?.gateways].flatMap(kind => [...(kind?.objects.values() ?? [])])
+  const servers: Objects = () => [...(caches?.servers.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
+  const gateways: Objects = () => [...(caches?.gateways.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
+  tellCounts(registry, all)
+  tellConditions(registry, 'server', servers)
+  tellConditions(registry, 'gateway', gateways)
+  tellTools(registry, servers)
+  const lists = tellLists(registry, servers, clock)
+  const feeds = 'Newest generation that is written for the routers of a gateway.'
+  tellEach(registry, 'portolan_feed_generation', feeds, 'gateway', gateways, key => {
+    const [namespace = '', gateway = ''] = key.split('/')
+    const feed = caches?.configMaps.get(`${namespace}/${feedName(gateway)}`)
+    return feed && Number(feed.metadata.resourceVersion)
   })
-  tell(
-    'portolan_list_interval_seconds',
-    'How often they are to be read.',
-    SERVER,
-    listsOf(({ intervalMs }) => intervalMs),
-  )
-  tell(
-    'portolan_feed_generation',
-    'Newest generation that is written for the routers of a gateway.',
-    GATEWAY,
-    () => gateways().map(([key]): Value => [labelsOf(key, 'gateway'), caches && feedGeneration(caches, key)]),
-  )
   return {
-    watchObjects: watched => {
+    discovered: lists.discovered,
+    watchObjects(watched) {
       caches = watched
-    },
-    discovered({ server, ok, intervalMs }) {
-      // Where the first attempt fails, nobody knows how old the list is: it ages from there.
-      const readAt = ok ? clock.now() : (lists.get(server)?.readAt ?? clock.now())
-      lists.set(server, { readAt, intervalMs })
+      watched.servers.onChange((before, now) => {
+        if (before && !now) lists.forget(keyOf(before))
+      })
     },
   }
 }
 
-type Labels = Record<string, string>
-/** Without a number there is no line. */
-type Value = [labels: Labels, value: number | undefined]
-
-function countObjects(registry: Registry, objects: () => Manifest[]): void {
+function tellCounts(registry: Registry, objects: () => readonly Manifest[]): void {
   const help = 'McpServers and McpGateways by status and reason of their condition Ready.'
-  const labelNames = ['kind', 'ready', 'reason']
-  askedAtScrape(registry, { name: 'portolan_objects', help, labelNames }, () => {
-    const labelsOfObject = ({ kind, status }: Manifest): Labels => {
-      const condition = status?.conditions?.find(({ type }) => type === 'Ready')
-      return { kind, ready: condition?.status ?? 'Unknown', reason: condition?.reason ?? '' }
-    }
-    const groups = Map.groupBy(objects().map(labelsOfObject), labels => JSON.stringify(labels))
-    return [...groups.values()].map((group): Value => [group[0] ?? {}, group.length])
+  tell(registry, 'portolan_objects', help, ['kind', 'ready', 'reason'], () => {
+    const states = objects().map(({ kind, status }) => {
+      const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
+      return { kind, ready: ready?.status ?? 'Unknown', reason: ready?.reason ?? '' }
+    })
+    const groups = Map.groupBy(states, state => JSON.stringify(state))
+    return [...groups.values()].map(group => [group[0] ?? {}, group.length])
   })
 }
 
-function tellConditions(
-  registry: Registry,
-  label: 'server' | 'gateway',
-  what: string,
-  objects: () => [key: string, object: Manifest][],
-): void {
+function tellConditions(registry: Registry, label: Label, objects: Objects): void {
   const name = `portolan_${label}_condition`
-  const help = `${what}'s condition: 1 where it is true, with its reason.`
-  askedAtScrape(registry, { name, help, labelNames: ['namespace', label, 'type', 'reason'] }, () =>
+  const help = `Conditions of each ${label}, with their reasons: 1 where one is true, else 0.`
+  tell(registry, name, help, ['namespace', label, 'type', 'reason'], () =>
     objects().flatMap(([key, { status }]) =>
-      (status?.conditions ?? []).map(({ type, status, reason }): Value => {
+      (status?.conditions ?? []).map(({ type, status, reason }): Line => {
         return [{ ...labelsOf(key, label), type, reason }, status === 'True' ? 1 : 0]
       }),
     ),
   )
 }
 
-function askedAtScrape(
+function tellTools(registry: Registry, servers: Objects): void {
+  const toolsOf = ({ status }: Manifest) => status?.tools as { count?: number; tokens?: number } | undefined
+  const count = 'Tools that a server offers.'
+  tellEach(registry, 'portolan_server_tools', count, 'server', servers, (_, server) => toolsOf(server)?.count)
+  const tokens = 'Tokens (o200k_base) of the definitions of the tools that a server offers.'
+  const tokensOf = (_: string, server: Manifest) => toolsOf(server)?.tokens
+  tellEach(registry, 'portolan_server_tool_tokens', tokens, 'server', servers, tokensOf)
+}
+
+/** Of servers that this operator asked, which only the one that leads does. */
+function tellLists(registry: Registry, servers: Objects, clock: Clock) {
+  const lists = new Map<string, List>()
+  const perServer = (name: string, help: string, ms: (list: List) => number) =>
+    tellEach(registry, name, help, 'server', servers, key => {
+      const list = lists.get(key)
+      return list && ms(list) / 1_000
+    })
+  const age = 'Time since the lists of a server were last read; told by the operator that leads.'
+  perServer('portolan_list_age_seconds', age, ({ readAt }) => clock.now() - readAt)
+  const interval = 'How often the lists of a server are to be read.'
+  perServer('portolan_list_interval_seconds', interval, ({ intervalMs }) => intervalMs)
+  return {
+    discovered({ server, ok, intervalMs }: DiscoveryRecord) {
+      // Where the first attempt fails, nobody knows how old the list is: it ages from there.
+      const readAt = ok ? clock.now() : (lists.get(server)?.readAt ?? clock.now())
+      lists.set(server, { readAt, intervalMs })
+    },
+    forget: (server: string) => void lists.delete(server),
+  }
+}
+
+/** One line for each object of which there is a number. */
+function tellEach(
   registry: Registry,
-  metric: { name: string; help: string; labelNames: string[] },
-  valuesOf: () => Value[],
+  name: string,
+  help: string,
+  label: Label,
+  objects: Objects,
+  numberOf: (key: string, object: Manifest) => number | undefined,
+): void {
+  tell(registry, name, help, ['namespace', label], () =>
+    objects().flatMap(([key, object]) => {
+      const value = numberOf(key, object)
+      return value === undefined ? [] : [[labelsOf(key, label), value] as const]
+    }),
+  )
+}
+
+function tell(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  lines: () => Line[],
 ): void {
   new Gauge({
-    ...metric,
+    name,
+    help,
+    labelNames,
     registers: [registry],
     collect() {
       this.reset()
-      for (const [labels, value] of valuesOf()) if (value !== undefined) this.set(labels, value)
+      for (const [labels, value] of lines()) this.set(labels, value)
     },
   })
 }
 
-function labelsOf(key: string, label: 'server' | 'gateway'): Labels {
+function labelsOf(key: string, label: Label): Record<string, string> {
   const [namespace = '', name = ''] = key.split('/')
   return { namespace, [label]: name }
-}
-
-function toolFacts(status: Manifest['status']): { count?: number; tokens?: number } {
-  const { tools } = (status ?? {}) as { tools?: { count?: number; tokens?: number } }
-  return tools ?? {}
-}
-
-function feedGeneration({ configMaps }: ObjectCaches, key: string): number | undefined {
-  const [namespace = '', name = ''] = key.split('/')
-  const version = configMaps.get(`${namespace}/${feedName(name)}`)?.metadata.resourceVersion
-  return version === undefined ? undefined : Number(version)
 }

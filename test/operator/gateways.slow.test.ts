@@ -10,7 +10,7 @@ import { type ApiServer, skipApiServer, startApiServer } from '../support/api-se
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { runRouter, startRouter } from './router.ts'
-import { createWorld, isReady, reasonOf, type World } from './world.ts'
+import { conditionOf, createWorld, isReady, reasonOf, type World } from './world.ts'
 
 const skip = skipApiServer()
 const catalogs = ['one', 'two', 'three'].map(name => ({
@@ -33,6 +33,15 @@ before(
   { timeout: 120_000 },
 )
 after(() => Promise.all([api?.stop(), replay?.close()]))
+
+test('a gateway whose pods cannot be as it says is not accepted, and says where', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'refused')
+  await world.gateway('tools', {
+    router: { replicas: 1, debug: false, resources: { limits: { memory: 'much' } } },
+  })
+  const { status } = await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
+  assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.router/)
+})
 
 test('routers are fed the servers that their gateway selects, with digests of their lists', {
   skip,

@@ -46,6 +46,26 @@ test('pods are made once: the Secret of their bearer stands before them', { skip
   assert.equal(deployment?.metadata.generation, 1)
 })
 
+for (const [what, pod] of [
+  ['of a wrong type', { nodeSelector: 'fast' }],
+  ['that cannot be', { restartPolicy: 'Sometimes' }],
+] as const) {
+  test(`a field of spec.pod ${what} is told, and nothing that runs is touched; mended, it rolls on`, {
+    skip,
+  }, async t => {
+    const { world } = await podWorld(t, what.replaceAll(' ', '-'))
+    await world.server('web', { npm })
+    await untilDeployment(world, () => true)
+    await world.server('web', { npm, pod })
+    const { status } = await world.until('web', server => reasonOf(server, 'Accepted') === 'Invalid')
+    assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.pod/)
+    assert.equal((await world.get('apps/v1', 'Deployment', 'mcp-web'))?.metadata.generation, 1)
+    await world.server('web', { npm, pod: { nodeSelector: { disk: 'fast' } } })
+    await untilDeployment(world, ({ metadata }) => metadata.generation === 2)
+    await world.until('web', server => reasonOf(server, 'Accepted') === 'Accepted')
+  })
+}
+
 test('an updated server is asked again when only new pods are left, and so is one whose pods were gone', {
   skip,
 }, async t => {
