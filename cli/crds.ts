@@ -22,13 +22,15 @@ export function crdsCommand(terminal: Terminal): Command {
     .option('--context <name>', 'the cluster, by a context of the kubeconfig; in a pod it is its own')
     .action(async (action: 'print' | 'apply', { context }: { context?: string }) => {
       if (action === 'print') return terminal.out(definitionsText().trimEnd())
-      const [{ findAccess }, { KubeClient }] = await Promise.all([
+      const [{ findAccess }, { KubeClient }, { documentsOf }] = await Promise.all([
         import('../core/kube/config.ts'),
         import('../core/kube/client.ts'),
+        import('./documents.ts'),
       ])
+      const definitions = documentsOf(definitionsText()) as Definition[]
       const client = new KubeClient(await access(() => findAccess({ context })))
       try {
-        for (const definition of await definitions()) await apply(definition, client, terminal)
+        for (const definition of definitions) await apply(definition, client, terminal)
       } finally {
         await client.close()
       }
@@ -58,11 +60,6 @@ async function apply(definition: Definition, client: KubeClient, terminal: Termi
 function isEstablished(definition: Definition | undefined): boolean {
   const conditions = definition?.status?.conditions ?? []
   return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
-}
-
-async function definitions(): Promise<Definition[]> {
-  const { parseAllDocuments } = await import('yaml')
-  return parseAllDocuments(definitionsText()).map(document => document.toJS() as Definition)
 }
 
 /** As one YAML stream. The bundle has these files beside it. */
