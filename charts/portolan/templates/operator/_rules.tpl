@@ -1,0 +1,40 @@
+{{/* What the operator may do where it serves: the least that works. */}}
+{{- define "portolan.operatorRules" -}}
+- apiGroups: [portolan.dev]
+  resources: [mcpservers, mcpgateways]
+  verbs: [get, list, watch]
+- apiGroups: [portolan.dev]
+  resources: [mcpservers/status, mcpgateways/status]
+  verbs: [patch]
+# To own objects whose deletion blocks their owner's, where the API server checks it (OpenShift does).
+- apiGroups: [portolan.dev]
+  resources: [mcpservers/finalizers, mcpgateways/finalizers]
+  verbs: [update]
+# What it makes. Secrets and ConfigMaps are watched without their content; the rights that it gives to routers (reading
+# ConfigMaps and Secrets by name) are among its own, so it needs no right to escalate.
+- apiGroups: [""]
+  resources: [configmaps, secrets, serviceaccounts, services]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings]
+  verbs: [get, list, watch, create, patch, delete]
+# Why a server does not start.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+{{- end -}}

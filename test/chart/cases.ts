@@ -1,0 +1,147 @@
+/** Values as people set them, for the cases that are rendered, compared and shown to an API server. */
+import type { Values } from './helm.ts'
+
+export const CASES: Readonly<Record<string, Values>> = {
+  namespaced: {
+    watchNamespaces: ['team-a', 'team-b'],
+    monitoring: { podMonitors: { enabled: true } },
+  },
+  'air-gapped': {
+    image: { registry: 'registry.example.com/mirror', digest: `sha256:${'0'.repeat(64)}` },
+    imagePullSecrets: [{ name: 'mirror' }, { name: 'other' }],
+    servers: {
+      npm: { registry: 'https://npm.example.com/' },
+      pypi: { index: 'https://pypi.example.com/simple/' },
+    },
+  },
+  'without-sidecars': { sidecar: { enabled: false } },
+  'one-replica': { operator: { replicas: 1 }, crds: { upgrade: false } },
+  'operator-in-its-place': {
+    operator: {
+      logLevel: 'debug',
+      env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }],
+      podAnnotations: { 'example.com/team': 'platform' },
+      podLabels: { team: 'platform' },
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ key: 'control', operator: 'Exists' }],
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'pool', operator: 'In', values: ['control'] }] }],
+          },
+        },
+      },
+      priorityClassName: 'system-cluster-critical',
+      serviceAccount: { name: 'mcp-operator', annotations: { 'example.com/role': 'mcp' } },
+    },
+    servers: {
+      delivery: 'imageVolume',
+      networkPolicies: false,
+      resources: { server: { requests: { cpu: '50m' }, limits: { memory: '1Gi' } } },
+    },
+  },
+  monitored: {
+    monitoring: {
+      podMonitors: { enabled: true, labels: { release: 'prometheus' }, interval: '15s' },
+    },
+  },
+  'gateway-with-servers': {
+    gateway: {
+      enabled: true,
+      name: 'start',
+      spec: { profiles: { default: 'search' }, router: { replicas: 1 } },
+      servers: {
+        everything: { npm: { package: '@modelcontextprotocol/server-everything', args: ['stdio'] } },
+        time: { pypi: { package: 'mcp-server-time', version: '2026.1.26' }, category: 'time' },
+      },
+    },
+  },
+}
+
+/** Their content is generated from code, and compared there. */
+export const GENERATED: Values = {
+  monitoring: {
+    alerts: { enabled: true, labels: { release: 'prometheus' } },
+    dashboards: { enabled: true, annotations: { grafana_folder: 'Portolan' } },
+  },
+}
+
+/** Values that are no values of this chart, with what helm is to say of them. */
+export const WRONG: readonly { title: string; values: Values; says: RegExp }[] = [
+  {
+    title: 'an unknown value',
+    values: { replicas: 3 },
+    says: /additional properties 'replicas' not allowed/,
+  },
+  {
+    title: 'an unknown value further in',
+    values: { operator: { discovery: { interval: '1m' } } },
+    says: /operator\/discovery': additional properties 'interval'/,
+  },
+  {
+    title: 'replicas as text',
+    values: { operator: { replicas: '2' } },
+    says: /operator\/replicas': .*integer/,
+  },
+  {
+    title: 'an unknown pull policy',
+    values: { image: { pullPolicy: 'Sometimes' } },
+    says: /image\/pullPolicy': .*'Always', 'IfNotPresent', 'Never'/,
+  },
+  {
+    title: 'a registry with its scheme',
+    values: { image: { registry: 'https://registry.example.com' } },
+    says: /image\/registry': .*pattern/,
+  },
+  {
+    title: 'a tag in the repository',
+    values: { image: { repository: 'a/b:1' } },
+    says: /image\/repository'/,
+  },
+  { title: 'a digest cut short', values: { image: { digest: 'sha256:abc' } }, says: /image\/digest'/ },
+  {
+    title: 'pull secrets by name alone',
+    values: { imagePullSecrets: ['mirror'] },
+    says: /imagePullSecrets\/0': .*object/,
+  },
+  {
+    title: 'one namespace as text',
+    values: { watchNamespaces: 'team-a' },
+    says: /watchNamespaces': .*array/,
+  },
+  {
+    title: 'a duration without its unit',
+    values: { operator: { resync: '600' } },
+    says: /operator\/resync'/,
+  },
+  {
+    title: 'an unknown way of delivery',
+    values: { servers: { delivery: 'copy' } },
+    says: /servers\/delivery': .*'initContainer', 'imageVolume'/,
+  },
+  {
+    title: 'a registry of packages that is no URL',
+    values: { servers: { npm: { registry: 'npm.example.com' } } },
+    says: /servers\/npm\/registry'/,
+  },
+  {
+    title: 'resources that are none',
+    values: { servers: { resources: { router: { memory: '1Gi' } } } },
+    says: /servers\/resources\/router': .*'memory' not allowed/,
+  },
+  {
+    title: 'a gateway by a reserved name',
+    values: { gateway: { enabled: true, name: 'portolan' } },
+    says: /gateway\/name'/,
+  },
+  {
+    title: 'a server without a spec',
+    values: { gateway: { enabled: true, servers: { time: {} } } },
+    says: /gateway\/servers\/time'/,
+  },
+  {
+    title: 'a gateway where nobody serves it',
+    values: { gateway: { enabled: true }, watchNamespaces: ['team-a'] },
+    says: /makes a gateway in the namespace portolan, which watchNamespaces does not name: add it there/,
+  },
+]

@@ -1,0 +1,153 @@
+/** The chart as it is rendered: what each value changes, and what is refused. */
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import type { V1ConfigMap, V1Deployment, V1EnvVar } from '@kubernetes/client-node'
+import { parse } from 'yaml'
+import { isObject } from '../../core/json.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { readConfig } from '../../operator/config.ts'
+import { skipApiServer } from '../support/api-server.ts'
+import { CASES, GENERATED, WRONG } from './cases.ts'
+import { CHART, helmAlone, objectsOf, type Values } from './helm.ts'
+
+const skip = skipApiServer()
+const GOLDEN = join(dirname(import.meta.dirname), 'golden', 'chart')
+const read = (...path: string[]) => readFileSync(join(CHART, ...path), 'utf8')
+const helm = helmAlone()
+after(() => helm.end())
+let byDefault: Promise<string> | undefined
+const defaults = () => {
+  byDefault ??= helm.render()
+  return byDefault
+}
+
+test('helm finds nothing to complain about', { skip }, async () => {
+  assert.match(await helm.run(['lint', '--strict', CHART]), /0 chart\(s\) failed/)
+})
+
+test('the chart by default is as it was', { skip }, async t => {
+  t.assert.fileSnapshot(await defaults(), join(GOLDEN, 'default.yaml'), { serializers: [String] })
+})
+
+for (const [name, values] of Object.entries(CASES)) {
+  test(`the values ${name} change what they name and nothing else`, { skip }, async t => {
+    const change = difference(await defaults(), await helm.render(values))
+    t.assert.fileSnapshot(change, join(GOLDEN, `${name}.yaml`), { serializers: [String] })
+  })
+}
+
+for (const [name, values] of Object.entries<Values>({ defaults: {}, ...CASES })) {
+  test(`the operator can read what it is told by the values ${name}`, { skip }, async () => {
+    const env = operatorEnv(await helm.render(values))
+    const config = readConfig({
+      env: Object.fromEntries(env.map(({ name, value = 'field' }) => [name, value])),
+    })
+    assert.deepEqual(config.namespaces, values.watchNamespaces ?? 'all')
+    assert.ok(config.settings.resources.install.limits?.memory)
+  })
+}
+
+test('the operator is told everything that it can be told, and nothing else', { skip }, async () => {
+  const { 'air-gapped': airGapped } = CASES
+  const told = operatorEnv(await helm.render(airGapped)).map(({ name }) => name)
+  const source = readFileSync(join(CHART, '..', '..', 'operator', 'config.ts'), 'utf8')
+  const known = new Set([...source.matchAll(/^ {2}(PORTOLAN_\w+):/gm)].map(([, name]) => name))
+  assert.deepEqual(told.sort(), [...known].sort())
+})
+
+test('an API server without mutating policies gets none', { skip }, async () => {
+  const older = await helm.render({}, [])
+  assert.equal(older, await helm.render({ sidecar: { enabled: false } }))
+})
+
+for (const { title, values, says } of WRONG) {
+  test(`refused: ${title}`, { skip }, async () => {
+    await assert.rejects(helm.render(values), { message: says })
+  })
+}
+
+test('dashboards and alerts are shipped as they stand in their folders', { skip }, async t => {
+  const chart = mkdtempSync(join(tmpdir(), 'portolan-chart-'))
+  t.after(() => rmSync(chart, { recursive: true }))
+  cpSync(CHART, chart, { recursive: true })
+  const dashboard = '{ "title": "{{ server }} is \\"down\\"" }\n'
+  const alerts =
+    'groups:\n  - name: probe\n    rules:\n      - { alert: Probe, expr: up == 0, annotations: { summary: "{{ $labels.pod }}" } }\n'
+  mkdirSync(join(chart, 'dashboards'), { recursive: true })
+  mkdirSync(join(chart, 'alerts'), { recursive: true })
+  writeFileSync(join(chart, 'dashboards', 'probe.json'), dashboard)
+  writeFileSync(join(chart, 'alerts', 'probe.yaml'), alerts)
+  const objects = objectsOf(await helm.render(GENERATED, undefined, chart))
+  const named = (name: string) => objects.find(({ metadata }) => metadata.name === name)
+  const map = named('portolan-dashboard-probe') as Kube<V1ConfigMap>
+  assert.deepEqual(map.data, { 'portolan-probe.json': dashboard })
+  assert.equal(map.metadata.labels?.grafana_dashboard, '1')
+  assert.equal(map.metadata.annotations?.grafana_folder, 'Portolan')
+  assert.deepEqual((named('portolan-probe') as unknown as { spec: object }).spec, parse(alerts))
+})
+
+test('what is to be done next is said, with the names of this release', { skip }, async t => {
+  const install = ['install', 'portolan', CHART, '--namespace=portolan', '--dry-run=client', '--hide-secret']
+  const notes = async (values: object) => (await helm.run(install, { ...values })).split('NOTES:\n')[1] ?? ''
+  const { 'gateway-with-servers': gateway, 'air-gapped': airGapped } = CASES
+  const texts = [await notes({}), await notes({ ...gateway, ...airGapped, sidecar: { enabled: false } })]
+  t.assert.fileSnapshot(texts.join('\n--------\n'), join(GOLDEN, 'notes.txt'), { serializers: [String] })
+})
+
+test('every value stands in the schema with a description, and the schema holds no other', () => {
+  const schema = JSON.parse(read('values.schema.json'))
+  const documented = propertiesOf(schema, '').filter(path => !['global', 'enabled'].includes(path))
+  assert.deepEqual(documented.sort(), pathsOf(parse(read('values.yaml')), schema, '').sort())
+})
+
+test('the chart has the version of the project, and asks for the Kubernetes that has what it needs', () => {
+  const { version } = JSON.parse(readFileSync(join(CHART, '..', '..', 'package.json'), 'utf8'))
+  const chart = parse(read('Chart.yaml'))
+  assert.deepEqual([chart.version, chart.appVersion], [version, version])
+  assert.equal(chart.kubeVersion, '>=1.30.0-0')
+})
+
+function operatorEnv(rendered: string): V1EnvVar[] {
+  const deployment = objectsOf(rendered).find(({ kind }) => kind === 'Deployment') as
+    | Kube<V1Deployment>
+    | undefined
+  return deployment?.spec?.template.spec?.containers[0]?.env ?? []
+}
+
+/** The objects that the second has and the first has not in the same words, and the names of those that it lacks. */
+function difference(first: string, second: string): string {
+  const [before, now] = [documents(first), documents(second)]
+  const gone = [...before.keys()].filter(name => !now.has(name)).map(name => `# not made: ${name}\n`)
+  const other = [...now].filter(([name, text]) => before.get(name) !== text).map(([, text]) => `---\n${text}`)
+  return [...gone, ...other].join('')
+}
+
+function documents(rendered: string): Map<string, string> {
+  const texts = rendered.split(/^---\n/m).filter(text => objectsOf(text).length > 0)
+  return new Map(
+    texts.map(text => {
+      const [{ kind, metadata } = { kind: '', metadata: { name: '' } }] = objectsOf(text)
+      return [[kind, metadata.namespace, metadata.name].filter(Boolean).join(' '), text]
+    }),
+  )
+}
+
+type Schema = { description?: string; properties?: Record<string, Schema> }
+
+function propertiesOf(schema: Schema, path: string): string[] {
+  const entries = Object.entries(schema.properties ?? {})
+  for (const [name, { description }] of entries) assert.ok(description, `${path}${name} is not described`)
+  return entries.flatMap(([name, inner]) => [`${path}${name}`, ...propertiesOf(inner, `${path}${name}.`)])
+}
+
+/** As deep as the schema names fields. */
+function pathsOf(value: unknown, schema: Schema | undefined, path: string): string[] {
+  if (!isObject(value) || !schema?.properties) return []
+  return Object.entries(value).flatMap(([name, inner]) => [
+    `${path}${name}`,
+    ...pathsOf(inner, schema.properties?.[name], `${path}${name}.`),
+  ])
+}

@@ -1,0 +1,212 @@
+/** The chart on a real cluster: installed, a sidecar, upgraded from older CRDs, rolled back, removed, installed again. */
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { V1Pod } from '@kubernetes/client-node'
+import { parse, stringify } from 'yaml'
+import { skipCluster } from '../cluster/available.ts'
+import { type Cluster, startCluster } from '../cluster/cluster.ts'
+import { clusterConfig } from '../cluster/config.ts'
+import { buildImages } from '../images/build.ts'
+import { CHART, type Helm, helmAlone } from './helm.ts'
+
+const config = clusterConfig()
+const skip = config.context ? 'an existing cluster is named' : skipCluster(config)
+const START_LIMIT_MS = 280_000
+const SAY_LIMIT_MS = 20_000
+const POLL_MS = 200
+const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'examples', 'cluster', 'sidecar')
+const NAMESPACE = 'portolan'
+const IMAGE = 'portolan/portolan:test'
+const RELEASE = ['portolan', CHART, `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s']
+
+/** An MCP server as small as can be: what the chart starts, not what servers do, is tested here. */
+const GREETER = `
+const tools = [{ name: 'greet', description: 'Greets', inputSchema: { type: 'object' } }]
+const answers = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'greeter', version: '1' } }),
+  'tools/list': () => ({ tools }),
+}
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined) return
+  const answer = answers[method]?.(params)
+  const body = answer ? { result: answer } : { error: { code: -32601, message: 'unknown' } }
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+})`
+
+const values = (logLevel: string) => ({
+  image: { tag: 'test', pullPolicy: 'Never' },
+  operator: { logLevel },
+  gateway: {
+    enabled: true,
+    spec: { router: { replicas: 1 } },
+    servers: { greeter: { image: { name: IMAGE, command: ['/portolan/node', '-e', GREETER] } } },
+  },
+})
+
+let cluster: Cluster
+let helm: Helm
+const kubectl = (...args: string[]) => cluster.run(['kubectl', `--namespace=${NAMESPACE}`, ...args])
+const apply = (object: object) =>
+  cluster.run(['kubectl', 'apply', '-f', '-'], { input: JSON.stringify(object) })
+
+before(
+  async () => {
+    if (skip) return
+    cluster = await startCluster()
+    const { portolan } = await buildImages(undefined, ['portolan'])
+    await cluster.importImage(portolan)
+    helm = helmAlone(cluster.kubeconfig)
+  },
+  { timeout: START_LIMIT_MS },
+)
+after(async () => {
+  helm?.end()
+  await cluster?.stop()
+})
+
+test('an installation ends with a gateway that serves', { skip }, async t => {
+  const older = olderChart()
+  t.after(() => rmSync(older, { recursive: true }))
+  const [release, , ...options] = RELEASE
+  const said = await helm.run(
+    ['install', release ?? '', older, '--create-namespace', ...options],
+    values('info'),
+  )
+  await apply({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name: 'mine', namespace: 'default' },
+    spec: { remote: { url: 'http://mine.example.com/mcp' } },
+  })
+  const [first] = /^ *kubectl .* wait .*$/m.exec(said) ?? []
+  await cluster.run((first ?? '').trim().split(' '))
+  await kubectl('wait', '--for=jsonpath={.status.tools}=1', 'mcpgateway/tools', '--timeout=30s')
+  const pods = await field('pods', '.items[*].metadata.name', '-l=app.kubernetes.io/component=operator')
+  const leader = (await field('lease/portolan-operator', '.spec.holderIdentity')).split('_')[0]
+  assert.equal(pods.split(' ').length, 2)
+  assert.ok(pods.split(' ').includes(leader ?? ''))
+})
+
+for (const name of ['by-label', 'by-hand']) {
+  test(`an agent reaches a router of its own: ${name}`, { skip }, async t => {
+    const pod = agent(name)
+    const path = `pod/${pod.metadata?.name}`
+    await apply(pod)
+    t.after(() => kubectl('delete', path, '--grace-period=1'))
+    await kubectl('wait', '--for=condition=Ready', path, '--timeout=90s')
+    assert.match(await saidBy(path), /^200 .*"serverInfo"/)
+    const inside = async (container: string, script: string) =>
+      kubectl('exec', path, `-c=${container}`, '--', '/portolan/node', '-p', script)
+    const shown = `fs.existsSync('/var/run/portolan/token/token')`
+    assert.deepEqual(
+      [await inside('agent', shown), await inside('portolan-router', shown)],
+      ['false\n', 'true\n'],
+    )
+    const audiences = `JSON.parse(atob(fs.readFileSync('/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8').split('.')[1])).aud.join()`
+    assert.equal(await inside('portolan-router', audiences), 'portolan\n')
+  })
+}
+
+test('an upgrade brings the CRDs and leaves the routers alone', { skip }, async () => {
+  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '')
+  const routers = () => field('pods', '.items[*].metadata.uid', '-l=app.kubernetes.io/component=router')
+  const before = await routers()
+  await helm.run(['upgrade', ...RELEASE], values('debug'))
+  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '["mcps"]')
+  assert.equal(await logLevel(), 'debug')
+  assert.equal(await routers(), before)
+  await kubectl('wait', '--for=condition=Ready', 'mcps/greeter', 'mcpgateway/tools', '--timeout=60s')
+  assert.equal(
+    await kubectl('get', 'jobs,serviceaccounts', '-o=name'),
+    named('default', 'portolan', 'tools-gateway'),
+  )
+})
+
+test('a rollback brings the operator back, and CRDs stay new', { skip }, async () => {
+  await helm.run(['rollback', 'portolan', '1', `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s'])
+  assert.equal(await logLevel(), 'info')
+  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '["mcps"]')
+  await kubectl('wait', '--for=condition=Ready', 'mcpgateway/tools', '--timeout=60s')
+})
+
+test('what is removed leaves nothing but the CRDs and what people made', { skip }, async () => {
+  await helm.run(['uninstall', 'portolan', `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s'])
+  const inNamespace =
+    'all,configmaps,secrets,roles,rolebindings,leases,networkpolicies,poddisruptionbudgets,endpointslices'
+  for (const path of (await kubectl('get', `${inNamespace},mcpservers,mcpgateways`, '-o=name')).split('\n')) {
+    if (path && !path.endsWith('/kube-root-ca.crt'))
+      await kubectl('wait', '--for=delete', path, '--timeout=90s')
+  }
+  const ofCluster =
+    'clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings'
+  const left = await kubectl('get', ofCluster, '-l=app.kubernetes.io/name=portolan', '-o=name')
+  assert.equal(left, '')
+  assert.equal(await kubectl('get', 'serviceaccounts', '-o=name'), named('default'))
+  const mine = await kubectl('get', 'mcpservers', '--all-namespaces', '-o=name')
+  assert.equal(mine, 'mcpserver.portolan.dev/mine\n')
+})
+
+test('installed again for one namespace, it serves that one and no other', { skip }, async () => {
+  await apply({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpGateway',
+    metadata: { name: 'elsewhere', namespace: 'default' },
+  })
+  await helm.run(['install', ...RELEASE], { ...values('info'), watchNamespaces: [NAMESPACE] })
+  await kubectl('wait', '--for=condition=Ready', 'mcpservers,mcpgateways', '--all', '--timeout=60s')
+  await apply(agent('by-label'))
+  await kubectl('wait', '--for=condition=Ready', 'pod/agent', '--timeout=90s')
+  assert.equal(await field('mcpgateway/elsewhere', '.status', '--namespace=default'), '')
+  assert.equal(await kubectl('get', 'clusterroles', '-l=app.kubernetes.io/name=portolan', '-o=name'), '')
+})
+
+/** The chart as it may have been some versions ago: its CRDs lack something. */
+function olderChart(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-chart-'))
+  cpSync(CHART, folder, { recursive: true })
+  const file = join(folder, 'crds', 'portolan.dev_mcpservers.yaml')
+  const crd = parse(readFileSync(file, 'utf8')) as { spec: { names: { shortNames?: string[] } } }
+  delete crd.spec.names.shortNames
+  writeFileSync(file, stringify(crd, { version: '1.1' }))
+  return folder
+}
+
+/** The example, in our namespace and from the image that is there. */
+function agent(name: string): V1Pod {
+  const text = readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8')
+  const here = text
+    .replaceAll('.mcp.svc', `.${NAMESPACE}.svc`)
+    .replaceAll('namespace: mcp', `namespace: ${NAMESPACE}`)
+  const images = here.replaceAll(/image: .*/g, `image: ${IMAGE}`).replaceAll('[node,', '[/portolan/node,')
+  return parse(images) as V1Pod
+}
+
+/** The first that the agent writes. */
+async function saidBy(path: string): Promise<string> {
+  const limit = performance.now() + SAY_LIMIT_MS
+  for (;;) {
+    const text = await kubectl('logs', path, '-c=agent')
+    if (text !== '' || performance.now() > limit) return text
+    await wait(POLL_MS)
+  }
+}
+
+function field(path: string, jsonPath: string, ...options: string[]): Promise<string> {
+  return kubectl('get', path, `-o=jsonpath={${jsonPath}}`, ...options)
+}
+
+function logLevel(): Promise<string> {
+  return field(
+    'deployment/portolan',
+    `.spec.template.spec.containers[0].env[?(@.name=="PORTOLAN_LOG_LEVEL")].value`,
+  )
+}
+
+function named(...serviceAccounts: string[]): string {
+  return serviceAccounts.map(name => `serviceaccount/${name}\n`).join('')
+}
