@@ -20,6 +20,37 @@ test('the queue depth of each server that is used is what waits at the scrape', 
   assert.deepEqual(text.match(/^portolan_.*$/gm), ['portolan_upstream_queue_depth{server="a"} 3'])
 })
 
+test('work in flight and breakers of used servers are those of the scrape', async () => {
+  const breaker = { state: 'open', failures: 5, retryInMs: 900 } as const
+  const lane = { server: 'a', used: true, active: 2, waiting: 0, breaker }
+  const lanes = () => [lane, { ...lane, server: 'b', used: false }]
+  const { registry } = createRouterMetrics(createManualClock(), lanes)
+  const text = await registry.metrics()
+  assert.deepEqual(text.match(/^portolan_upstream_(?:calls|breaker).*$/gm), [
+    'portolan_upstream_calls_active{server="a"} 2',
+    'portolan_upstream_breaker_state{server="a"} 2',
+  ])
+})
+
+test('the time of servers is told for the first hundred, and of calls that reached one', async () => {
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  for (let at = 0; at < 120; at++) metrics.called({ ...CALL, server: `server-${at}`, tool: 'x' })
+  metrics.called({ ...CALL, server: 'server-0', outcome: 'rejected', upstreamMs: 0 })
+  const text = await metrics.registry.getSingleMetricAsString('portolan_upstream_duration_seconds')
+  assert.equal(text.match(/_count\{/g)?.length, 101)
+  assert.match(text, /_count\{server="other"\} 20$/m)
+  assert.match(text, /_count\{server="server-0"\} 1$/m)
+})
+
+test('a router that is fed says nothing of the age of lists, but what it could not read', async () => {
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES, () => ['a', 'secret/b'])
+  const catalogs = new Map([['a', {} as never]])
+  metrics.reloaded({ generation: 1, totals: { tools: 0 }, servers: new Map(), catalogs }, 1)
+  const text = await metrics.registry.metrics()
+  assert.doesNotMatch(text, /^portolan_list_age_seconds\{/m)
+  assert.match(text, /^portolan_catalog_missing 2$/m)
+})
+
 test('the series of tools are capped, and the rest is counted as other', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_LANES)
   for (let tool = 0; tool < 1_200; tool++) metrics.called({ ...CALL, server: 'big', tool: `tool-${tool}` })

@@ -29,6 +29,10 @@ export type CatalogFacts = {
 /** A histogram costs 26 ms a scrape with 784 series, so tools are only counted, and only this many. */
 const MAX_TOOL_SERIES = 1_000
 const MAX_SERVER_SERIES = 500
+/** Each costs as many series as there are buckets; few are enough to tell a slow server from a quick one. */
+const MAX_TIMED_SERVERS = 100
+const SERVER_SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60]
+const BREAKER_STATES = { closed: 0, halfOpen: 1, open: 2 } as const
 const STATES: ServerState[] = [
   'ready',
   'starting',
@@ -39,11 +43,22 @@ const STATES: ServerState[] = [
   'notAccepted',
 ]
 
-/** `lanes` is asked at each scrape. */
-export function createRouterMetrics(clock: Clock, lanes: () => LaneStatus[]): RouterMetrics {
+/**
+ * `lanes` and `missing`, what could not be read of a config yet, are asked at each scrape. Where `missing` is given, lists come from
+ * elsewhere, and whoever reads them from the servers tells their age.
+ */
+export function createRouterMetrics(
+  clock: Clock,
+  lanes: () => LaneStatus[],
+  missing?: () => string[],
+): RouterMetrics {
   const registry = createRegistry()
-  queueMetrics(registry, lanes)
-  const catalog = catalogMetrics(registry, clock)
+  laneMetrics(registry, lanes)
+  if (missing) {
+    const help = 'Lists of servers and Secrets that belong to the newest config and could not be read yet.'
+    gauge(registry, 'portolan_catalog_missing', help, [], count => count.set(missing().length))
+  }
+  const catalog = catalogMetrics(registry, clock, missing === undefined)
   const called = callMetrics(registry)
   const search = histogram(registry, 'portolan_search_duration_seconds', 'Time of one search in the catalog.')
   const direct = counter(
@@ -80,6 +95,13 @@ function callMetrics(registry: Registry): (record: CallRecord) => void {
     'Calls by server and outcome; an empty server is one that does not exist.',
     ['server', 'outcome'],
   )
+  const upstream = histogram(
+    registry,
+    'portolan_upstream_duration_seconds',
+    `Time that a server took for one call; beyond ${MAX_TIMED_SERVERS} servers they count as "${OTHER}".`,
+    ['server'],
+    SERVER_SECONDS_BUCKETS,
+  )
   const toolCalls = counter(
     registry,
     'portolan_tool_calls_total',
@@ -87,27 +109,37 @@ function callMetrics(registry: Registry): (record: CallRecord) => void {
     ['server', 'tool'],
   )
   const knownServer = capSeries(MAX_SERVER_SERIES)
+  const timedServer = capSeries(MAX_TIMED_SERVERS)
   const knownTool = capSeries(MAX_TOOL_SERIES)
   return ({ server = '', tool, outcome, totalMs, upstreamMs }) => {
     duration.observe({ part: 'router' }, Math.max(0, totalMs - upstreamMs) / 1_000)
-    duration.observe({ part: 'upstream' }, upstreamMs / 1_000)
     calls.inc({ server: knownServer(server) ? server : OTHER, outcome })
+    // What was refused here was never sent.
+    if (upstreamMs > 0) {
+      duration.observe({ part: 'upstream' }, upstreamMs / 1_000)
+      upstream.observe({ server: timedServer(server) ? server : OTHER }, upstreamMs / 1_000)
+    }
     if (tool === undefined) return
     toolCalls.inc(knownTool(`${server}\n${tool}`) ? { server, tool } : { server: OTHER, tool: OTHER })
   }
 }
 
 /** Of servers that were called; the others have no line. */
-function queueMetrics(registry: Registry, lanes: () => LaneStatus[]): void {
-  const help = 'Calls that wait for a free slot of their server.'
-  gauge(registry, 'portolan_upstream_queue_depth', help, ['server'], depth => {
-    depth.reset()
-    const used = lanes().filter(lane => lane.used)
-    for (const { server, waiting } of used.slice(0, MAX_SERVER_SERIES)) depth.set({ server }, waiting)
-  })
+function laneMetrics(registry: Registry, lanes: () => LaneStatus[]): void {
+  const perServer = (name: string, help: string, read: (lane: LaneStatus) => number) =>
+    gauge(registry, name, help, ['server'], metric => {
+      metric.reset()
+      const used = lanes().filter(lane => lane.used)
+      for (const lane of used.slice(0, MAX_SERVER_SERIES)) metric.set({ server: lane.server }, read(lane))
+    })
+  const waiting = 'Calls that wait for a free slot of their server.'
+  perServer('portolan_upstream_queue_depth', waiting, lane => lane.waiting)
+  perServer('portolan_upstream_calls_active', 'Calls that a server is at work on.', lane => lane.active)
+  const breaker = 'Whether calls are let through to a server: 0 all, 1 one to try (half open), 2 none (open).'
+  perServer('portolan_upstream_breaker_state', breaker, lane => BREAKER_STATES[lane.breaker.state])
 }
 
-function catalogMetrics(registry: Registry, clock: Clock) {
+function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean) {
   const reload = histogram(registry, 'portolan_reload_duration_seconds', 'Time to build and swap a catalog.')
   const failures = counter(
     registry,
@@ -142,7 +174,8 @@ function catalogMetrics(registry: Registry, clock: Clock) {
       for (const state of STATES) servers.set({ state }, states.get(state)?.length ?? 0)
       for (const server of listedAt.keys()) if (!catalog.catalogs.has(server)) listedAt.delete(server)
       for (const server of catalog.catalogs.keys()) {
-        if (!listedAt.has(server) && listedAt.size < MAX_SERVER_SERIES) listedAt.set(server, clock.now())
+        if (discoversHere && !listedAt.has(server) && listedAt.size < MAX_SERVER_SERIES)
+          listedAt.set(server, clock.now())
       }
     },
     reloadFailed: () => failures.inc(),
@@ -158,8 +191,9 @@ function histogram<L extends string>(
   name: string,
   help: string,
   labelNames: L[] = [],
+  buckets = SECONDS_BUCKETS,
 ): Histogram<L> {
-  return new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers: [registry] })
+  return new Histogram({ name, help, labelNames, buckets, registers: [registry] })
 }
 
 function counter<L extends string>(

@@ -1,21 +1,21 @@
 /** A router: watches a source, keeps the newest catalog, and serves it over HTTP until it is closed. */
-import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, systemClock } from '../core/async.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import { createSessions } from '../core/mcp/front/session.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import { buildCatalog, type Catalog } from './catalog/catalog.ts'
 import { runSliced } from './catalog/search/build.ts'
-import { type Readiness, serve } from './http/serve.ts'
-import { createHandler } from './meta/handler.ts'
+import type { Readiness } from './http/serve.ts'
+import type { Authenticator } from './http/service-account.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
+import { openPorts } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
+import { createNewest } from './source/newest.ts'
 import type { Snapshot, Source } from './source/source.ts'
-import { createPool, type Pool } from './upstream/pool.ts'
+import { createPool } from './upstream/pool.ts'
 
 export type RouterOptions = {
   source: Source
@@ -30,18 +30,38 @@ export type RouterOptions = {
   clock?: Clock
   /** Signs session ids: keep it, and sessions outlive a restart. Absent: a new one each time. */
   sessionKey?: string | Uint8Array
-  /** Names accepted in Host and Origin headers besides loopback and `host`. */
+  /** Where replicas with the same session key reach this process, an IP address; absent: there are none. */
+  address?: string
+  /** Names accepted in Host and Origin headers besides loopback and `host`; `*` for any Host. */
   allowedHosts?: readonly string[]
   /** Whether the owner is ready too; the router itself is as soon as it has a catalog. */
   ready?: () => Readiness
   /** What the owner adds to /debug/status, under its own keys; absent: no such page. Never secrets. */
   debugStatus?: () => JsonObject
+  /** A second port for the cluster: metrics and status move there. */
+  admin?: AdminPort
+  /** How long the end goes on taking requests, so that callers move their connections elsewhere first. Default 0. */
+  lingerMs?: number
+}
+
+export type AdminPort = {
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  pod: string
+  gateway: string
+  /** What belongs to the newest config and could not be read yet. */
+  missing: () => string[]
+  /** Lets sidecars read the catalog and call servers; absent: nothing is served to them. */
+  authenticate?: Authenticator
 }
 
 export type Router = {
   /** Of the default profile's endpoint: `http://127.0.0.1:8080/mcp`. */
   url: string
   address: { host: string; port: number }
+  /** Of the second port, where there is one. */
+  adminAddress?: { host: string; port: number }
   /** What is served now; undefined before the first snapshot. */
   catalog(): Catalog | undefined
   metrics: RouterMetrics
@@ -50,55 +70,36 @@ export type Router = {
 }
 
 const DRAIN_MS = 10_000
-/** The one process that holds what is bound to a session; replicas will have names of their own. */
-const SOLE_OWNER = 'local'
 /** The longest that building a catalog holds the event loop before it gives way. */
 const SLICE_MS = 5
 
-/** Resolves when the port is open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
+/** Resolves when the ports are open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
-  const { log, clock = systemClock, connect } = options
+  const { log, clock = systemClock, connect, admin } = options
   const pool = createPool({ connect, clock })
-  const metrics = createRouterMetrics(clock, () => pool.status())
-  let catalog: Catalog | undefined
-  const handler = createHandler({
-    current: () => catalog as Catalog,
-    pool,
-    observer: observe(metrics, options),
-  })
-  const server = await serve({
-    host: options.host,
-    port: options.port,
-    allowedHosts: options.allowedHosts ?? [],
-    handler,
-    sessions: createSessions({ key: options.sessionKey ?? randomBytes(32), owner: SOLE_OWNER, clock }),
-    config: () => catalog?.config,
-    ready: () =>
-      catalog ? (options.ready?.() ?? { ready: true }) : { ready: false, reason: 'no catalog yet' },
-    metrics: async () => ({
-      contentType: metrics.registry.contentType,
-      text: await metrics.registry.metrics(),
-    }),
-    debugStatus: options.debugStatus && (() => ({ ...statusOf(catalog, pool), ...options.debugStatus?.() })),
-    log,
-    clock,
-  })
+  const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
+  const served = createNewest<Catalog>()
+  const observer = observe(metrics, options)
+  const ports = await openPorts({ options, clock, pool, metrics, served, observer })
   const stop = new AbortController()
   const adopt = (next: Catalog) => {
-    catalog = next
+    served.publish(next)
     pool.update(next.config)
   }
-  const watching = watch(options.source, stop.signal, { current: () => catalog, adopt, metrics, log })
-  const { address } = server
+  const watching = watch(options.source, stop.signal, { current: served.current, adopt, metrics, log })
+  const { address } = ports.agents
   let closing: Promise<unknown> | undefined
   return {
     url: `http://${hostOf(address.host)}:${address.port}/mcp`,
     address,
-    catalog: () => catalog,
+    adminAddress: ports.admin?.address,
+    catalog: served.current,
     metrics,
     async close(drainMs = DRAIN_MS) {
       stop.abort()
-      closing ??= server.close(drainMs).then(() => Promise.all([pool.close(), watching]))
+      closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)]).then(() =>
+        Promise.all([pool.close(), watching]),
+      )
       await closing
     },
   }
@@ -165,12 +166,6 @@ function observe(metrics: RouterMetrics, { log, onUnavailable }: RouterOptions):
       requests.searched(durationMs, hits)
     },
   }
-}
-
-function statusOf(catalog: Catalog | undefined, pool: Pool): JsonObject {
-  if (!catalog) return { generation: null }
-  const { generation, totals, config } = catalog
-  return { generation, profile: config.profile, totals, pool: pool.status() }
 }
 
 /** An address that a client on this machine can dial. */

@@ -35,6 +35,7 @@ const PURE = [
 const PURE_MAY_IMPORT = new Set([
   'node:crypto',
   'node:path',
+  'node:zlib',
   'zod',
   'flexsearch',
   'wink-porter2-stemmer',

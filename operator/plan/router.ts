@@ -38,7 +38,7 @@ export function routerTemplate(gateway: McpGateway, settings: OperatorSettings):
       imagePullSecrets: settings.imagePullSecrets.map(name => ({ name })),
     }),
     containers: [container(gateway, settings)],
-    topologySpreadConstraints: spread('router', name),
+    ...spread('router', name),
     volumes: [
       { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
       { name: 'keys', secret: { ...keys, items: [{ key: SESSION_KEY, path: SESSION_KEY }] } },
@@ -81,6 +81,7 @@ function environment({ metadata, spec }: McpGateway): Wire<V1EnvVar>[] {
     { name: 'PORTOLAN_GATEWAY', value: metadata.name },
     { name: 'PORTOLAN_NAMESPACE', ...field('metadata.namespace') },
     { name: 'PORTOLAN_POD', ...field('metadata.name') },
+    { name: 'PORTOLAN_POD_IP', ...field('status.podIP') },
     { name: 'PORTOLAN_HOST', value: '0.0.0.0' },
     { name: 'PORTOLAN_PORT', value: String(HTTP_PORT) },
     { name: 'PORTOLAN_ADMIN_PORT', value: String(ADMIN_PORT) },

@@ -36,16 +36,28 @@ export function podTemplate(parts: PodParts, container: string, pod: unknown = {
   return template
 }
 
-/** Pods apart from one another, over nodes and over zones, where that can be had. */
-export function spread(component: Component, instance: string): Wire<V1TopologySpreadConstraint>[] {
-  return ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map(topologyKey => ({
-    topologyKey,
+/**
+ * Pods apart from one another, over nodes and over zones, where that can be had. Of zones it is said as an affinity: the
+ * scheduler leaves all nodes that lack one of several topology keys out of its reckoning, and many clusters have no zones.
+ */
+export function spread(
+  component: Component,
+  instance: string,
+): Pick<Wire<V1PodSpec>, 'topologySpreadConstraints' | 'affinity'> {
+  const labelSelector = { matchLabels: selectorOf(component, instance) }
+  const node: Wire<V1TopologySpreadConstraint> = {
+    topologyKey: 'kubernetes.io/hostname',
     maxSkew: 1,
     whenUnsatisfiable: 'ScheduleAnyway',
-    labelSelector: { matchLabels: selectorOf(component, instance) },
+    labelSelector,
     // pods of the revision before do not count
     matchLabelKeys: ['pod-template-hash'],
-  }))
+  }
+  const zone = { weight: 50, podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone', labelSelector } }
+  return {
+    topologySpreadConstraints: [node],
+    affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [zone] } },
+  }
 }
 
 function withResources(spec: Wire<V1PodSpec>, name: string, resources: JsonObject): Wire<V1PodSpec> {

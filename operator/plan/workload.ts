@@ -51,7 +51,7 @@ export function serverTemplate(
     }),
     ...(initContainers.length > 0 && { initContainers }),
     containers: [container],
-    ...(server.spec.scaling.max > 1 && { topologySpreadConstraints: spread('server', name) }),
+    ...(server.spec.scaling.max > 1 && spread('server', name)),
     volumes: [
       runtime.volume,
       ...writableVolumes(),

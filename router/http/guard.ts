@@ -19,20 +19,25 @@ const ALLOWED_HEADERS =
 /** Headers of 2026-07-28 named by a tool; only these are allowed beyond the fixed list. */
 const PARAM_HEADER = /^mcp-param-[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 
+/** Among the allowed hosts: any Host is ours. */
+const ANY_HOST = '*'
+
 /**
  * Names are compared without ports: a page that rebinds its name still says that name. A Host may be a loopback name,
  * `host`, one of `allowedHosts`, and any address where the server listens on all (an address cannot be rebound). An
- * Origin must be one of these names, never a foreign address; without an Origin the caller is no browser.
+ * Origin must be one of these names, never a foreign address; without an Origin the caller is no browser. Where any Host
+ * is ours, as in a cluster whose names we do not know, a page may also ask the very host that it came from.
  */
 export function createGuard(host: string, allowedHosts: readonly string[]): Guard {
   const names = new Set([...LOOPBACK, bracketed(host), ...allowedHosts].map(name => name.toLowerCase()))
+  const anyHost = names.delete(ANY_HOST)
   const anyAddress = WILDCARD.includes(host)
   let lastHost: string | undefined
 
   function isOurs(asked: string): boolean {
     const name = NOT_A_HOST.test(asked) ? undefined : hostnameOf(`http://${asked}`)
     if (name === undefined) return false
-    return names.has(name) || (anyAddress && isIP(name.replaceAll(/[[\]]/g, '')) !== 0)
+    return anyHost || names.has(name) || (anyAddress && isIP(name.replaceAll(/[[\]]/g, '')) !== 0)
   }
 
   return {
@@ -44,7 +49,9 @@ export function createGuard(host: string, allowedHosts: readonly string[]): Guar
       }
       if (origin === undefined) return undefined
       const from = hostnameOf(origin)
-      return from !== undefined && names.has(from) ? undefined : `Origin "${shown(origin)}" is not allowed`
+      if (from !== undefined && (names.has(from) || (anyHost && from === hostnameOf(`http://${asked}`))))
+        return undefined
+      return `Origin "${shown(origin)}" is not allowed`
     },
     corsHeaders(headers) {
       if (headers.origin === undefined) return {}

@@ -1,178 +1,120 @@
-/** The router's HTTP server: MCP endpoints, health, metrics and status, with a graceful end. */
+/** The router's HTTP server for agents: MCP endpoints and health; on a laptop its metrics and status too. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Clock } from '../../core/async.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import { Fault, messageOf } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { Log } from '../../core/log.ts'
 import { createEndpoint, type Endpoint } from '../../core/mcp/front/endpoint.ts'
-import { JSON_TYPE, writeText } from '../../core/mcp/front/exchange.ts'
-import type { McpHandler } from '../../core/mcp/front/handler.ts'
-import { InFlight } from '../../core/mcp/front/in-flight.ts'
-import { INTERNAL_ERROR, PARSE_ERROR, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
+import { writeText } from '../../core/mcp/front/exchange.ts'
+import type { McpHandler, McpRoute } from '../../core/mcp/front/handler.ts'
+import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
-import type { Sessions } from '../../core/mcp/front/session.ts'
+import type { SignedSessions } from '../../core/mcp/front/session.ts'
+import { type App, type AppOptions, createApp, type HttpServer, respond } from './app.ts'
 import { createGuard, type Guard } from './guard.ts'
+import { createForwarder, type Forwarder } from './owner.ts'
 import { gatewayRoute, type RouteLookup, serverRoute } from './routes.ts'
 
 export type Readiness = { ready: boolean; reason?: string }
 
-export type ServeOptions = {
+export type ServeOptions = AppOptions & {
   host: string
   /** 0 for any that is free. */
   port: number
-  /** Names accepted in Host and Origin besides loopback and `host`. */
+  /** Names accepted in Host and Origin besides loopback and `host`; `*` for any Host, and the Origin that is its own. */
   allowedHosts: readonly string[]
   handler: McpHandler
-  sessions: Sessions
+  sessions: SignedSessions
+  /** How replicas reach this server, by `ownerAt`: sessions of others are handed over to them. Absent: there are no others. */
+  owner?: string
   /** Undefined while there is no catalog yet: MCP is then answered 503. */
   config: () => RouterConfig | undefined
   ready: () => Readiness
-  metrics: () => Promise<{ contentType: string; text: string }>
+  /** Absent: they are served elsewhere. */
+  metrics?: MetricsPage
   /** What /debug/status shows to callers on this machine; absent: no such page. */
   debugStatus?: () => JsonObject
-  log: Log
-  clock: Clock
 }
 
-export type HttpServer = {
-  address: { host: string; port: number }
-  /** Stops accepting, waits up to `drainMs` for what is in flight, then closes every connection. Idempotent. */
-  close(drainMs: number): Promise<void>
-}
+export type MetricsPage = () => Promise<{ contentType: string; text: string }>
 
-export const MAX_BODY_BYTES = 4 * 1024 * 1024
-const MAX_CONNECTIONS = 4_096
-const REQUEST_TIMEOUT_MS = 60_000
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH']
 const ALLOWED_METHODS = 'POST, DELETE, OPTIONS'
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 
-type State = ServeOptions & { guard: Guard; endpoint: Endpoint; inFlight: InFlight; draining: boolean }
-
 /** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
-  const inFlight = new InFlight()
-  const endpoint = createEndpoint({ ...options, inFlight })
+  const app = createApp(options)
   const guard = createGuard(options.host, options.allowedHosts)
-  const state: State = { ...options, guard, endpoint, inFlight, draining: false }
-  const app = createApp(state)
-  await listen(app, options.host, options.port)
-  const { port } = app.server.address() as AddressInfo
-  let closing: Promise<void> | undefined
-  return {
-    address: { host: options.host, port },
-    close(drainMs) {
-      closing ??= close(app, state, drainMs)
-      return closing
-    },
-  }
-}
-
-async function close(app: FastifyInstance, state: State, drainMs: number): Promise<void> {
-  state.draining = true
-  app.server.close()
-  await state.inFlight.drain(drainMs, state.clock)
-  await app.close()
-}
-
-async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (cause) {
-    await app.close()
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === 'EADDRINUSE') {
-      const message = `Port ${port} on ${host} is already in use; choose another with --port, or stop what uses it.`
-      throw new Fault('io', message, { cause, details: { port } })
-    }
-    throw new Fault('io', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, {
-      cause,
-      details: { port },
-    })
-  }
-}
-
-function createApp(state: State): FastifyInstance {
-  const app = fastify({
-    bodyLimit: MAX_BODY_BYTES,
-    forceCloseConnections: true,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    exposeHeadRoutes: false,
-  })
-  app.server.maxConnections = MAX_CONNECTIONS
-  app.removeAllContentTypeParsers()
-  // The usual type by its name too: it is found without parsing the header.
-  for (const type of [JSON_TYPE, '*'])
-    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
-    refuse(state, error, reply),
-  )
-  app.setNotFoundHandler((request, reply) => {
-    respond(
-      reply,
-      404,
-      TRANSPORT_ERROR,
-      `Nothing is served at ${request.method} ${request.url.slice(0, 200)}`,
-    )
-  })
-  addMcpRoutes(app, state)
-  addPages(app, state)
-  return app
-}
-
-/** Errors before a handler ran: a body too large, cut off, or of an impossible type. */
-function refuse(state: State, error: Error & { statusCode?: number }, reply: FastifyReply): void {
-  const status = error.statusCode ?? 500
-  if (status >= 500) {
-    state.log.error({ err: error }, 'HTTP request failed unexpectedly')
-    respond(reply, status, INTERNAL_ERROR, 'Internal error')
-  } else if (status === 413) {
-    respond(reply, status, TRANSPORT_ERROR, `Payload too large: at most ${MAX_BODY_BYTES} bytes`)
-  } else {
-    respond(reply, status, status === 400 ? PARSE_ERROR : TRANSPORT_ERROR, error.message)
-  }
-}
-
-function respond(reply: FastifyReply, status: number, code: number, message: string): void {
-  reply.code(status).type(JSON_TYPE).send(errorText(null, { code, message }))
-}
-
-function addMcpRoutes(app: FastifyInstance, state: State): void {
-  type Params = { profile?: string; server?: string }
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    if (passes(state, request.headers, reply)) done()
+    if (passes(guard, request.headers, reply)) done()
   }
-  const add = (url: string, lookup: (config: RouterConfig, params: Params) => RouteLookup) =>
-    app.route<{ Params: Params }>({
-      method: MCP_METHODS,
-      url,
-      onRequest,
-      handler: (request, reply) => {
-        reply.hijack()
-        const config = state.config()
-        const { raw } = reply
-        if (request.method === 'OPTIONS') return writeText(raw, 204, undefined)
-        if (!config || state.draining) return unavailable(raw, state.draining)
-        const { route, problem } = lookup(config, request.params)
-        if (!route) return writeText(raw, 404, errorText(null, { code: TRANSPORT_ERROR, message: problem }))
-        if (request.method === 'POST')
-          return state.endpoint.post(route, request.headers, request.body as string, raw)
-        if (request.method === 'DELETE') return state.endpoint.remove(request.headers, raw)
-        // No stream to listen on: the lists of meta-tools never change, and every SDK takes 405 for an answer.
-        const message = 'Method not allowed: this endpoint has no event stream; use POST.'
-        writeText(raw, 405, errorText(null, { code: TRANSPORT_ERROR, message }), ['allow', ALLOWED_METHODS])
-      },
-    })
-  add('/mcp', config => gatewayRoute(config, undefined))
-  add('/mcp/:profile', (config, { profile }) => gatewayRoute(config, profile))
-  add('/servers/:server/mcp', (config, { server }) => serverRoute(config, server ?? ''))
+  const endpoint = createEndpoint({ ...options, inFlight: app.inFlight })
+  const shared = { onRequest, endpoint, config: options.config, forwarder: forwarderOf(app, options) }
+  const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
+  add('/mcp', current => gatewayRoute(current, undefined))
+  add('/mcp/:profile', (current, { profile }) => gatewayRoute(current, profile))
+  add('/servers/:server/mcp', (current, { server }) => serverRoute(current, server ?? ''))
+  addHealth(app, options.ready)
+  addPages(app, options, onRequest)
+  return app.listen(options.host, options.port)
+}
+
+/** Hands over what belongs to replicas; it ends with the server. */
+export function forwarderOf(
+  { fastify, inFlight }: App,
+  { owner, ...options }: Pick<ServeOptions, 'owner' | 'sessions' | 'log' | 'clock'>,
+): Forwarder | undefined {
+  if (owner === undefined) return undefined
+  const forwarder = createForwarder({ ...options, owner, inFlight })
+  fastify.addHook('onClose', () => forwarder.close())
+  return forwarder
+}
+
+type RouteParams = { profile?: string; server?: string }
+type Lookup = (config: RouterConfig, params: RouteParams) => RouteLookup
+
+export type McpRouteOptions = {
+  url: string
+  /** Lets a request in, or answers it. */
+  onRequest: (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+  endpoint: Endpoint
+  config: () => RouterConfig | undefined
+  lookup: Lookup
+  forwarder?: Forwarder
+}
+
+/** An MCP endpoint at a path; while the server ends, each answer is the last on its connection. */
+export function addMcpRoute(
+  app: App,
+  { url, onRequest, endpoint, config: configOf, lookup, forwarder }: McpRouteOptions,
+): void {
+  const answer = (route: McpRoute, request: FastifyRequest, raw: ServerResponse) => {
+    if (request.method === 'POST') endpoint.post(route, request.headers, request.body as string, raw)
+    else if (request.method === 'DELETE') endpoint.remove(request.headers, raw)
+    else refuseMethod(raw)
+  }
+  app.fastify.route<{ Params: RouteParams }>({
+    method: MCP_METHODS,
+    url,
+    onRequest,
+    handler: (request, reply) => {
+      reply.hijack()
+      const { raw } = reply
+      if (app.draining.aborted) raw.shouldKeepAlive = false
+      if (request.method === 'OPTIONS') return writeText(raw, 204, undefined)
+      const config = configOf()
+      if (!config) return unavailable(raw)
+      const { route, problem } = lookup(config, request.params)
+      if (!route) return writeText(raw, 404, errorText(null, { code: TRANSPORT_ERROR, message: problem }))
+      const handed = forwarder?.forward(config, request, raw)
+      if (!handed) return answer(route, request, raw)
+      void handed.then(done => done || answer(route, request, raw))
+    },
+  })
 }
 
 /** Refuses what the guard refuses, and gives CORS headers to what it lets in. */
-function passes({ guard }: State, headers: IncomingHttpHeaders, reply: FastifyReply): boolean {
+function passes(guard: Guard, headers: IncomingHttpHeaders, reply: FastifyReply): boolean {
   const problem = guard.refusal(headers)
   if (problem !== undefined) {
     respond(reply, 403, TRANSPORT_ERROR, problem)
@@ -184,31 +126,39 @@ function passes({ guard }: State, headers: IncomingHttpHeaders, reply: FastifyRe
   return true
 }
 
-function unavailable(raw: ServerResponse, draining: boolean): void {
-  const message = draining
-    ? 'The gateway is shutting down.'
-    : 'The gateway has no catalog yet; try again in a second.'
-  const headers = draining ? ['connection', 'close'] : ['retry-after', '1']
-  writeText(raw, 503, errorText(null, { code: TRANSPORT_ERROR, message }), headers)
+/** No stream to listen on: the lists of meta-tools never change, and every SDK takes 405 for an answer. */
+function refuseMethod(raw: ServerResponse): void {
+  const message = 'Method not allowed: this endpoint has no event stream; use POST.'
+  writeText(raw, 405, errorText(null, { code: TRANSPORT_ERROR, message }), ['allow', ALLOWED_METHODS])
 }
 
-function addPages(app: FastifyInstance, state: State): void {
-  const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    if (passes(state, request.headers, reply)) done()
-  }
-  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
-  app.get('/readyz', (_request, reply) => {
-    const readiness = state.draining ? { ready: false, reason: 'draining' } : state.ready()
+function unavailable(raw: ServerResponse): void {
+  const message = 'The gateway has no catalog yet; try again in a second.'
+  writeText(raw, 503, errorText(null, { code: TRANSPORT_ERROR, message }), ['retry-after', '1'])
+}
+
+export function addHealth({ fastify, draining }: App, ready: () => Readiness): void {
+  fastify.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
+  fastify.get('/readyz', (_request, reply) => {
+    const readiness = draining.aborted ? { ready: false, reason: 'draining' } : ready()
     reply.code(readiness.ready ? 200 : 503).send(readiness)
   })
-  app.get('/metrics', { onRequest }, async (_request, reply) => {
-    const { contentType, text } = await state.metrics()
-    return reply.type(contentType).send(text)
-  })
-  const { debugStatus } = state
+}
+
+function addPages(
+  { fastify }: App,
+  { metrics, debugStatus }: ServeOptions,
+  onRequest: McpRouteOptions['onRequest'],
+): void {
+  if (metrics) fastify.get('/metrics', { onRequest }, async (_request, reply) => sendMetrics(metrics, reply))
   if (!debugStatus) return
-  app.get('/debug/status', { onRequest }, (request, reply) => {
+  fastify.get('/debug/status', { onRequest }, (request, reply) => {
     if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) reply.send(debugStatus())
     else respond(reply, 403, TRANSPORT_ERROR, 'The status page is for this machine only.')
   })
+}
+
+export async function sendMetrics(metrics: MetricsPage, reply: FastifyReply): Promise<FastifyReply> {
+  const { contentType, text } = await metrics()
+  return reply.type(contentType).send(text)
 }

@@ -4,10 +4,15 @@ import { test } from 'node:test'
 import { testSourceContract } from '../../test/contract/source.ts'
 import { snapshotOf } from '../../test/meta/fixture.ts'
 import { createInProcessSource } from './in-process.ts'
+import type { Snapshot } from './source.ts'
 
 testSourceContract('in process', () => {
   const source = createInProcessSource()
-  return { source, publish: source.publish }
+  const publish = (snapshot: Snapshot) => {
+    source.publish(snapshot)
+    return snapshot.generation
+  }
+  return { source, publish }
 })
 
 test('a snapshot that is not newer than the last is a bug of the publisher', () => {

@@ -1,4 +1,5 @@
 /** The source of a laptop: whoever runs in the same process publishes snapshots, the router watches them. */
+import { createNewest } from './newest.ts'
 import type { Snapshot, Source } from './source.ts'
 
 export type InProcessSource = Source & {
@@ -7,38 +8,15 @@ export type InProcessSource = Source & {
 }
 
 export function createInProcessSource(): InProcessSource {
-  let newest: Snapshot | undefined
-  const watchers = new Set<() => void>()
-
-  /** Resolves at the next snapshot or when `signal` aborts. */
-  const changed = (signal: AbortSignal) =>
-    new Promise<void>(resolve => {
-      const wake = () => {
-        watchers.delete(wake)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      watchers.add(wake)
-      signal.addEventListener('abort', wake)
-    })
-
+  const newest = createNewest<Snapshot>()
   return {
     publish(snapshot) {
-      if (newest && snapshot.generation <= newest.generation) {
-        throw new Error(`generation ${snapshot.generation} is not newer than ${newest.generation}`)
+      const last = newest.current()
+      if (last && snapshot.generation <= last.generation) {
+        throw new Error(`generation ${snapshot.generation} is not newer than ${last.generation}`)
       }
-      newest = snapshot
-      for (const wake of [...watchers]) wake()
+      newest.publish(snapshot)
     },
-    async *watch(signal) {
-      let seen: Snapshot | undefined
-      while (!signal.aborted) {
-        if (newest === seen || newest === undefined) await changed(signal)
-        else {
-          seen = newest
-          yield seen
-        }
-      }
-    },
+    watch: newest.watch,
   }
 }

@@ -4,7 +4,7 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 
 /** Everything a router serves at one moment. Immutable; equal catalogs are the same object from one snapshot to the next. */
 export type Snapshot = {
-  /** Grows by at least one with every snapshot. */
+  /** Never shrinks; the same again where only something that was late has come. */
   generation: number
   config: RouterConfig
   /** By server name; a server without an entry has no list yet. */

@@ -25,6 +25,8 @@ export type LaneStatus = {
   used: boolean
   active: number
   waiting: number
+  /** When the last call came, in milliseconds since the epoch. */
+  lastCallAt?: number
   breaker: BreakerStatus
 }
 
@@ -38,6 +40,7 @@ export class Lane {
   /** Whether the upstream is up, so that a call need not wait for a start. */
   #warm = false
   #closed = false
+  #lastCallAt: number | undefined
   #onIdle: (() => void) | undefined
 
   constructor(server: RouterServer, connect: (server: RouterServer) => Upstream, clock: Clock) {
@@ -61,6 +64,7 @@ export class Lane {
   /** Sends one request. Throws Faults; an error that the upstream answers is an answer. */
   async call(call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer> {
     if (signal.aborted) throw cancelled()
+    this.#lastCallAt = this.#clock.now()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const turn = this.#slots.acquire(this.#server.limits.concurrency, signal)
     if (turn) await turn
@@ -90,6 +94,7 @@ export class Lane {
       used: this.#upstream !== undefined,
       active: this.#slots.active(),
       waiting: this.#slots.waiting(),
+      lastCallAt: this.#lastCallAt,
       breaker: this.#breaker.status(),
     }
   }

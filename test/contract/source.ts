@@ -1,21 +1,25 @@
 /** What every Source promises, as tests to run over an implementation. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Snapshot, Source } from '../../router/source/source.ts'
 import { snapshotOf } from '../meta/fixture.ts'
 
 /** A source under test, and the way to make a snapshot the newest one behind it. */
-export type SourceUnderTest = { source: Source; publish(snapshot: Snapshot): Promise<void> | void }
+export type SourceUnderTest = {
+  source: Source
+  /** Resolves once the source has it, with the generation that it has there: a cluster chooses its own. */
+  publish(snapshot: Snapshot): Promise<number> | number
+}
 
 type Promised = (under: SourceUnderTest) => Promise<void>
 
 /** Declares the suite; `create` makes a fresh source for each test. */
 export function testSourceContract(
   name: string,
-  create: () => Promise<SourceUnderTest> | SourceUnderTest,
+  create: (t: TestContext) => Promise<SourceUnderTest> | SourceUnderTest,
 ): void {
   for (const [sentence, holds] of PROMISES) {
-    test(`${name}: ${sentence}`, async () => holds(await create()))
+    test(`${name}: ${sentence}`, async t => holds(await create(t)))
   }
 }
 
@@ -24,23 +28,24 @@ const PROMISES: readonly [string, Promised][] = [
   ['a watcher that waits is told of the next snapshot, and of none twice', tellsWhoWaits],
   ['a slow watcher skips what was overtaken and ends with the newest', skipsOvertaken],
   ['an aborted watch ends, whether it was aborted before or while it waits', endsWhenAborted],
+  ['equal catalogs are the same object from one snapshot to the next, others are not', keepsEqualCatalogs],
   ['watchers do not take snapshots from one another', tellsAll],
 ]
 
 async function givesNewestAtOnce({ source, publish }: SourceUnderTest): Promise<void> {
   await publish(snapshot(1))
-  await publish(snapshot(2))
+  const newest = await publish(snapshot(2))
   const { stop, watching } = watch(source)
-  assert.equal((await watching.next()).value?.generation, 2)
+  assert.equal((await watching.next()).value?.generation, newest)
   stop.abort()
   assert.equal((await watching.next()).done, true)
 }
 
 async function tellsWhoWaits({ source, publish }: SourceUnderTest): Promise<void> {
   const { stop, watching } = watch(source)
-  for (const generation of [1, 5]) {
+  for (const number of [1, 5]) {
     const next = watching.next()
-    await publish(snapshot(generation))
+    const generation = await publish(snapshot(number))
     assert.equal((await next).value?.generation, generation)
   }
   const none = watching.next()
@@ -50,14 +55,15 @@ async function tellsWhoWaits({ source, publish }: SourceUnderTest): Promise<void
 
 async function skipsOvertaken({ source, publish }: SourceUnderTest): Promise<void> {
   const stop = new AbortController()
-  await publish(snapshot(1))
+  const first = await publish(snapshot(1))
+  let last = 0
   const seen: number[] = []
   for await (const { generation } of source.watch(stop.signal)) {
     seen.push(generation)
-    if (generation === 1) for (const next of [2, 3, 4]) await publish(snapshot(next))
-    if (generation === 4) stop.abort()
+    if (generation === first) for (const next of [2, 3, 4]) last = await publish(snapshot(next))
+    if (generation === last) stop.abort()
   }
-  assert.deepEqual(seen, [1, 4])
+  assert.deepEqual(seen, [first, last])
 }
 
 async function endsWhenAborted({ source }: SourceUnderTest): Promise<void> {
@@ -71,12 +77,27 @@ async function endsWhenAborted({ source }: SourceUnderTest): Promise<void> {
 async function tellsAll({ source, publish }: SourceUnderTest): Promise<void> {
   const watchers = [watch(source), watch(source)]
   const all = Promise.all(watchers.map(({ watching }) => watching.next()))
-  await publish(snapshot(7))
+  const generation = await publish(snapshot(7))
   assert.deepEqual(
     (await all).map(({ value }) => value?.generation),
-    [7, 7],
+    [generation, generation],
   )
   for (const { stop } of watchers) stop.abort()
+}
+
+async function keepsEqualCatalogs({ source, publish }: SourceUnderTest): Promise<void> {
+  const offering = (name: string) => ({ offers: { tools: [{ name, inputSchema: { type: 'object' } }] } })
+  const known = snapshotOf({ files: offering('read'), git: offering('log') }, {}, 1)
+  const changed = snapshotOf({ git: offering('show') }, {}, 2)
+  await publish(known)
+  const { stop, watching } = watch(source)
+  const before = (await watching.next()).value?.catalogs
+  await publish({ ...known, generation: 2, catalogs: new Map([...known.catalogs, ...changed.catalogs]) })
+  const after = (await watching.next()).value?.catalogs
+  assert.deepEqual(before, known.catalogs)
+  assert.equal(after?.get('files'), before?.get('files'))
+  assert.deepEqual(after?.get('git'), changed.catalogs.get('git'))
+  stop.abort()
 }
 
 function watch(source: Source) {

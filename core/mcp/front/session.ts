@@ -12,6 +12,12 @@ export type Sessions = {
   end(id: string): boolean
 }
 
+export type SignedSessions = Sessions & {
+  issue(): string
+  /** The process that issued an id, which has what is bound to it; undefined as in `clientOf`. */
+  ownerOf(id: string): string | undefined
+}
+
 const SESSION_LIFE_MS = 30 * 24 * 60 * 60_000
 /** Checked and ended ids that are remembered, oldest forgotten first: an id is checked again, an ended one lives again. */
 const MAX_REMEMBERED = 10_000
@@ -20,15 +26,15 @@ const NONCE_BYTES = 18
 
 /**
  * `key` signs the ids: keep it over restarts and the ids of before still hold. `owner` names the process that holds what
- * is bound to the session; it is in the id for others to read.
+ * is bound to the session; it is in the id for others to read, and has no dot.
  */
 export function createSessions(options: {
   key: string | Uint8Array
   owner: string
   clock: Clock
-}): { issue(): string } & Sessions {
+}): SignedSessions {
   const { key, owner, clock } = options
-  const known = new Map<string, { client: string; expires: number }>()
+  const known = new Map<string, Session>()
   const ended = new Map<string, true>()
 
   const signature = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
@@ -41,9 +47,9 @@ export function createSessions(options: {
     return session
   }
 
-  function clientOf(id: string): string | undefined {
+  function find(id: string): Session | undefined {
     const session = read(id)
-    return session && session.expires > clock.now() && !ended.has(id) ? session.client : undefined
+    return session && session.expires > clock.now() && !ended.has(id) ? session : undefined
   }
 
   return {
@@ -52,27 +58,27 @@ export function createSessions(options: {
       const text = `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${expiry}`
       return `${text}.${signature(text)}`
     },
-    clientOf,
+    clientOf: id => find(id)?.client,
+    ownerOf: id => find(id)?.owner,
     end(id) {
-      if (clientOf(id) === undefined) return false
+      if (!find(id)) return false
       remember(ended, id, true)
       return true
     },
   }
 }
 
-function verify(
-  id: string,
-  signature: (text: string) => string,
-): { client: string; expires: number } | undefined {
+type Session = { owner: string; client: string; expires: number }
+
+function verify(id: string, signature: (text: string) => string): Session | undefined {
   if (id.length > MAX_ID_LENGTH) return undefined
   const end = id.lastIndexOf('.')
-  const [, nonce, expiry] = id.slice(0, end).split('.')
-  if (!nonce || !expiry) return undefined
+  const [owner, nonce, expiry] = id.slice(0, end).split('.')
+  if (!owner || !nonce || !expiry) return undefined
   const given = Buffer.from(id.slice(end + 1))
   const right = Buffer.from(signature(id.slice(0, end)))
   if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
-  return { client: nonce, expires: Number.parseInt(expiry, 36) }
+  return { owner, client: nonce, expires: Number.parseInt(expiry, 36) }
 }
 
 function remember<T>(map: Map<string, T>, id: string, value: T): void {

@@ -1,0 +1,38 @@
+/** The feed as bytes: back as it was, equal for equal feeds, refused where it is none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { RouterFeed } from './feed.ts'
+import { decodeFeed, encodeFeed } from './feed-text.ts'
+
+const FEED: RouterFeed = {
+  config: {
+    gateway: { name: 'tools', namespace: 'default' },
+    profile: 'hierarchical',
+    allowedProfiles: [],
+    exposeServers: false,
+    budget: { definitionTokens: 1, activeTools: 2, responseTokens: 3 },
+    audit: { payloads: 'none' },
+    servers: [],
+  },
+  slices: { a: { digest: '1', parts: 1 }, b: { digest: '2', parts: 3 } },
+  secrets: { 'mcp-a': '17' },
+}
+
+test('a feed comes back as it was, and equal feeds are equal bytes whatever the order of their keys', () => {
+  assert.deepEqual(decodeFeed(encodeFeed(FEED)), FEED)
+  const { secrets, slices, config } = FEED
+  const other = { secrets, slices: { b: slices.b, a: slices.a }, config } as RouterFeed
+  assert.deepEqual(encodeFeed(other), encodeFeed(FEED))
+})
+
+test('what is no feed is refused', () => {
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('{}'),
+    gzipSync('{'),
+    gzipSync('{}'),
+    encodeFeed(FEED).subarray(5),
+  ])
+    assert.throws(() => decodeFeed(bytes), { name: 'Fault', code: 'io' })
+})

@@ -1,0 +1,67 @@
+/** The environment of a router: what stands where nothing is said, and a sentence for each mistake. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routerSettings } from './config.ts'
+
+test('a router needs to know its gateway alone', () => {
+  const { settings } = routerSettings({
+    env: { PORTOLAN_GATEWAY: 'tools', PORTOLAN_POD: 'tools-gateway-5d9-abc', PORTOLAN_PORT: '' },
+  })
+  assert.deepEqual(settings, {
+    gateway: 'tools',
+    namespace: undefined,
+    pod: 'tools-gateway-5d9-abc',
+    podAddress: undefined,
+    host: '0.0.0.0',
+    port: 8080,
+    adminPort: 8081,
+    allowedHosts: ['*'],
+    sessionKeyFile: undefined,
+    debug: false,
+    logLevel: 'info',
+    catalog: undefined,
+  })
+})
+
+test('a catalog URL makes it a sidecar', () => {
+  const { settings } = routerSettings({
+    env: {
+      PORTOLAN_GATEWAY: 'tools',
+      PORTOLAN_CATALOG_URL: 'http://tools-gateway.team.svc:8081/',
+      PORTOLAN_ALLOWED_HOSTS: 'a.example, b.example',
+      PORTOLAN_DEBUG: 'true',
+      PORTOLAN_POD_IP: 'fd00::1',
+    },
+  })
+  assert.deepEqual(settings?.catalog, {
+    url: 'http://tools-gateway.team.svc:8081',
+    tokenFile: '/var/run/portolan/token/token',
+  })
+  assert.deepEqual(settings?.allowedHosts, ['a.example', 'b.example'])
+  assert.equal(settings?.debug, true)
+  assert.equal(settings?.podAddress, 'fd00::1')
+})
+
+test('each mistake is named with its variable', () => {
+  const { problems } = routerSettings({
+    env: {
+      PORTOLAN_NAMESPACE: 'No Namespace',
+      PORTOLAN_PORT: '70000',
+      PORTOLAN_ADMIN_PORT: 'http',
+      PORTOLAN_DEBUG: 'yes',
+      PORTOLAN_LOG_LEVEL: 'loud',
+      PORTOLAN_CATALOG_URL: 'tools-gateway:8081',
+      PORTOLAN_POD_IP: 'here',
+    },
+  })
+  assert.deepEqual(problems, [
+    'PORTOLAN_GATEWAY is wanted: the name of the McpGateway',
+    'PORTOLAN_NAMESPACE must be the name of a namespace',
+    'PORTOLAN_POD_IP must be an IP address',
+    'PORTOLAN_PORT must be at most 65535',
+    'PORTOLAN_ADMIN_PORT must be a number',
+    'PORTOLAN_DEBUG must be true or false',
+    'PORTOLAN_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
+    'PORTOLAN_CATALOG_URL must be an http:// or https:// URL',
+  ])
+})

@@ -1,0 +1,78 @@
+/** The router's second port, for the cluster and not for agents: health, metrics, status, and what sidecars need of a gateway. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { JsonObject } from '../../core/json.ts'
+import { createEndpoint } from '../../core/mcp/front/endpoint.ts'
+import type { McpHandler } from '../../core/mcp/front/handler.ts'
+import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
+import type { SignedSessions } from '../../core/mcp/front/session.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Newest } from '../source/newest.ts'
+import { type AppOptions, createApp, type HttpServer, respond } from './app.ts'
+import { addCatalogPages } from './catalog-pages.ts'
+import { serverRoute } from './routes.ts'
+import {
+  addHealth,
+  addMcpRoute,
+  forwarderOf,
+  type MetricsPage,
+  type Readiness,
+  sendMetrics,
+} from './serve.ts'
+import type { Authenticator } from './service-account.ts'
+
+export type AdminOptions = AppOptions & {
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  ready: () => Readiness
+  metrics: MetricsPage
+  /** What the operator asks for; never secrets. */
+  status: () => JsonObject
+  /** What /debug/status shows; absent: no such page. */
+  debugStatus?: () => JsonObject
+  /** Absent: nothing is served to sidecars. */
+  sidecars?: {
+    authenticate: Authenticator
+    served: Newest<Catalog>
+    /** Answers for single servers, whether or not the gateway exposes them to agents. */
+    handler: McpHandler
+    sessions: SignedSessions
+    /** As in ServeOptions, for this port. */
+    owner?: string
+  }
+}
+
+/** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
+export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
+  const app = createApp(options)
+  const { metrics, status, debugStatus, sidecars } = options
+  addHealth(app, options.ready)
+  app.fastify.get('/metrics', async (_request, reply) => sendMetrics(metrics, reply))
+  app.fastify.get('/status', (_request, reply) => reply.send(status()))
+  if (debugStatus) app.fastify.get('/debug/status', (_request, reply) => reply.send(debugStatus()))
+  if (sidecars) {
+    const { served, authenticate, handler, sessions, owner } = sidecars
+    const onRequest = guardedBy(authenticate)
+    addCatalogPages(app, { served, onRequest, clock: options.clock })
+    addMcpRoute(app, {
+      url: '/servers/:server/mcp',
+      onRequest,
+      endpoint: createEndpoint({ handler, sessions, inFlight: app.inFlight, log: options.log }),
+      config: () => served.current()?.config,
+      forwarder: forwarderOf(app, { ...options, sessions, owner }),
+      lookup: (config, { server }) => serverRoute({ ...config, exposeServers: true }, server ?? ''),
+    })
+  }
+  return app.listen(options.host, options.port)
+}
+
+/** Goes on where the caller is let in; else answers it. */
+function guardedBy(authenticate: Authenticator) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const refusal = await authenticate(request.headers.authorization)
+    if (!refusal) return undefined
+    if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+    respond(reply, refusal.status, TRANSPORT_ERROR, refusal.message)
+    return reply
+  }
+}

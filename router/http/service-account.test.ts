@@ -1,0 +1,102 @@
+/** Tokens are told by the issuer's keys, which may be replaced and may be away; what was found good is remembered until it ends. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { createLog } from '../../core/log.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createAuthenticator } from './service-account.ts'
+
+const ISSUER = 'https://kubernetes.default.svc'
+const NOW = 1_800_000_000_000
+
+type Claims = JWTPayload & { 'kubernetes.io'?: unknown }
+const CLAIMS: Claims = { iss: ISSUER, aud: ['portolan'], 'kubernetes.io': { namespace: 'team' } }
+
+test('a token of the namespace is let in; others are told why not', async () => {
+  const { sign, ask } = await begin()
+  assert.equal(await ask(await sign()), undefined)
+  assert.equal((await ask(undefined))?.status, 401)
+  const refusals: [Claims, number, RegExp][] = [
+    [{ ...CLAIMS, aud: ['other'] }, 401, /another audience: project one for audience portolan/],
+    [{ ...CLAIMS, iss: 'https://evil.example' }, 401, /not one of this cluster/],
+    [{ ...CLAIMS, 'kubernetes.io': { namespace: 'other' } }, 403, /pods of the namespace team alone/],
+    [{ ...CLAIMS, 'kubernetes.io': undefined }, 403, /pods of the namespace team alone/],
+  ]
+  for (const [claims, status, message] of refusals) {
+    const refusal = await ask(await sign(claims))
+    assert.equal(refusal?.status, status)
+    assert.match(refusal.message, message)
+  }
+  const forged = `${(await sign()).slice(0, -8)}AAAAAAAA`
+  assert.match((await ask(forged))?.message ?? '', /not one of this cluster/)
+  const { sign: foreign } = await begin()
+  assert.equal((await ask(await foreign()))?.status, 401)
+})
+
+test('a token that was let in is let in until it ends, and then told so', async () => {
+  const { sign, ask, clock, reads } = await begin()
+  const token = await sign()
+  for (let times = 0; times < 3; times++) assert.equal(await ask(token), undefined)
+  assert.equal(reads(), 2)
+  clock.advance(3_600_000)
+  assert.match((await ask(token))?.message ?? '', /has expired/)
+})
+
+test('new keys of the issuer are found by tokens that name them, and asked for no more than every 5 s', async () => {
+  const { sign, ask, clock, replaceKeys, reads } = await begin()
+  await ask(await sign())
+  await replaceKeys()
+  assert.equal((await ask(await sign()))?.status, 401)
+  assert.equal(reads(), 2)
+  clock.advance(5_001)
+  assert.equal(await ask(await sign()), undefined)
+  assert.equal(reads(), 4)
+})
+
+test('while the API server is away keys that are known go on, and without any the answer is: not now', async () => {
+  const { sign, ask, clock, setAway } = await begin()
+  setAway(true)
+  assert.deepEqual((await ask(await sign()))?.status, 503)
+  setAway(false)
+  assert.equal(await ask(await sign()), undefined)
+  setAway(true)
+  clock.advance(20 * 60_000)
+  assert.equal(await ask(await sign()), undefined)
+})
+
+/** An issuer whose keys can be replaced, and that can be away. */
+async function begin() {
+  const clock = createManualClock(NOW)
+  let number = 0
+  let away = false
+  let reads = 0
+  const makeKey = async () => {
+    const kid = `key-${++number}`
+    const { publicKey, privateKey } = await generateKeyPair('RS256')
+    return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256' } }
+  }
+  let key = await makeKey()
+  const read = async (path: string) => {
+    if (away) throw new Error('away')
+    reads++
+    return path.startsWith('/.well-known') ? { issuer: ISSUER } : { keys: [key.jwk] }
+  }
+  const log = createLog({ level: 'silent' })
+  const authenticate = createAuthenticator({ read, audience: 'portolan', namespace: 'team', log, clock })
+  return {
+    clock,
+    reads: () => reads,
+    setAway: (value: boolean) => {
+      away = value
+    },
+    replaceKeys: async () => {
+      key = await makeKey()
+    },
+    sign: (claims = CLAIMS) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid: key.kid })
+        .setExpirationTime(new Date(clock.now() + 3_000_000))
+        .sign(key.privateKey),
+    ask: (token: string | undefined) => authenticate(token === undefined ? undefined : `Bearer ${token}`),
+  }
+}

@@ -1,0 +1,102 @@
+/** Opens the ports of a router: the one for agents and, in a cluster, a second one for operator, metrics and sidecars. */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../core/async.ts'
+import type { JsonObject } from '../core/json.ts'
+import { createSessions, type SignedSessions } from '../core/mcp/front/session.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import { type AdminOptions, serveAdmin } from './http/admin.ts'
+import type { HttpServer } from './http/app.ts'
+import { ownerAt } from './http/owner.ts'
+import { type ServeOptions, serve } from './http/serve.ts'
+import { createHandler, type HandlerOptions } from './meta/handler.ts'
+import type { RouterMetrics } from './metrics.ts'
+import type { AdminPort, RouterOptions } from './router.ts'
+import type { Newest } from './source/newest.ts'
+import { debugStatus, routerStatus } from './status.ts'
+
+export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
+  options: RouterOptions
+  clock: Clock
+  metrics: RouterMetrics
+  served: Newest<Catalog>
+}
+
+export type Ports = { agents: HttpServer; admin?: HttpServer }
+
+/** The one process that holds what is bound to a session, where there are no replicas. */
+const SOLE_OWNER = 'local'
+
+/** Throws a Fault `io` where it cannot listen. */
+export async function openPorts(given: PortsOptions): Promise<Ports> {
+  const { options, served, pool, observer } = given
+  const { host, port, allowedHosts = [], admin, sessionKey: key = randomBytes(32) } = options
+  const shared = sharedOptions(given)
+  const handler = createHandler({ current: () => served.current() as Catalog, pool, observer })
+  const config = () => served.current()?.config
+  const bound = boundTo(given, key, port)
+  const agents: ServeOptions = { ...shared, ...bound, host, port, allowedHosts, handler, config }
+  if (!admin) return { agents: await serve(agents) }
+  const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
+  try {
+    return { agents: opened, admin: await serveAdmin({ ...shared, ...adminOptions(given, admin, key) }) }
+  } catch (error) {
+    await opened.close(0)
+    throw error
+  }
+}
+
+function sharedOptions({ options, clock, metrics, served, pool }: PortsOptions) {
+  const { ready, debugStatus: more, log, lingerMs } = options
+  return {
+    ready: () =>
+      served.current() ? (ready?.() ?? { ready: true }) : { ready: false, reason: 'no catalog yet' },
+    debugStatus: more && ((): JsonObject => ({ ...debugStatus(served.current(), pool.status()), ...more() })),
+    metrics: async () => ({
+      contentType: metrics.registry.contentType,
+      text: await metrics.registry.metrics(),
+    }),
+    log,
+    clock,
+    lingerMs,
+  }
+}
+
+/** The sessions of a port: their ids say where their owner is, if replicas can reach it. */
+function boundTo(
+  { options: { address }, clock }: PortsOptions,
+  key: string | Uint8Array,
+  port: number,
+): { sessions: SignedSessions; owner?: string } {
+  const owner = address === undefined ? undefined : ownerAt(address, port)
+  return { sessions: createSessions({ key, owner: owner ?? SOLE_OWNER, clock }), owner }
+}
+
+function adminOptions(
+  given: PortsOptions,
+  { host, port, pod, gateway, missing, authenticate }: AdminPort,
+  key: string | Uint8Array,
+): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
+  const { served, pool, observer } = given
+  const current = exposed(served)
+  return {
+    host,
+    port,
+    status: () => routerStatus({ pod, gateway, missing: missing() }, served.current(), pool.status()),
+    sidecars: authenticate && {
+      authenticate,
+      served,
+      handler: createHandler({ current, pool, observer }),
+      ...boundTo(given, key, port),
+    },
+  }
+}
+
+/** The newest catalog with every server at a path of its own: for sidecars, whatever agents may see. */
+function exposed(served: Newest<Catalog>): () => Catalog {
+  let last: { of: Catalog; made: Catalog } | undefined
+  return () => {
+    const of = served.current() as Catalog
+    if (last?.of !== of) last = { of, made: { ...of, config: { ...of.config, exposeServers: true } } }
+    return last.made
+  }
+}

@@ -1,0 +1,140 @@
+/** The router as a program in a cluster: fed by the Kubernetes API or, as a sidecar, by its gateway; ended by a signal. */
+import { readFile } from 'node:fs/promises'
+import { systemClock } from '../core/async.ts'
+import { Fault, messageOf } from '../core/errors.ts'
+import { KubeClient } from '../core/kube/client.ts'
+import { findAccess } from '../core/kube/config.ts'
+import { Transport } from '../core/kube/transport.ts'
+import { onShutdown } from '../core/lifecycle.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { createConnector } from '../core/mcp/connector.ts'
+import { type RouterSettings, routerSettings } from './config.ts'
+import { type Authenticator, createAuthenticator } from './http/service-account.ts'
+import { type Router, type RouterOptions, startRouter } from './router.ts'
+import { createGatewaySource } from './source/gateway.ts'
+import { createKubernetesSource } from './source/kubernetes.ts'
+
+/** Within the pod's grace of 45 s, of which 5 s are over before the signal comes. */
+const DRAIN_MS = 25_000
+const LINGER_MS = 2_000
+/** The admin port is asked from outside the pod: by kubelet, operator, Prometheus and sidecars. */
+const ADMIN_HOST = '0.0.0.0'
+const AUDIENCE = 'portolan'
+const MIN_KEY_BYTES = 16
+
+/**
+ * Runs until a signal ends it, and resolves with the exit code; with 1 at once where it cannot begin, with 2 where its
+ * environment is wrong.
+ */
+export async function runRouter(process: {
+  env: Readonly<Record<string, string | undefined>>
+}): Promise<number> {
+  const { settings, problems } = routerSettings(process)
+  if (!settings) {
+    createLog().fatal({ problems }, 'the environment is not valid')
+    return 2
+  }
+  const log = createLog({ level: settings.logLevel })
+  try {
+    const { close } = await startProgram(settings, log)
+    return await new Promise(resolve =>
+      onShutdown(async reason => {
+        log.info({ reason }, 'router ends')
+        await close()
+        resolve(0)
+      }),
+    )
+  } catch (error) {
+    log.fatal(error instanceof Fault ? { error: error.message } : { err: error }, 'the router cannot start')
+    return 1
+  }
+}
+
+export type RunningRouter = { router: Router; close(): Promise<void> }
+
+/** Resolves once the ports are open. Throws where it cannot begin. */
+export async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
+  const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile } = settings
+  const feeding = settings.catalog
+    ? feedByGateway(settings.catalog, log)
+    : await feedByKubernetes(settings, log)
+  const { source, connect, missing, authenticate } = feeding
+  const life = new AbortController()
+  const router = await startRouter({
+    source,
+    connect,
+    host,
+    port,
+    log,
+    address: settings.podAddress,
+    sessionKey: sessionKeyFile === undefined ? undefined : await readKey(sessionKeyFile),
+    allowedHosts,
+    debugStatus: debug ? () => ({ pod }) : undefined,
+    admin: { host: ADMIN_HOST, port: adminPort, pod, gateway, missing, authenticate },
+    lingerMs: LINGER_MS,
+  })
+  const running = feeding.run(life.signal)
+  log.info(
+    { gateway, pod, port: router.address.port, adminPort: router.adminAddress?.port },
+    'router listens',
+  )
+  return {
+    router,
+    async close() {
+      await router.close(DRAIN_MS - LINGER_MS)
+      life.abort()
+      await running
+      await feeding.close()
+    },
+  }
+}
+
+type Feeding = Pick<RouterOptions, 'source' | 'connect'> & {
+  missing: () => string[]
+  authenticate?: Authenticator
+  run(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+async function feedByKubernetes({ gateway, namespace: named }: RouterSettings, log: Log): Promise<Feeding> {
+  const clock = systemClock
+  const access = await findAccess()
+  const namespace = named ?? access.namespace
+  const client = new KubeClient(access)
+  // For the API server's public keys, which are no object and not quite JSON by their type.
+  const transport = new Transport(access)
+  const read = async (path: string): Promise<unknown> =>
+    JSON.parse(await transport.send({ method: 'GET', path, accept: '*/*' }))
+  const source = createKubernetesSource({ client, namespace, gateway, log })
+  return {
+    source,
+    connect: createConnector({ secret: source.secret, clock }),
+    missing: source.missing,
+    authenticate: createAuthenticator({ read, audience: AUDIENCE, namespace, log, clock }),
+    run: source.run,
+    async close() {
+      await Promise.all([client.close(), transport.close()])
+    },
+  }
+}
+
+function feedByGateway({ url, tokenFile }: NonNullable<RouterSettings['catalog']>, log: Log): Feeding {
+  const token = async () => (await readFile(tokenFile, 'utf8')).trim()
+  const source = createGatewaySource({ url, token, log })
+  return {
+    source,
+    connect: createConnector({ secret: () => undefined, gateway: { url, token }, clock: systemClock }),
+    missing: source.missing,
+    run: source.run,
+    close: async () => {},
+  }
+}
+
+async function readKey(file: string): Promise<Buffer> {
+  const key = await readFile(file).catch(cause => {
+    throw new Fault('io', `The key of sessions cannot be read: ${messageOf(cause)}`, { cause })
+  })
+  if (key.length < MIN_KEY_BYTES)
+    throw new Fault('io', `The key of sessions in ${file} is shorter than ${MIN_KEY_BYTES} bytes`)
+  return key
+}

@@ -1,0 +1,50 @@
+/** What a gateway tells its sidecars at `/catalog`: the config as they need it, and which catalogs belong to it. Pure. */
+
+import { serverObjectName } from '../../core/catalog/object-names.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import { isObject } from '../../core/json.ts'
+import type { Snapshot } from './source.ts'
+
+export const CATALOG_PATH = '/catalog'
+
+export type CatalogIndex = {
+  generation: number
+  config: RouterConfig
+  /** By server name, the digest under which `/catalog/servers/<digest>` gives its catalog. */
+  catalogs: Record<string, string>
+}
+
+export function catalogIndexOf({ generation, config, catalogs }: Snapshot): CatalogIndex {
+  return {
+    generation,
+    config: { ...config, servers: config.servers.map(forSidecar) },
+    catalogs: Object.fromEntries([...catalogs].map(([server, { digest }]) => [server, digest])),
+  }
+}
+
+/** A sidecar calls by itself what needs no Secret and is no pod of ours; the gateway calls the rest for it. */
+function forSidecar(server: RouterServer): RouterServer {
+  const { endpoint } = server
+  if (endpoint.kind !== 'http') return server
+  const { headers = [], bearer, oauth, revision } = endpoint
+  const needsSecret = bearer || oauth || headers.some(header => 'secret' in header)
+  return needsSecret || isOurPod(server, endpoint.url)
+    ? { ...server, endpoint: { kind: 'gateway', revision } }
+    : server
+}
+
+function isOurPod({ name, namespace }: RouterServer, url: string): boolean {
+  return new URL(url).hostname === `${serverObjectName(name)}.${namespace}.svc`
+}
+
+export function isCatalogIndex(value: unknown): value is CatalogIndex {
+  return (
+    isObject(value) &&
+    typeof value.generation === 'number' &&
+    isObject(value.config) &&
+    isObject(value.config.gateway) &&
+    Array.isArray(value.config.servers) &&
+    isObject(value.catalogs) &&
+    Object.values(value.catalogs).every(digest => typeof digest === 'string')
+  )
+}

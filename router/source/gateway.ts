@@ -1,0 +1,171 @@
+/** The source of a sidecar: a gateway's catalog, asked for as it changes; the last one stays while the gateway is away. */
+import { type Clock, delay, systemClock } from '../../core/async.ts'
+import { isServerCatalog } from '../../core/catalog/catalog-shape.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { deadline, faultOf } from '../../core/mcp/deadline.ts'
+import { createAssembly } from './assembly.ts'
+import { CATALOG_PATH, type CatalogIndex, isCatalogIndex } from './catalog-index.ts'
+import { Kept } from './kept.ts'
+import type { Source } from './source.ts'
+
+/** How long the gateway is asked to wait for a change before it says that there is none. */
+export const WAIT_SECONDS = 25
+const REQUEST_TIMEOUT_MS = 40_000
+const MAX_ANSWER_BYTES = 128 * 2 ** 20
+/** After an answer that came at once and said nothing new. */
+const PAUSE_MS = 1_000
+const LAST_RETRY_MS = 10_000
+/** A replica that lags is not believed, unless all do for so long: then the cluster was put back to an older state. */
+const LAG_MS = 60_000
+const MAX_QUOTED_CHARACTERS = 300
+
+export type GatewaySource = Source & {
+  /** Asks until `signal` aborts; never rejects. To be called once. */
+  run(signal: AbortSignal): Promise<void>
+  /** Servers whose newest catalog is not here. */
+  missing(): string[]
+}
+
+export type GatewaySourceOptions = {
+  /** Of the gateway's admin port, without a slash at its end. */
+  url: string
+  /** Read anew for every request: it rotates. */
+  token: () => Promise<string>
+  log: Log
+  clock?: Clock
+  random?: () => number
+}
+
+export function createGatewaySource(options: GatewaySourceOptions): GatewaySource {
+  const { log, clock = systemClock, random } = options
+  const catalogs = new Kept<ServerCatalog>({
+    what: 'catalog',
+    read: (server, digest, _known, signal) => readCatalog(options, server, digest, signal),
+    onProgress: () => assembly.progress(),
+    log,
+    clock,
+    random,
+  })
+  const assembly = createAssembly({ catalogs, clock })
+  const adopt = ({ generation, config, catalogs: digests }: CatalogIndex) => {
+    catalogs.want(new Map(Object.entries(digests)))
+    assembly.adopt(generation, config)
+  }
+  return {
+    watch: assembly.watch,
+    async run(signal) {
+      await follow(options, adopt, signal)
+      catalogs.close()
+      assembly.close()
+    },
+    missing: () => catalogs.missing(),
+  }
+}
+
+/** Asks again and again, each time for what is newer than the last. */
+async function follow(
+  options: GatewaySourceOptions,
+  adopt: (index: CatalogIndex) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, clock = systemClock } = options
+  let last = { etag: '', generation: 0, at: clock.now() }
+  let failures = 0
+  while (!signal.aborted) {
+    const asked = clock.now()
+    try {
+      const answer = await get(
+        options,
+        CATALOG_PATH,
+        { 'if-none-match': last.etag, prefer: `wait=${WAIT_SECONDS}` },
+        signal,
+      )
+      const index = answer.status === 304 ? undefined : readIndex(answer.json)
+      const lags = index !== undefined && index.generation < last.generation && clock.now() - last.at < LAG_MS
+      if (index && !lags) adopt(index)
+      if (!lags)
+        last = {
+          etag: answer.etag ?? last.etag,
+          generation: index?.generation ?? last.generation,
+          at: clock.now(),
+        }
+      if (failures > 0) log.info('the gateway answers again')
+      failures = 0
+      const cameAtOnce = clock.now() - asked < PAUSE_MS
+      if (cameAtOnce && (lags || !index)) await delay(clock, PAUSE_MS, signal).catch(() => {})
+    } catch (error) {
+      if (signal.aborted) return
+      if (failures === 0)
+        log.warn({ error: messageOf(error) }, 'the gateway gives no catalog; the last one stays')
+      await delay(clock, pauseMs(options, failures++), signal).catch(() => {})
+    }
+  }
+}
+
+function pauseMs({ random = Math.random }: GatewaySourceOptions, failures: number): number {
+  return Math.min(PAUSE_MS * 2 ** failures, LAST_RETRY_MS) * (0.75 + random() / 2)
+}
+
+function readIndex(json: unknown): CatalogIndex {
+  if (isCatalogIndex(json)) return json
+  throw new Fault('io', 'The gateway answers something that is no catalog')
+}
+
+async function readCatalog(
+  options: GatewaySourceOptions,
+  server: string,
+  digest: string,
+  signal: AbortSignal,
+): Promise<ServerCatalog> {
+  const { json } = await get(options, `${CATALOG_PATH}/servers/${encodeURIComponent(digest)}`, {}, signal)
+  if (!isServerCatalog(json) || json.server !== server || json.digest !== digest)
+    throw new Fault('io', `The gateway gives another catalog than that of ${server}`)
+  return json
+}
+
+type Answer = { status: number; etag?: string; json?: unknown }
+
+/** Throws a Fault where the gateway cannot be reached in time, refuses, or answers too much. */
+async function get(
+  { url, token, clock = systemClock }: GatewaySourceOptions,
+  path: string,
+  headers: Record<string, string>,
+  parent: AbortSignal,
+): Promise<Answer> {
+  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'The gateway does not answer in time', parent)
+  const { signal } = limit
+  try {
+    const authorization = `Bearer ${await token()}`
+    const response = await fetch(url + path, {
+      headers: { ...headers, authorization },
+      redirect: 'error',
+      signal,
+    })
+    const { status } = response
+    const text = await readText(response)
+    const etag = response.headers.get('etag') ?? undefined
+    if (status === 304) return { status, etag }
+    if (status === 200) return { status, etag, json: JSON.parse(text) }
+    throw new Fault('io', `The gateway answers ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
+  } catch (cause) {
+    if (signal.aborted) throw faultOf(signal)
+    throw cause instanceof Fault
+      ? cause
+      : new Fault('io', `The gateway cannot be asked: ${messageOf(cause)}`, { cause })
+  } finally {
+    limit.clear()
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Fault('io', 'The gateway answers too much')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

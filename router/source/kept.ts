@@ -1,0 +1,126 @@
+/** What was read for each key in the version that is wanted: read until it succeeds, while the last good value stays. */
+import { type Clock, delay } from '../../core/async.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+
+const MAX_READS = 16
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 10_000
+/** Pauses are cut or lengthened by up to this share, so that replicas do not all come at once. */
+const JITTER = 0.25
+
+export type KeptOptions<Value> = {
+  /** What is kept, for the log. */
+  what: string
+  /** `known` is the last good value, to be given back where it is as good as what would be read. */
+  read: (key: string, version: string, known: Value | undefined, signal: AbortSignal) => Promise<Value>
+  /** Called whenever one was read, or failed for the first time. */
+  onProgress: () => void
+  log: Log
+  clock: Clock
+  random?: () => number
+}
+
+type Entry<Value> = {
+  wanted: string
+  /** The version that `value` was read for. */
+  loaded?: string
+  value?: Value
+  /** Of reading the wanted version. */
+  failures: number
+  stop: AbortController
+}
+
+export class Kept<Value> {
+  readonly #options: KeptOptions<Value>
+  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #line: (() => void)[] = []
+  #reading = 0
+
+  constructor(options: KeptOptions<Value>) {
+    this.#options = options
+  }
+
+  /** From now on these keys are kept, each in this version; all others are forgotten. */
+  want(versions: ReadonlyMap<string, string>): void {
+    for (const [key, entry] of this.#entries) {
+      if (versions.has(key)) continue
+      entry.stop.abort()
+      this.#entries.delete(key)
+    }
+    for (const [key, wanted] of versions) {
+      const last = this.#entries.get(key)
+      if (last?.wanted === wanted) continue
+      last?.stop.abort()
+      const entry: Entry<Value> = { ...last, wanted, failures: 0, stop: new AbortController() }
+      this.#entries.set(key, entry)
+      if (entry.loaded !== wanted) void this.#read(key, entry)
+    }
+  }
+
+  get(key: string): Value | undefined {
+    return this.#entries.get(key)?.value
+  }
+
+  /** Keys whose wanted version is not here, sorted. */
+  missing(): string[] {
+    const missing = [...this.#entries].filter(([, { loaded, wanted }]) => loaded !== wanted)
+    return missing.map(([key]) => key).sort()
+  }
+
+  /** Whether the first try to read what is wanted is still under way for some. */
+  trying(): boolean {
+    return [...this.#entries.values()].some(
+      ({ loaded, wanted, failures }) => loaded !== wanted && failures === 0,
+    )
+  }
+
+  /** Ends all reading. */
+  close(): void {
+    for (const { stop } of this.#entries.values()) stop.abort()
+  }
+
+  async #read(key: string, entry: Entry<Value>): Promise<void> {
+    const { read, clock, onProgress } = this.#options
+    const { signal } = entry.stop
+    while (!signal.aborted) {
+      try {
+        const value = await this.#inTurn(signal, () => read(key, entry.wanted, entry.value, signal))
+        if (signal.aborted) return
+        Object.assign(entry, { value, loaded: entry.wanted })
+        return onProgress()
+      } catch (error) {
+        if (signal.aborted) return
+        if (entry.failures++ === 0) this.#failedFirst(key, error)
+      }
+      await delay(clock, this.#pauseMs(entry.failures), signal).catch(() => {})
+    }
+  }
+
+  /** One line for a streak of failures; what is no Fault is a bug. */
+  #failedFirst(key: string, error: unknown): void {
+    const { log, what, onProgress } = this.#options
+    if (error instanceof Fault) log.warn({ key, error: error.message }, `${what} not read yet`)
+    else log.error({ key, err: error }, `${what} not read`)
+    onProgress()
+  }
+
+  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#reading < MAX_READS) this.#reading++
+    else await new Promise<void>(resolve => this.#line.push(resolve))
+    try {
+      signal.throwIfAborted()
+      return await work()
+    } finally {
+      const next = this.#line.shift()
+      if (next) next()
+      else this.#reading--
+    }
+  }
+
+  #pauseMs(failures: number): number {
+    const { random = Math.random } = this.#options
+    const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS)
+    return pauseMs * (1 + JITTER * (2 * random() - 1))
+  }
+}

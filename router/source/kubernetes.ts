@@ -1,0 +1,113 @@
+/** The source of a router in a cluster: its feed by one watch, slices and Secrets by name. Reads nothing else, writes nothing. */
+import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
+import { type Clock, systemClock } from '../../core/async.ts'
+import type { RouterFeed } from '../../core/catalog/feed.ts'
+import { decodeFeed, FEED_FORMAT } from '../../core/catalog/feed-text.ts'
+import { feedName } from '../../core/catalog/object-names.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { readCatalog } from '../../core/kube/catalog.ts'
+import type { KubeReader } from '../../core/kube/client.ts'
+import { ListWatch } from '../../core/kube/list-watch.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import type { Log } from '../../core/log.ts'
+import { createAssembly } from './assembly.ts'
+import { Kept } from './kept.ts'
+import type { Source } from './source.ts'
+
+export type KubernetesSource = Source & {
+  /** Reads until `signal` aborts; never rejects. To be called once. */
+  run(signal: AbortSignal): Promise<void>
+  /** The values of a Secret that the feed names, by key; undefined where it could not be read yet. */
+  secret(name: string): SecretValues | undefined
+  /** Servers whose newest slices, and Secrets whose newest version, are not here. */
+  missing(): string[]
+}
+
+export type SecretValues = Readonly<Record<string, string>>
+
+export type KubernetesSourceOptions = {
+  client: KubeReader
+  namespace: string
+  gateway: string
+  log: Log
+  clock?: Clock
+  random?: () => number
+}
+
+type ConfigMap = Kube<V1ConfigMap>
+
+export function createKubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
+  const { client, namespace, gateway, log, clock = systemClock, random } = options
+  const onProgress = () => assembly.progress()
+  const catalogs = new Kept<ServerCatalog>({
+    what: 'slices',
+    read: (server, _digest, known, signal) => readCatalog(client, namespace, server, known, signal),
+    onProgress,
+    log,
+    clock,
+    random,
+  })
+  const secrets = new Kept<SecretValues>({
+    what: 'Secret',
+    read: (name, _version, _known, signal) => readSecret(options, name, signal),
+    onProgress,
+    log,
+    clock,
+    random,
+  })
+  const assembly = createAssembly({ catalogs, others: secrets, clock })
+  const fieldSelector = `metadata.name=${feedName(gateway)}`
+  const query = { apiVersion: 'v1', kind: 'ConfigMap', namespace, fieldSelector }
+  const feeds = new ListWatch<ConfigMap>({ client, query, log, clock, random })
+  feeds.onChange((_before, now) => {
+    if (!now) return log.warn({ gateway }, 'the feed is gone; what it said last stays')
+    const feed = readFeed(now, log)
+    if (!feed) return
+    catalogs.want(new Map(Object.entries(feed.slices).map(([server, { digest }]) => [server, digest])))
+    secrets.want(new Map(Object.entries(feed.secrets)))
+    assembly.adopt(Number(now.metadata.resourceVersion), feed.config)
+  })
+  return {
+    watch: assembly.watch,
+    async run(signal) {
+      await feeds.run(signal)
+      for (const part of [catalogs, secrets, assembly]) part.close()
+    },
+    secret: name => secrets.get(name),
+    missing: () => [...catalogs.missing(), ...secrets.missing().map(name => `secret/${name}`)],
+  }
+}
+
+/** A feed that cannot be read is told, and the last good one stays. */
+function readFeed(configMap: ConfigMap, log: Log): RouterFeed | undefined {
+  try {
+    const format = configMap.data?.format
+    if (format !== FEED_FORMAT)
+      throw new Fault('io', `The feed has format ${format}; known is ${FEED_FORMAT}`)
+    return decodeFeed(Buffer.from(configMap.binaryData?.feed ?? '', 'base64'))
+  } catch (error) {
+    const { resourceVersion } = configMap.metadata
+    log.error(
+      { error: messageOf(error), resourceVersion },
+      'the feed cannot be read; the last good one stays',
+    )
+    return undefined
+  }
+}
+
+async function readSecret(
+  { client, namespace }: KubernetesSourceOptions,
+  name: string,
+  signal: AbortSignal,
+): Promise<SecretValues> {
+  const found = await client.get<Kube<V1Secret>>(
+    { apiVersion: 'v1', kind: 'Secret', namespace, name },
+    signal,
+  )
+  if (!found) throw new Fault('not_found', `There is no Secret ${name}`)
+  const decoded = Object.entries(found.data ?? {}).map(([key, value]) => {
+    return [key, Buffer.from(String(value), 'base64').toString('utf8')] as const
+  })
+  return Object.fromEntries(decoded)
+}

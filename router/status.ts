@@ -1,0 +1,50 @@
+/** What a router says about itself: which catalog it serves, and how its servers do. Pure; never secrets. */
+import type { JsonObject } from '../core/json.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import { PROFILES } from './meta/profiles.ts'
+import type { LaneStatus } from './upstream/lane.ts'
+
+export type RouterStatus = {
+  pod: string
+  gateway: string
+  /** Absent before the first catalog. */
+  generation?: number
+  tools: number
+  /** o200k_base tokens of what tools/list answers. */
+  exposedTokens: number
+  servers: {
+    name: string
+    state: string
+    /** When it was last called through this router, as in `2026-11-22T03:04:05.678Z`. */
+    lastCall?: string
+    breaker: string
+  }[]
+  /** Servers whose newest slices, and `secret/<name>` of Secrets, that could not be read yet. */
+  missing: string[]
+}
+
+export function routerStatus(
+  who: Pick<RouterStatus, 'pod' | 'gateway' | 'missing'>,
+  catalog: Catalog | undefined,
+  lanes: readonly LaneStatus[],
+): RouterStatus {
+  const laneOf = new Map(lanes.map(lane => [lane.server, lane]))
+  return {
+    ...who,
+    generation: catalog?.generation,
+    tools: catalog?.totals.tools ?? 0,
+    exposedTokens: (catalog && PROFILES[catalog.config.profile]?.definitionTokens) ?? 0,
+    servers: (catalog?.config.servers ?? []).map(({ name, status }) => {
+      const { lastCallAt, breaker } = laneOf.get(name) ?? {}
+      const lastCall = lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString()
+      return { name, state: status.state, lastCall, breaker: breaker?.state ?? 'closed' }
+    }),
+  }
+}
+
+/** What /debug/status shows. */
+export function debugStatus(catalog: Catalog | undefined, pool: LaneStatus[]): JsonObject {
+  if (!catalog) return { generation: null }
+  const { generation, totals, config } = catalog
+  return { generation, profile: config.profile, totals, pool }
+}
