@@ -1,5 +1,5 @@
 /** The overview: how agents fare with all gateways. */
-import type { DashboardContent, PanelContent, RowContent } from './content.ts'
+import type { DashboardContent, PanelContent } from './content.ts'
 import { processPanels } from './processes.ts'
 import { FAILED, GATEWAY, increase, NAMESPACE, quantile, quantiles, ROUTERS, rate, share } from './queries.ts'
 
@@ -20,7 +20,7 @@ export const overview: DashboardContent = {
   variables: [NAMESPACE, GATEWAY],
   rows: [
     { title: 'At a glance', panels: glance() },
-    calls(),
+    { title: 'Calls', panels: calls() },
     { title: 'Search and tokens', panels: [...searching(), ...tokens()] },
     { title: 'Servers and catalog', panels: [...servers(), ...catalogs()] },
     { title: 'Routers', panels: processPanels('router', ROUTERS, `portolan_catalog_generation{${ROUTERS}}`) },
@@ -83,69 +83,72 @@ function glance(): PanelContent[] {
   ]
 }
 
-function calls(): RowContent {
+function calls(): PanelContent[] {
+  return [
+    {
+      kind: 'areas',
+      title: 'Calls by outcome',
+      description:
+        'ok and tool_error are answers of tools; rejected are wrong arguments and unknown tools; cancelled were given up by the agent; all others are trouble with a server.',
+      unit: 'ops',
+      queries: [[`sum by (outcome) (${rate(CALLS, ROUTERS)})`, '{{outcome}}']],
+    },
+    {
+      kind: 'lines',
+      title: 'Calls by server',
+      description:
+        'The ten that are called most. A server that takes all calls may want more replicas (spec.scaling).',
+      unit: 'ops',
+      queries: [[`topk(10, sum by (server) (${rate(CALLS, `${ROUTERS}, server!=""`)}))`, '{{server}}']],
+    },
+    ...latency(),
+    {
+      kind: 'lines',
+      title: 'Errors by server',
+      description:
+        'The ten with most calls that did not go well, by what happened. Open the dashboard "Server" for the one on top.',
+      unit: 'ops',
+      queries: [
+        [
+          `topk(10, sum by (server, outcome) (${rate(CALLS, `${ROUTERS}, outcome!="ok"`)}))`,
+          '{{server}} {{outcome}}',
+        ],
+      ],
+    },
+    {
+      kind: 'lines',
+      title: 'Most called tools',
+      description: 'The ten tools that are called most. A tool that is called in a loop shows here first.',
+      unit: 'ops',
+      queries: [
+        [
+          `topk(10, sum by (server, tool) (${rate('portolan_tool_calls_total', ROUTERS)}))`,
+          '{{server}}:{{tool}}',
+        ],
+      ],
+    },
+  ]
+}
+
+function latency(): PanelContent[] {
   const ofPart = (part: string) => quantiles(TIMES, `${ROUTERS}, part="${part}"`)
-  return {
-    title: 'Calls',
-    panels: [
-      {
-        kind: 'areas',
-        title: 'Calls by outcome',
-        description:
-          'ok and tool_error are answers of tools; rejected are wrong arguments and unknown tools; cancelled were given up by the agent; all others are trouble with a server.',
-        unit: 'ops',
-        queries: [[`sum by (outcome) (${rate(CALLS, ROUTERS)})`, '{{outcome}}']],
-      },
-      {
-        kind: 'lines',
-        title: 'Calls by server',
-        description:
-          'The ten that are called most. A server that takes all calls may want more replicas (spec.scaling).',
-        unit: 'ops',
-        queries: [[`topk(10, sum by (server) (${rate(CALLS, `${ROUTERS}, server!=""`)}))`, '{{server}}']],
-      },
-      {
-        kind: 'lines',
-        title: 'Time in servers',
-        description: 'What servers take for a call. This is nearly all that an agent waits for.',
-        unit: 's',
-        queries: ofPart('upstream'),
-      },
-      {
-        kind: 'lines',
-        title: "Routers' own time",
-        description:
-          'What the router adds to a call, waiting for a free slot of the server included. Above some 10 ms: look at its event loop below, and at waiting calls on the dashboard "Server".',
-        unit: 's',
-        queries: ofPart('router'),
-      },
-      {
-        kind: 'lines',
-        title: 'Errors by server',
-        description:
-          'The ten with most calls that did not go well, by what happened. Open the dashboard "Server" for the one on top.',
-        unit: 'ops',
-        queries: [
-          [
-            `topk(10, sum by (server, outcome) (${rate(CALLS, `${ROUTERS}, outcome!="ok"`)}))`,
-            '{{server}} {{outcome}}',
-          ],
-        ],
-      },
-      {
-        kind: 'lines',
-        title: 'Most called tools',
-        description: 'The ten tools that are called most. A tool that is called in a loop shows here first.',
-        unit: 'ops',
-        queries: [
-          [
-            `topk(10, sum by (server, tool) (${rate('portolan_tool_calls_total', ROUTERS)}))`,
-            '{{server}}:{{tool}}',
-          ],
-        ],
-      },
-    ],
-  }
+  return [
+    {
+      kind: 'lines',
+      title: 'Time in servers',
+      description: 'What servers take for a call. This is nearly all that an agent waits for.',
+      unit: 's',
+      queries: ofPart('upstream'),
+    },
+    {
+      kind: 'lines',
+      title: "Routers' own time",
+      description:
+        'What the router adds to a call, waiting for a free slot of the server included. Above some 10 ms: look at its event loop below, and at waiting calls on the dashboard "Server".',
+      unit: 's',
+      queries: ofPart('router'),
+    },
+  ]
 }
 
 function searching(): PanelContent[] {

@@ -4,6 +4,7 @@ import {
   BigValueColorMode,
   BigValueTextMode,
   LegendDisplayMode,
+  ReduceDataOptionsBuilder,
   StackingConfigBuilder,
   StackingMode,
   VizLegendOptionsBuilder,
@@ -75,7 +76,7 @@ function chosen({ name, label, query, single }: Variable): QueryVariableBuilder 
   const variable = new QueryVariableBuilder(name)
     .label(label)
     .datasource(DATASOURCE)
-    .query({ query, refId: name })
+    .query(query)
     .refresh(VariableRefresh.OnTimeRangeChanged)
     .sort(VariableSort.AlphabeticalAsc)
   if (single) return variable
@@ -109,6 +110,7 @@ function shapeOf({ kind, alarm, words }: PanelContent) {
     case 'name':
       return new StatBuilder()
         .textMode(kind === 'name' ? BigValueTextMode.Name : BigValueTextMode.Value)
+        .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']))
         .colorMode(alarm || words ? BigValueColorMode.Value : BigValueColorMode.None)
         .thresholds(thresholdsOf(alarm))
     case 'states':

@@ -1,0 +1,66 @@
+/** Every query of every panel and alert is answered by a real Prometheus that scraped a running operator and router. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from '../e2e/support/until.ts'
+import { skipApiServer, startApiServer } from '../support/api-server.ts'
+import { assertPanelsShowData, assertRulesAreEvaluated, queryOf } from './answers.ts'
+import { readyPrograms } from './programs.ts'
+import { type Prometheus, startPrometheus } from './prometheus.ts'
+import { configOfTargets } from './scrape.ts'
+import { ALERT_FILES } from './shipped.ts'
+import { DOWN, GATEWAY, LOST, NAMESPACE, startSystem, WELL } from './system.ts'
+
+const programs = await readyPrograms()
+const skip = skipApiServer() || (programs ? false : 'no Prometheus')
+const VARIABLES = { namespace: NAMESPACE, gateway: GATEWAY, server: WELL }
+
+test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t => {
+  const api = await startApiServer()
+  t.after(() => api.stop())
+  const system = await startSystem(t, api)
+  const config = configOfTargets(system.targets, ALERT_FILES)
+  const prometheus = await startPrometheus({ prometheus: programs?.prometheus ?? '', config })
+  t.after(() => prometheus.stop())
+  const stopping = new AbortController()
+  const working = system.work(stopping.signal)
+  try {
+    await t.test('every query of every panel gives numbers', () =>
+      assertPanelsShowData(prometheus, VARIABLES),
+    )
+    await t.test('what is shown is true', () => numbersAreTrue(prometheus))
+    await t.test('every rule is evaluated, over metrics that are there', async () => {
+      const rules = await assertRulesAreEvaluated(prometheus)
+      const failing = rules.find(({ name }) => name === 'PortolanDiscoveryFailing')
+      assert.deepEqual(
+        failing?.alerts.map(({ labels }) => [labels.namespace, labels.server]),
+        [[NAMESPACE, DOWN]],
+      )
+    })
+  } finally {
+    stopping.abort()
+    await working
+  }
+})
+
+async function numbersAreTrue(prometheus: Prometheus): Promise<void> {
+  await until('the breaker of a server that is lost opens', async () => {
+    const [states] = await prometheus.ask([`portolan_upstream_breaker_state{server="${LOST}"}`])
+    return states?.some(({ value }) => value === 2)
+  })
+  const shown = (dashboard: string, title: string) => queryOf(dashboard, title, VARIABLES)
+  const answers = await prometheus.ask([
+    shown('Overview', 'Errors'),
+    shown('Overview', 'Servers not well'),
+    shown('Server', 'Ready'),
+    shown('Server', 'List read'),
+    shown('Operator', 'Servers that are not ready'),
+    shown('Operator', 'Leader'),
+  ])
+  const [errors, notWell, ready, read, notReady, leader] = answers.map(([sample]) => sample)
+  assert.ok(errors && errors.value > 0.1 && errors.value < 0.5, `${errors?.value} of the calls failed`)
+  assert.equal(notWell?.value, 1)
+  assert.deepEqual([ready?.metric.reason, ready?.value], ['Ready', 1])
+  assert.ok(read && read.value < 60)
+  assert.deepEqual(notReady?.metric, { namespace: NAMESPACE, server: DOWN, reason: 'Unreachable' })
+  assert.equal(leader?.metric.pod, 'operator-1')
+}

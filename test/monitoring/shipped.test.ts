@@ -1,0 +1,84 @@
+/** What is shipped is whole: panels and alerts tell what to do, and ask for metrics that are told and documented. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createOperatorMetrics } from '../../operator/runtime/metrics.ts'
+import { createRouterMetrics } from '../../router/metrics.ts'
+import { run } from '../cluster/command.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { readyPrograms } from './programs.ts'
+import { ALERT_FILES, alertRules, dashboards, metricsIn, panels } from './shipped.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const page = readFileSync(join(root, 'docs', 'metrics.md'), 'utf8')
+const clock = createManualClock()
+const told = [
+  createRouterMetrics(
+    clock,
+    () => [],
+    () => [],
+  ),
+  createOperatorMetrics(clock),
+].flatMap(({ registry }) => registry.getMetricsAsArray().map(({ name }) => name))
+const own = new Set(told.filter(name => name.startsWith('portolan_')))
+const programs = await readyPrograms()
+const skip = programs ? false : 'no Prometheus'
+
+test('every panel has a title of its own, a unit, and says what to do', () => {
+  const titles = new Set<string>()
+  for (const { dashboard, title, description = '', unit } of panels()) {
+    assert.ok(unit, `${dashboard}: ${title} has no unit`)
+    assert.match(description, /\S{3}.{30,}[.]$/, `${dashboard}: ${title}`)
+    assert.ok(!titles.has(`${dashboard} ${title}`), `${dashboard}: ${title} stands twice`)
+    titles.add(`${dashboard} ${title}`)
+  }
+})
+
+test('every dashboard lets its data source be chosen, and uses each of its variables', () => {
+  for (const { uid, templating, panels } of dashboards()) {
+    const [first, ...others] = templating.list.map(({ name }) => name)
+    assert.equal(first, 'datasource')
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join('\n')
+    for (const name of others) assert.ok(queries.includes(`$${name}`), `${uid} does not use ${name}`)
+  }
+})
+
+test('panels and alerts ask for nothing that nobody tells', () => {
+  const known = new Set(told.flatMap(name => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
+  const asked = [
+    ...panels().flatMap(({ queries }) => queries),
+    ...alertRules().map(({ expr }) => expr),
+  ].flatMap(metricsIn)
+  assert.deepEqual(
+    asked.filter(name => !known.has(name)),
+    [],
+  )
+})
+
+test('the page on metrics names every metric, and no other', () => {
+  const named = new Set([...page.matchAll(/^\| `(portolan_\w+)`/gm)].map(([, name]) => name ?? ''))
+  assert.deepEqual([...named].sort(), [...own].sort())
+})
+
+test('every alert has a severity, says what to do, and names a place on the page on metrics', () => {
+  const anchors = [...page.matchAll(/^#+ (\w+)$/gm)].map(
+    ([, heading = '']) => `docs/metrics.md#${heading.toLowerCase()}`,
+  )
+  for (const { alert, labels, annotations } of alertRules()) {
+    assert.match(labels.severity, /^(critical|warning|info)$/, alert)
+    assert.match(annotations.summary, /\S/, alert)
+    assert.match(annotations.description, /\.$/, alert)
+    assert.equal(annotations.runbook, `docs/metrics.md#${alert.toLowerCase()}`)
+    assert.ok(anchors.includes(annotations.runbook), `${annotations.runbook} does not stand there`)
+  }
+})
+
+test('alerts fire when they are meant to, and not before', { skip }, async () => {
+  const promtool = programs?.promtool ?? ''
+  await run([promtool, 'check', 'rules', ...ALERT_FILES])
+  await run([promtool, 'test', 'rules', join(import.meta.dirname, 'alerts.yaml')])
+  const cases = readFileSync(join(import.meta.dirname, 'alerts.yaml'), 'utf8')
+  for (const { alert } of alertRules())
+    assert.match(cases, new RegExp(`alertname="${alert}"`), `${alert} has no case`)
+})

@@ -1,0 +1,122 @@
+/** Operator, router and servers as they run together, on a real API server and without pods, with agents at work. */
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { systemClock } from '../../core/async.ts'
+import { createLog } from '../../core/log.ts'
+import { createConnector } from '../../core/mcp/connector.ts'
+import { startRouter } from '../../router/router.ts'
+import { createKubernetesSource } from '../../router/source/kubernetes.ts'
+import { until } from '../e2e/support/until.ts'
+import { createWorld, isReady, reasonOf, type World } from '../operator/world.ts'
+import type { ApiServer } from '../support/api-server.ts'
+import { freePort } from '../support/free-port.ts'
+import { startSdk1 } from '../upstreams/http/sdk1.ts'
+import type { Target } from './scrape.ts'
+
+export const NAMESPACE = 'monitoring'
+export const GATEWAY = 'tools'
+/** One that answers, one whose connection is lost after its tools were read, one that cannot be reached. */
+export const WELL = 'well'
+export const LOST = 'lost'
+export const DOWN = 'down'
+const PAUSE_MS = 100
+
+export type System = {
+  /** Where metrics are told. */
+  targets: Target[]
+  /** Agents list, search, call and read, well and in vain, until `signal` aborts. */
+  work(signal: AbortSignal): Promise<void>
+}
+
+/** Ends with the test. */
+export async function startSystem(t: TestContext, api: ApiServer): Promise<System> {
+  const world = await createWorld(t, api.access, NAMESPACE)
+  await startServers(t, world)
+  const router = await startFed(t, world)
+  await until('all servers are in the catalog', async () => (router.catalog()?.totals.servers ?? 0) === 3)
+  const port = router.adminAddress?.port
+  const labels = { namespace: NAMESPACE }
+  return {
+    targets: [
+      {
+        job: 'operator',
+        address: `127.0.0.1:${world.operator().port}`,
+        labels: { ...labels, pod: 'operator-1' },
+      },
+      {
+        job: 'routers',
+        address: `127.0.0.1:${port}`,
+        labels: { ...labels, pod: 'router-1', gateway: GATEWAY },
+      },
+    ],
+    work: signal => work(router.url, world, signal),
+  }
+}
+
+async function startServers(t: TestContext, world: World): Promise<void> {
+  const [well, lost] = await Promise.all([startSdk1('stateful'), startSdk1('stateful')])
+  t.after(() => well.close())
+  await world.server(WELL, { remote: { url: well.url } })
+  await world.server(LOST, { remote: { url: lost.url } })
+  await world.server(DOWN, { remote: { url: `http://127.0.0.1:${await freePort()}/mcp` } })
+  await world.gateway(GATEWAY)
+  await world.until(WELL, isReady)
+  await world.until(LOST, isReady)
+  await world.until(DOWN, server => reasonOf(server, 'Ready') === 'Unreachable')
+  await lost.close()
+}
+
+async function startFed(t: TestContext, { client, namespace }: World) {
+  const log = createLog({ level: 'silent' })
+  const source = createKubernetesSource({ client, namespace, gateway: GATEWAY, log })
+  const life = new AbortController()
+  const host = '127.0.0.1'
+  const router = await startRouter({
+    source,
+    connect: createConnector({ secret: source.secret, clock: systemClock }),
+    host,
+    port: 0,
+    log,
+    admin: { host, port: 0, pod: 'router-1', gateway: GATEWAY, missing: source.missing },
+  })
+  const running = source.run(life.signal)
+  t.after(async () => {
+    await router.close(0)
+    life.abort()
+    await running
+  })
+  return router
+}
+
+async function work(url: string, world: World, signal: AbortSignal): Promise<void> {
+  for (let round = 0; !signal.aborted; round++) {
+    const client = new Client({ name: 'agent', version: '1.0.0' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    try {
+      await useAll(client)
+    } finally {
+      await client.close()
+    }
+    // A change for the operator to write, and for routers to take on.
+    await world.server(DOWN, {
+      remote: { url: `http://127.0.0.1:9/mcp` },
+      description: `Changed ${round} times`,
+    })
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+async function useAll(client: Client): Promise<void> {
+  const use = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
+  const call = (tool_path: string, args: Record<string, unknown> = {}) =>
+    use('execute_mcp_tool', { tool_path, arguments: args })
+  await client.listTools()
+  await use('discover_mcp_tools', { query: 'echo a text' })
+  await use('list_mcp_resources', {})
+  await call(`${WELL}:echo`, { text: 'hello' })
+  await call(`${WELL}:echo`, { wrong: true })
+  await call(`${WELL}:nothing`)
+  await call(`${LOST}:count`)
+}
