@@ -5,7 +5,9 @@ import { delimiter, dirname, join, relative } from 'node:path'
 import { compiled, readyNode, root } from './bootstrap.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
-const TEST_TIMEOUT_MS = 300_000
+const FAST_LIMIT_MS = 300_000
+/** Of a whole file with a cluster in it; its tests have limits of their own. */
+const SLOW_LIMIT_MS = 1_800_000
 /** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
 const FAST = [
   ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
@@ -18,19 +20,21 @@ const env = { ...compiled(process.env), PATH: `${dirname(node)}${delimiter}${pro
 
 const tasks = {
   check: async () => {
-    await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
-    await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
-    await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
-    await step('tests', node, testArgs(FAST, false))
+    await checks()
+    await step('tests', node, testArgs(testFilesOf(FAST).filter(isFast), FAST_LIMIT_MS))
   },
   test: async () => {
-    if (rest.length > 0) return step('tests', node, testArgs(rest, true))
-    await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
-    await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
-    await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
-    await step('tests', node, testArgs([...FAST, 'test'], true))
+    if (rest.length > 0) return step('tests', node, testArgs(testFilesOf(rest), SLOW_LIMIT_MS))
+    await checks()
+    const all = testFilesOf([...FAST, 'test']).filter(file => !file.startsWith('test/e2e/'))
+    const slow = all.filter(file => !isFast(file))
+    await step('fast tests', node, testArgs(all.filter(isFast), FAST_LIMIT_MS))
+    if (env.REQUIRE_CLUSTER === '1') await step('Kubernetes', node, [QUIET, 'test/cluster/main.ts', 'build'])
+    await step('slow tests', node, testArgs(slow, SLOW_LIMIT_MS))
+    await tasks.e2e()
   },
-  e2e: () => step('end to end', node, testArgs(rest.length > 0 ? rest : ['test/e2e'], true)),
+  e2e: () =>
+    step('end to end', node, testArgs(testFilesOf(rest.length > 0 ? rest : ['test/e2e']), SLOW_LIMIT_MS, 1)),
   build: async () => {
     await step('bundle', node, [QUIET, 'scripts/bundle.ts'])
     const [folder] = rest
@@ -59,10 +63,19 @@ function bin(name) {
   return join(root, 'node_modules', '.bin', name)
 }
 
-function testArgs(places, slow) {
-  const chosen = testFilesOf(places).filter(file => slow || !file.endsWith('.slow.test.ts'))
-  const limits = ['--test-concurrency=2', `--test-timeout=${TEST_TIMEOUT_MS}`]
-  return [QUIET, '--test', ...limits, '--test-reporter=spec', ...chosen]
+async function checks() {
+  await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
+  await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
+  await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
+}
+
+function testArgs(files, limitMs, concurrency = 2) {
+  const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${limitMs}`]
+  return [QUIET, '--test', ...limits, '--test-reporter=spec', ...files]
+}
+
+function isFast(file) {
+  return !file.endsWith('.slow.test.ts')
 }
 
 function testFilesOf(places) {
