@@ -1,13 +1,15 @@
 /**
  * Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it.
- * `main.ts search`, `calls`, `life`, `bridge` run a part and write nothing.
+ * `main.ts search`, `calls`, `life`, `bridge`, `cluster` run a part and write nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { skipCluster } from '../cluster/available.ts'
 import { type Running, startGateway, startScript } from '../support/processes.ts'
 import { benchBridge } from './bridge.ts'
 import { benchCalls, target } from './calls.ts'
+import { benchCluster } from './cluster.ts'
 import { benchChange, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
@@ -18,7 +20,7 @@ const WIDE = 'wide'
 type Replay = { servers: { name: string; url: string; tools: string[]; tokens: number }[] }
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
-const PARTS = ['search', 'calls', 'life', 'bridge'] as const
+const PARTS = ['search', 'calls', 'life', 'bridge', 'cluster'] as const
 const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
@@ -32,6 +34,7 @@ try {
     say('bridge')
     rows.push(...(await benchBridge(folder, target)))
   }
+  if (parts.has('cluster') && !skipCluster()) rows.push(...(await benchCluster()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

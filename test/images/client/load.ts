@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../core/json.ts'
 import { MCP_HEADERS, requestBody } from '../../support/mcp.ts'
 
-const MAX_TOLD = 200
+const MAX_TOLD = 5_000
 
 export type LoadOptions = {
   url: string

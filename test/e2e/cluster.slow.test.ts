@@ -1,0 +1,38 @@
+/** Portolan on a real Kubernetes, end to end: installed with helm, used by agents in pods. The tests are in stories/. */
+import { after, before } from 'node:test'
+import { skipCluster } from '../cluster/available.ts'
+import { clusterConfig } from '../cluster/config.ts'
+import { monitoringStories } from '../monitoring/stories.ts'
+import { changeStories } from './stories/changes.ts'
+import { exampleStories } from './stories/examples.ts'
+import { kindStories } from './stories/kinds.ts'
+import { neighbourStories } from './stories/neighbours.ts'
+import { sidecarStories } from './stories/sidecar.ts'
+import { stateStories } from './stories/state.ts'
+import { type Portolan, startPortolan } from './support/portolan.ts'
+
+const START_LIMIT_MS = 290_000
+const skip = clusterConfig().context ? 'an existing cluster is named: it has not the images' : skipCluster()
+
+let portolan: Portolan
+const running = () => portolan
+
+before(
+  async () => {
+    if (!skip) portolan = await startPortolan()
+  },
+  { timeout: START_LIMIT_MS },
+)
+after(() => portolan?.stop())
+
+for (const stories of [
+  exampleStories,
+  changeStories,
+  kindStories,
+  stateStories,
+  neighbourStories,
+  sidecarStories,
+  monitoringStories,
+]) {
+  stories(running, { skip })
+}

@@ -1,0 +1,68 @@
+/** The examples, as README and guide tell to apply them. */
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { discoverTools } from '../../support/mcp.ts'
+import { startGateway } from '../../support/processes.ts'
+import { use } from '../support/agent.ts'
+import { gateway } from '../support/manifests.ts'
+import type { Stories } from '../support/story.ts'
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples')
+const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
+/** Of the laptop's examples those that need neither files beside them nor a way out. */
+const ON_BOTH = ['everything', 'sequential-thinking', 'time']
+const QUERIES = ['add two numbers', 'current time in a time zone', 'think step by step', 'echo a message']
+
+export const exampleStories: Stories = (running, options) => {
+  test('an agent in a pod lists four tools of examples/cluster, finds, calls and reads', options, async t => {
+    const space = await running().namespace('mcp', t)
+    const files = readdirSync(join(EXAMPLES, 'cluster')).filter(name => name.endsWith('.yaml'))
+    for (const file of files.sort()) await space.applyFile(join(EXAMPLES, 'cluster', file))
+    const agentComes = space.agent('tools')
+    await space.untilReady('everything', 'memory', 'time')
+    await space.untilSaid('learn', 'ToolsDiscovered', 'Unreachable')
+    const { status } = await space.untilServing('tools', { ready: 3 })
+    assert.equal(status?.servers?.selected, 4)
+    assert.ok(
+      Number(status?.tokens?.exposed) < 600 && Number(status?.tokens?.direct) > 2_000,
+      JSON.stringify(status),
+    )
+
+    const agent = await agentComes
+    assert.deepEqual(await agent.list(), META_TOOLS)
+    assert.equal((await agent.find('sum of two numbers'))[0], 'everything:get-sum')
+    assert.match(await agent.call('everything:get-sum', { a: 19, b: 23 }), /42/)
+    assert.match(await agent.call('time:get_current_time', { timezone: 'Europe/Lisbon' }), /Lisbon/)
+    const [listed] = await agent.session(use('list_mcp_resources', { server: 'everything' }))
+    const uri = /everything\|[^"\\]+/.exec(JSON.stringify(listed))?.[0]
+    const [read] = await agent.session(use('read_mcp_resource', { uri }))
+    assert.match(JSON.stringify(read), /"text":"[^"]+/)
+  })
+
+  test('the manifests of the laptop behave in a cluster as they do there', options, async t => {
+    const laptop = await startGateway(
+      ON_BOTH.map(name => `examples/laptop/${name}.yaml`),
+      { cache: join(tmpdir(), 'portolan-test-cache') },
+    )
+    t.after(laptop.stop)
+    const space = await running().namespace('as-on-the-laptop', t)
+    for (const name of ON_BOTH) await space.applyFile(join(EXAMPLES, 'laptop', `${name}.yaml`))
+    await space.apply(gateway('tools'))
+    await space.untilReady(...ON_BOTH)
+    await space.untilServing('tools', { ready: ON_BOTH.length })
+    const agent = await space.agent('tools')
+    for (const query of QUERIES) {
+      const { tools } = await discoverTools(`${laptop.url}/mcp`, query)
+      assert.deepEqual(
+        await agent.find(query),
+        tools.map(tool => tool.tool_path),
+        query,
+      )
+    }
+    const wanted = /"?timezone"?.*Tokyo/
+    assert.match(await agent.call('time:get_current_time', { timezone: 'Asia/Tokyo' }), wanted)
+  })
+}

@@ -1,0 +1,105 @@
+/** A steady load of calls from a pod while something is broken, and what came of the calls. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadReport } from '../../images/client/load.ts'
+import { agentPod } from './agent.ts'
+import type { Namespace } from './namespace.ts'
+import type { Portolan } from './portolan.ts'
+import { until } from './until.ts'
+
+const CALLS_PER_SECOND = 20
+const CALL_LIMIT_SECONDS = 70
+/** How long all must be well before and after. */
+const STEADY_MS = 2_000
+/** The client never had a connection, so nobody got the call: only clients could try again. */
+const NOT_SENT = /ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/
+
+export type Fault = {
+  /** Breaks something. */
+  strike(): Promise<unknown>
+  /** Resolves when all is as it should be again. */
+  recovered(): Promise<unknown>
+}
+
+export type Outcome = {
+  calls: number
+  right: number
+  wrong: number
+  /** Not answered, or with an error, and under way when it struck. */
+  inFlight: number
+  /** Never sent: no router could be reached. */
+  notSent: number
+  /** All other calls without a right answer. */
+  lost: LoadReport['told']
+  recoveredMs: number
+  longestGapMs: number
+  p99Ms: number
+}
+
+/** Breaks something under load. `toolPath` is a tool that answers with the text it is given. */
+export async function underLoad(
+  { cluster }: Pick<Portolan, 'cluster'>,
+  space: Namespace,
+  options: { gateway: string; toolPath: string; nodeName?: string },
+  fault: Fault,
+): Promise<Outcome> {
+  const pod = agentPod('load', { nodeName: options.nodeName, args: loadArguments(space.name, options) })
+  const kubectl = (...args: string[]) => cluster.run(['kubectl', '--namespace', space.name, ...args])
+  await space.apply(pod)
+  await kubectl('wait', '--for=condition=Ready', '--timeout=180s', 'pod/load')
+  await sleep(STEADY_MS)
+  const struck = Date.now()
+  await fault.strike()
+  const done = Date.now()
+  await fault.recovered()
+  const recoveredMs = Date.now() - struck
+  await sleep(STEADY_MS)
+  await kubectl('exec', 'load', '--', '/usr/local/bin/node', '--eval', 'process.kill(1, "SIGTERM")')
+  await until('the load has ended', async () =>
+    /Succeeded/.test(await kubectl('get', 'pod', 'load', '--output', 'jsonpath={.status.phase}')),
+  )
+  const report = JSON.parse(await kubectl('logs', 'load')) as LoadReport
+  await space.delete(pod)
+  await until(
+    'the load is gone',
+    async () => !(await kubectl('get', 'pods', '--output', 'name')).includes('pod/load'),
+  )
+  return outcomeOf(report, struck, done, recoveredMs)
+}
+
+function loadArguments(
+  namespace: string,
+  { gateway, toolPath }: { gateway: string; toolPath: string },
+): string[] {
+  const args = { tool_path: toolPath, arguments: { text: 'call $N.' } }
+  return [
+    'load',
+    `http://${gateway}-gateway.${namespace}.svc/mcp`,
+    '--args',
+    JSON.stringify(args),
+    '--expect',
+    'call $N.',
+    '--rate',
+    String(CALLS_PER_SECOND),
+    '--timeout',
+    String(CALL_LIMIT_SECONDS),
+  ]
+}
+
+function outcomeOf(report: LoadReport, struck: number, done: number, recoveredMs: number): Outcome {
+  const failed = report.told.filter(({ kind }) => kind === 'failed')
+  const isInFlight = ({ at, ms }: { at: number; ms: number }) =>
+    report.startedAt + at <= done && report.startedAt + at + ms >= struck
+  const notSent = failed.filter(({ message }) => NOT_SENT.test(message))
+  const sent = failed.filter(({ message }) => !NOT_SENT.test(message))
+  return {
+    calls: report.sent,
+    right: report.right,
+    wrong: report.wrong,
+    inFlight: sent.filter(isInFlight).length,
+    notSent: notSent.length,
+    lost: sent.filter(call => !isInFlight(call)),
+    recoveredMs,
+    longestGapMs: report.longestGap.ms,
+    p99Ms: report.latencyMs.p99,
+  }
+}

@@ -1,0 +1,115 @@
+/** Portolan on a real cluster: images imported, the chart installed with helm, namespaces to work in. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { KubeClient } from '../../../core/kube/client.ts'
+import { kubeconfigAccess } from '../../../core/kube/kubeconfig.ts'
+import { type OwnCluster, startCluster } from '../../cluster/cluster.ts'
+import { buildImages, imageFolder } from '../../images/build.ts'
+import { startRegistry } from '../../images/registry.ts'
+import { inNamespace, type Namespace, openNamespace } from './namespace.ts'
+
+const CHART = join(import.meta.dirname, '..', '..', '..', 'charts', 'portolan')
+export const SYSTEM = 'portolan-system'
+const RELEASE = 'portolan'
+
+export type Portolan = {
+  cluster: OwnCluster
+  client: KubeClient
+  /** Where the operator runs. */
+  system: Namespace
+  /** Makes a namespace under the strictest pod security, for as long as a test takes. */
+  namespace(name: string, test?: { after(end: () => Promise<unknown>): void }): Promise<Namespace>
+  kubectl(...args: string[]): Promise<string>
+  helm(...args: string[]): Promise<string>
+  /** Ends the cluster with all that is in it. */
+  stop(): Promise<void>
+}
+
+export type Values = Record<string, unknown>
+
+type Options = { values?: Values; say?: (line: string) => void }
+
+/** Starts a cluster and installs Portolan; the cluster ends with it. */
+export async function startPortolan(options: Options & { nodes?: number } = {}): Promise<Portolan> {
+  const { nodes = 1, say = line => void process.stderr.write(`${line}\n`) } = options
+  const cluster = await startCluster({ nodes, say })
+  try {
+    return await installPortolan(cluster, { ...options, say })
+  } catch (error) {
+    await cluster.stop()
+    throw error
+  }
+}
+
+/** Imports the images and installs the chart, as its users do; resolves when the operator is ready. */
+export async function installPortolan(cluster: OwnCluster, options: Options = {}): Promise<Portolan> {
+  const { values, say = () => {} } = options
+  for (const archive of Object.values(await buildImages(imageFolder()))) await cluster.importImage(archive)
+  say('images imported')
+  const registry = await startRegistry(cluster)
+  const portolan = connect(cluster, registry.stop)
+  try {
+    await install(portolan, { ...testValues(registry), ...values })
+  } catch (error) {
+    await registry.stop()
+    throw error
+  }
+  say('operator ready')
+  return portolan
+}
+
+/** What differs from an installation in the world: images and packages come from this machine. */
+function testValues(registry: { npm: string; pypi: string }): Values {
+  return {
+    image: { tag: 'test' },
+    servers: {
+      npm: { image: 'portolan-test/node:24', registry: registry.npm },
+      pypi: { image: 'portolan-test/python:3', index: registry.pypi },
+    },
+  }
+}
+
+function connect(cluster: OwnCluster, stopRegistry: () => unknown): Portolan {
+  const client = new KubeClient(kubeconfigAccess({ file: cluster.kubeconfig }))
+  const kubectl = (...args: string[]) => cluster.run(['kubectl', ...args])
+  return {
+    cluster,
+    client,
+    kubectl,
+    system: inNamespace(SYSTEM, client, cluster),
+    helm: (...args) => cluster.run(['helm', ...args]),
+    async namespace(name, test) {
+      test?.after(() => kubectl('delete', 'namespace', name, '--wait=false'))
+      return openNamespace(name, client, cluster)
+    },
+    async stop() {
+      await client.close()
+      await stopRegistry()
+      await cluster.stop()
+    },
+  }
+}
+
+async function install(portolan: Portolan, values: Values): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-e2e-'))
+  try {
+    const file = join(folder, 'values.json')
+    writeFileSync(file, JSON.stringify(values))
+    const place = ['--namespace', SYSTEM, '--create-namespace']
+    await portolan.helm(
+      'upgrade',
+      '--install',
+      RELEASE,
+      CHART,
+      ...place,
+      '--values',
+      file,
+      '--wait',
+      '--timeout',
+      '2m',
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
