@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import { type Breaker, createBreaker, type Verdict } from './breaker.ts'
+import { type Breaker, createBreaker, type Entry, type Verdict } from './breaker.ts'
 
 test('five failures in a row open it, four do not', () => {
   const breaker = createBreaker(createManualClock())
@@ -31,10 +31,11 @@ test('after the pause one probe is let in, and only one', () => {
   assert.equal(breaker.enter(), undefined)
   clock.advance(1)
   assert.equal(breaker.status().state, 'halfOpen')
-  assert.equal(breaker.enter(), 'probe')
+  const probe = enter(breaker)
+  assert.equal(probe.probe, true)
   assert.equal(breaker.enter(), undefined)
-  breaker.leave('probe', 'success')
-  assert.equal(breaker.enter(), 'call')
+  breaker.leave(probe, 'success')
+  assert.equal(breaker.enter()?.probe, false)
   assert.deepEqual(breaker.status(), { state: 'closed', failures: 0, retryInMs: 0 })
 })
 
@@ -57,26 +58,40 @@ test('a probe that its caller gave up leaves the place to the next one', () => {
   run(breaker, 'failure', 5)
   clock.advance(5_000)
   run(breaker, 'undecided', 1)
-  assert.equal(breaker.enter(), 'probe')
+  assert.equal(breaker.enter()?.probe, true)
 })
 
 test('calls that were under way when it opened neither lengthen the pause nor steal the probe', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
-  for (let call = 0; call < 8; call++) assert.equal(breaker.enter(), 'call')
-  for (let call = 0; call < 8; call++) breaker.leave('call', 'failure')
+  const [late, ...calls] = Array.from({ length: 9 }, () => enter(breaker))
+  for (const call of calls) breaker.leave(call, 'failure')
   assert.equal(breaker.refusesForMs(), 5_000)
   clock.advance(5_000)
-  assert.equal(breaker.enter(), 'probe')
-  breaker.leave('call', 'failure')
+  assert.equal(breaker.enter()?.probe, true)
+  breaker.leave(late as Entry, 'failure')
   assert.equal(breaker.enter(), undefined)
   assert.equal(breaker.refusesForMs(), 1)
 })
 
+test('calls that began before another one succeeded say nothing of the server: one pod of two may be gone', () => {
+  const breaker = createBreaker(createManualClock())
+  const hanging = Array.from({ length: 8 }, () => enter(breaker))
+  run(breaker, 'success', 1)
+  for (const call of hanging) breaker.leave(call, 'failure')
+  assert.deepEqual(breaker.status(), { state: 'closed', failures: 0, retryInMs: 0 })
+  run(breaker, 'failure', 5)
+  assert.equal(breaker.status().state, 'open')
+})
+
 function run(breaker: Breaker, verdict: Verdict, times: number): void {
   for (let time = 0; time < times; time++) {
-    const entry = breaker.enter()
-    assert.ok(entry)
-    breaker.leave(entry, verdict)
+    breaker.leave(enter(breaker), verdict)
   }
+}
+
+function enter(breaker: Breaker): Entry {
+  const entry = breaker.enter()
+  assert.ok(entry)
+  return entry
 }

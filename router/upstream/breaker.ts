@@ -5,8 +5,8 @@ const FAILURES_TO_OPEN = 5
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 60_000
 
-/** How a call was let in. The probe is the one call that decides whether a half-open breaker closes. */
-export type Entry = 'call' | 'probe'
+/** How a call was let in, as the how manyth. The probe is the one call that decides whether a half-open breaker closes. */
+export type Entry = { readonly probe: boolean; readonly turn: number }
 
 /** `undecided`: neither for nor against the upstream, such as a call that its caller gave up. */
 export type Verdict = 'success' | 'failure' | 'undecided'
@@ -32,6 +32,9 @@ export function createBreaker(clock: Clock): Breaker {
   let pauseMs = 0 // 0: closed
   let retryAt = 0
   let probing = false
+  let turns = 0
+  /** Calls let in up to this one began before the last success. */
+  let succeededAt = 0
 
   function open(nextPauseMs: number): void {
     pauseMs = Math.min(nextPauseMs, LONGEST_PAUSE_MS)
@@ -52,17 +55,21 @@ export function createBreaker(clock: Clock): Breaker {
   return {
     refusesForMs,
     enter() {
-      if (pauseMs === 0) return 'call'
+      if (pauseMs === 0) return { probe: false, turn: ++turns }
       if (refusesForMs() > 0) return undefined
       probing = true
-      return 'probe'
+      return { probe: true, turn: ++turns }
     },
     leave(entry, verdict) {
-      if (entry === 'probe') probing = false
-      if (verdict === 'success') return close()
-      if (verdict === 'undecided') return
+      if (entry.probe) probing = false
+      if (verdict === 'success') {
+        succeededAt = turns
+        return close()
+      }
+      // One of several pods may be gone: as long as others answer, calls that hung on it say nothing of the server.
+      if (verdict === 'undecided' || entry.turn <= succeededAt) return
       failures++
-      if (entry === 'probe') open(pauseMs * 2)
+      if (entry.probe) open(pauseMs * 2)
       // A failure of a call that was under way when the breaker opened says nothing new.
       else if (pauseMs === 0 && failures >= FAILURES_TO_OPEN) open(FIRST_PAUSE_MS)
     },

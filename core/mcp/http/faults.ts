@@ -43,6 +43,11 @@ export function connectionFault(error: Error): Fault {
   })
 }
 
+/** True of a request that was never sent, for want of a connection. */
+export function isNotConnected(error: unknown): boolean {
+  return error instanceof Fault && String(error.details.code) in NOT_CONNECTED
+}
+
 /** Node reports several failed addresses of one host as one AggregateError. */
 function codeOf(error: Error & { code?: unknown; errors?: unknown }): string {
   if (typeof error.code === 'string') return error.code

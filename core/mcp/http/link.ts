@@ -3,11 +3,12 @@ import { Pool } from 'undici'
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { exchange, type HttpReply, type HttpRequest } from './exchange.ts'
+import { isNotConnected } from './faults.ts'
 import type { Headers, RemoteSpec } from './spec.ts'
 
 /** More calls at once than this wait for a connection; limits on calls stand before. */
 const MAX_CONNECTIONS = 256
-const CONNECT_TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 5_000
 export const MAX_REDIRECTS = 3
 
 export type LinkRequest = Omit<HttpRequest, 'path' | 'headers'> & {
@@ -49,13 +50,19 @@ export function createLink(spec: RemoteSpec, clock: Clock): Link {
     return { headers: { ...headers, authorization: `Bearer ${token}` }, token }
   }
 
+  /** Nothing was sent where no connection came about, and behind one name may stand several pods: another try may meet a living one. */
+  const reach = async (request: HttpRequest, signal: AbortSignal) => {
+    try {
+      return await exchange({ pool, clock }, request, signal)
+    } catch (error) {
+      if (signal.aborted || !isNotConnected(error)) throw error
+      return exchange({ pool, clock }, request, signal)
+    }
+  }
+
   const sendTo = async (request: LinkRequest, headers: Record<string, string>, signal: AbortSignal) => {
     for (let redirects = 0; ; redirects++) {
-      const reply = await exchange(
-        { pool, clock },
-        { ...request, path, headers: { ...headers, ...request.headers } },
-        signal,
-      )
+      const reply = await reach({ ...request, path, headers: { ...headers, ...request.headers } }, signal)
       const next = redirectPath(reply.status, reply.headers.location, url.origin + path)
       if (next === undefined || redirects === MAX_REDIRECTS) return reply
       path = next
