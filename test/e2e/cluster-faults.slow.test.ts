@@ -143,7 +143,7 @@ test("a node's link is cut: its pods are replaced on the other", {
   })
   assert.ok(outcome.longestGapMs < 15_000, `${outcome.longestGapMs} ms without an answer`)
   // what was on its way to the lost node, and that alone: a second of the load
-  assert.ok(outcome.lost <= 20, `${outcome.lost} calls lost`)
+  assert.ok(outcome.lost.length <= 20, `${outcome.lost.length} calls lost`)
 })
 
 async function faultUnderLoad(what: string, name: string, fault: Fault): Promise<Outcome> {
