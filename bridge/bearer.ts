@@ -5,7 +5,7 @@ import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 
 /** A mounted Secret is replaced without a word: the file is looked at again, but not for every request. */
-export const REREAD_MS = 1_000
+const REREAD_MS = 1_000
 const SCHEME = /^bearer +/i
 
 /** Whether the Authorization header shows the token. Throws Fault `io` where the file holds none at the start. */

@@ -101,7 +101,8 @@ export class SessionChildren implements Children {
         this.#deps.onNotification(notification, client => this.#hears(client, life)),
       onRequest: (request, life) => this.#ask(request, life),
       onHopeless: (failure, life) => {
-        if (life === this.#warm) this.#deps.onHopeless(failure)
+        // with the process all sessions would end: those that have a child are let come to their end first
+        if (life === this.#warm && this.#taken.size === 0) this.#deps.onHopeless(failure)
       },
     })
   }

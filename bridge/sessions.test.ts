@@ -1,5 +1,8 @@
 /** A bridge that gives each session a child of its own, and keeps one more warm. */
 import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -9,9 +12,11 @@ import type { JsonObject } from '../core/json.ts'
 import { connectRemote } from '../core/mcp/connect.ts'
 import { DISCOVERY_CLIENT } from '../core/mcp/upstream.ts'
 import { modern, modernHeaders, post } from '../test/front/post.ts'
+import { startTestBridge } from '../test/support/bridge.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { IDLE_MS, openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
-import { textOf, until } from '../test/upstreams/rude/rude.ts'
+import { rudeCommand, textOf, until } from '../test/upstreams/rude/rude.ts'
+import { MAX_FAILURES } from './children.ts'
 
 const { signal } = new AbortController()
 
@@ -200,4 +205,37 @@ test('three failed starts of the warm child are enough', async t => {
   clearInterval(hurry)
   assert.equal(reason, 'HandshakeFailed')
   assert.match(message, /GITHUB_TOKEN is not set/)
+})
+
+test('a warm child that does not come up any more costs nobody a session', { timeout: 20_000 }, async t => {
+  const clock = createLeapClock()
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-places-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const { command, args, env } = rudeCommand('polite')
+  // two children may start, as where each takes a place of which there are two
+  const script =
+    'for place in 1 2; do mkdir "$0/$place" && exec "$@"; done 2>/dev/null; echo >> "$0/failed"; exit 1'
+  const places = { command: '/bin/sh', args: ['-c', script, folder, command, ...args], env }
+  const bridge = await startTestBridge(t, {
+    sessions: 'perClient',
+    idleAfterMs: IDLE_MS,
+    command: { ...places, startTimeoutMs: IDLE_MS },
+    clock,
+  })
+  const [one, two] = [await openSession(bridge), await openSession(bridge)]
+  const pids = [await one.call('pid'), await two.call('pid')]
+  let gaveUp = false
+  void bridge.hopeless.then(() => {
+    gaveUp = true
+  })
+  const failed = join(folder, 'failed')
+  const hurry = setInterval(() => clock.leap(10_000), 20)
+  t.after(() => clearInterval(hurry))
+  const failures = () => (existsSync(failed) ? readFileSync(failed).length : 0)
+  assert.ok(await until(() => failures() > MAX_FAILURES + 1))
+  assert.equal(gaveUp, false)
+  assert.deepEqual([await one.call('pid'), await two.call('pid')], pids)
+  const end = (id: string) => fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': id } })
+  await Promise.all([end(one.id), end(two.id)])
+  assert.equal((await bridge.hopeless).reason, 'CrashLooping')
 })

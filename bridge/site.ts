@@ -26,7 +26,7 @@ export type SiteOptions = {
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** More calls than this wait nowhere: their callers are told. */
-export const MAX_CALLS = 512
+const MAX_CALLS = 512
 const SOON = ['retry-after', '1']
 
 export class Site {

@@ -2,13 +2,16 @@
 import process from 'node:process'
 import { Command, Option } from 'commander'
 
+/** In a pod the bridge listens at every address; on a machine of people it does not unless it is told to. */
+const HOST = '127.0.0.1'
+
 /** The bridge reads its own command line; this says to people what it takes. */
 export function bridgeCommand(): Command {
   return new Command('bridge')
     .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')
     .argument('[command...]', 'the server to start, after --')
     .option('--port <port>', 'where it listens', '8080')
-    .option('--host <host>', 'the address it listens at', '0.0.0.0')
+    .option('--host <host>', 'the address it listens at', HOST)
     .addOption(
       new Option('--sessions <mode>', 'one child for all callers, or one for each session')
         .choices(['shared', 'perClient'])
@@ -28,6 +31,6 @@ export function bridgeCommand(): Command {
     .action(async () => {
       const { runBridge } = await import('../bridge/program.ts')
       const args = process.argv.slice(process.argv.indexOf('bridge') + 1)
-      process.exitCode = await runBridge(args, process)
+      process.exitCode = await runBridge(['--host', HOST, ...args], process)
     })
 }

@@ -97,7 +97,7 @@ async function fetchStatus(url: string): Promise<LocalStatus> {
   const value: unknown = response.ok ? await response.json().catch(() => undefined) : undefined
   if (!isObject(value) || !Array.isArray(value.servers))
     throw new CommandError(
-      `${url} does not show its status: is it a gateway started by "portolan up" on this machine?`,
+      `${url} does not show its status: only a gateway that "portolan up" started on this machine does. In a cluster: kubectl get mcpservers`,
     )
   return value as unknown as LocalStatus
 }

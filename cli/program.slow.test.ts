@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { freePort } from '../test/support/free-port.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { untilGone } from '../test/support/processes-left.ts'
 
@@ -130,4 +131,22 @@ test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 an
   child.kill('SIGINT')
   assert.deepEqual(await exited, [0, null])
   assert.deepEqual(await untilGone(mark), [])
+})
+
+test('the bridge of a machine listens at no address but its own', async t => {
+  const { cache, remove } = createWorkspace()
+  t.after(remove)
+  const { command } = scriptCommand(RUDE, 'polite', `mark-${process.pid}-bridge`)
+  const { run, args } = command as { run: string; args: string[] }
+  const port = await freePort()
+  const child = begin(cache, ['bridge', '--port', `${port}`, '--', run, ...args])
+  t.after(() => child.kill('SIGKILL'))
+  assert.ok(child.stdout)
+  for await (const line of createInterface({ input: child.stdout }))
+    if (line.includes('bridge listens')) break
+  assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+  await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`), { message: 'fetch failed' })
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  assert.deepEqual(await exited, [0, null])
 })

@@ -12,7 +12,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms)
+    // a time that is over already makes setTimeout warn
+    const timer = setTimeout(run, Math.max(ms, 0))
     timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },

@@ -70,6 +70,13 @@ export const SERVER_RULES: readonly Rule[] = [
     broken: spec => filled(spec.env) && sourcesOf(spec).join() === 'remote',
   },
   {
+    reason: 'NotApplicable',
+    path: ['envFrom'],
+    message: 'is for processes that Portolan starts: give a remote server its credentials under headers',
+    cel: '!has(self.envFrom) || size(self.envFrom) == 0 || !has(self.remote)',
+    broken: spec => filled(spec.envFrom) && sourcesOf(spec).join() === 'remote',
+  },
+  {
     reason: 'OutOfRange',
     path: ['scaling', 'min'],
     message: 'must not be greater than scaling.max',

@@ -59,7 +59,8 @@ function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHe
   return spec.headers.flatMap(({ name, value, valueFrom }): EndpointHeader[] => {
     if (valueFrom?.secretKeyRef) return [{ name, secret: valueFrom.secretKeyRef }]
     const { name: configMap = '', key = '' } = valueFrom?.configMapKeyRef ?? {}
-    const found = value ?? configMaps.get(configMap)?.[key]
+    // A file ends with a line break, which is no part of a value for HTTP.
+    const found = value ?? configMaps.get(configMap)?.[key]?.replace(/\r?\n$/, '')
     return found === undefined ? [] : [{ name, value: found }]
   })
 }

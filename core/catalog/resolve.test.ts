@@ -226,7 +226,7 @@ test('what has to be shown at an endpoint is named, and only values of ConfigMap
       from('D', { configMapKeyRef: { name: 'absent', key: 'k' } }),
     ],
   })
-  const endpoint = endpointOf(http, 'cluster', { configMaps: new Map([['c', { k: 'value' }]]) })
+  const endpoint = endpointOf(http, 'cluster', { configMaps: new Map([['c', { k: 'value\n' }]]) })
   assert.deepEqual(endpoint.kind === 'http' && endpoint.headers, [
     { name: 'A', value: 'plain' },
     { name: 'B', secret: { name: 's', key: 'k' } },

@@ -10,9 +10,9 @@ import type { ServerCatalog } from './server-catalog.ts'
 export const SLICE_FORMAT = 1
 /** Below the 1 MiB that a ConfigMap may hold, in base64. */
 export const MAX_SLICE_BYTES = 700 * 1024
-export const MAX_SLICES = 128
+export const MAX_SLICES = 48
 /** What discovery may read, and what it adds. */
-const MAX_TEXT_BYTES = 128 * 2 ** 20
+const MAX_TEXT_BYTES = 32 * 2 ** 20
 
 export type Slice = { header: SliceHeader; payload: Buffer }
 

@@ -47,6 +47,11 @@ export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && error.status === 410
 }
 
+/** True where a rule of the cluster stands in the way: a quota, a policy, a right that is missing. */
+export function isDenied(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 403 || error.status === 400)
+}
+
 /** The error of an answer, whose body is a `Status` unless something between answered. `retryAfter` is the header, in seconds. */
 export function errorOfAnswer(status: number, body: string, retryAfter?: string): ApiError {
   const parsed = parse(body)

@@ -26,6 +26,14 @@ test('another context may be named, one that is not there is refused', () => {
   assert.throws(() => kubeconfigAccess({ file, context: 'nowhere' }), /no cluster for the context nowhere/)
 })
 
+test('without any kubeconfig it is said that there is none', t => {
+  const { HOME, KUBECONFIG } = process.env
+  t.after(() => Object.assign(process.env, { HOME }, KUBECONFIG && { KUBECONFIG }))
+  delete process.env.KUBECONFIG
+  process.env.HOME = join(folder, 'nobody')
+  assert.throws(() => kubeconfigAccess(), /there is no kubeconfig: set KUBECONFIG/)
+})
+
 test('a token, a password and a token file become headers', async () => {
   assert.deepEqual(await headersOf({ token: 'secret' }), { authorization: 'Bearer secret' })
   const pair = { username: 'me', password: 'secret' }

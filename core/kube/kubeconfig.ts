@@ -6,6 +6,8 @@ import type { RequestOptions } from 'node:https'
 import { KubeConfig } from '@kubernetes/client-node'
 import type { Access, Credentials } from './access.ts'
 
+const MADE_UP = 'loaded-context'
+
 /** Without `file`: the files of the variable KUBECONFIG, else the one in the home folder. Throws where there is no such context. */
 export function kubeconfigAccess(given: { file?: string; context?: string } = {}): Access {
   const config = load(given)
@@ -24,6 +26,11 @@ function load({ file, context }: { file?: string; context?: string }): KubeConfi
   const config = new KubeConfig()
   if (file) config.loadFromFile(file)
   else config.loadFromDefault()
+  // what the library makes up where it finds none leads to http://localhost:8080
+  if (config.getCurrentContext() === MADE_UP)
+    throw new Error(
+      'there is no kubeconfig: set KUBECONFIG, or make ~/.kube/config, to say which cluster is meant',
+    )
   if (context) config.setCurrentContext(context)
   return config
 }

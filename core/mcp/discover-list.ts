@@ -7,9 +7,10 @@ import type { JsonRpcError, Upstream } from './upstream.ts'
 
 export const MAX_PAGES = 200
 export const MAX_ITEMS = 20_000
-export const MAX_PAGE_BYTES = 32 * 1024 * 1024
+/** While it is read a list takes some ten times its size in memory, and a gateway or operator reads many. A tool is 1 to 4 KB. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024
 /** Of all lists of one discovery together. */
-export const MAX_DISCOVERY_BYTES = 64 * 1024 * 1024
+export const MAX_DISCOVERY_BYTES = 16 * 1024 * 1024
 export const LIST_TIMEOUT_MS = 30_000
 const MAX_QUOTED_CHARACTERS = 300
 

@@ -2,6 +2,7 @@
 import type { ToolPolicy } from '../../core/catalog/router-config.ts'
 import type { CatalogTool } from '../../core/catalog/server-catalog.ts'
 import type { McpServer } from '../../crds/server.ts'
+import { BoundedMap } from '../runtime/bounded-map.ts'
 
 const MAX_REMEMBERED = 20_000
 
@@ -9,8 +10,7 @@ export type CountTokens = (texts: readonly string[]) => Promise<number[]>
 
 export class DescriptionTokens {
   readonly #count: CountTokens
-  /** The least recently used first. */
-  readonly #known = new Map<string, number>()
+  readonly #known = new BoundedMap<number>(MAX_REMEMBERED)
 
   constructor(count: CountTokens) {
     this.#count = count
@@ -20,26 +20,16 @@ export class DescriptionTokens {
   async of(servers: readonly McpServer[]): Promise<ReadonlyMap<string, number>> {
     const overrides = servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
     const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]
-    const fresh = texts.filter(text => !this.#known.has(text))
+    const fresh = texts.filter(text => this.#known.get(text) === undefined)
     const counts = fresh.length > 0 ? await this.#count(fresh) : []
     const found = new Map(fresh.map((text, at) => [text, counts[at] ?? 0]))
     for (const text of texts) {
-      const tokens = this.#known.get(text)
-      if (tokens !== undefined) found.set(text, tokens)
-    }
-    this.#remember(found)
-    return found
-  }
-
-  #remember(found: ReadonlyMap<string, number>): void {
-    for (const [text, tokens] of found) {
-      this.#known.delete(text)
+      const tokens = found.get(text) ?? this.#known.get(text)
+      if (tokens === undefined) continue
+      found.set(text, tokens)
       this.#known.set(text, tokens)
     }
-    for (const text of this.#known.keys()) {
-      if (this.#known.size <= MAX_REMEMBERED) return
-      this.#known.delete(text)
-    }
+    return found
   }
 }
 

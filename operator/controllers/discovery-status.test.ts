@@ -88,6 +88,24 @@ test('a failure names its reason and leaves the lists as they were', () => {
   assert.deepEqual(codes.map(reasons(true)), ['AuthRequired', ...Array(4).fill('DiscoveryFailed')])
 })
 
+test('a failure repeats no credentials that an upstream said', () => {
+  const fault = new Fault(
+    'upstream_protocol',
+    'tools/list was refused: no such token: "Bearer abcdefgh12345"',
+  )
+  const [condition] = failedStatus(server(), fault, true, undefined).conditions
+  assert.match(condition?.message ?? '', /tools\/list was refused/)
+  assert.doesNotMatch(condition?.message ?? '', /abcdefgh/)
+})
+
+test('a bridge that does not know its new token yet is waited for; nobody is asked for credentials', () => {
+  const bridged = server({ remote: undefined, image: { name: 'a:1', command: ['/a'] } })
+  const refused = new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
+  const [condition] = failedStatus(bridged, refused, false, undefined).conditions
+  assert.equal(condition?.reason, 'Updating')
+  assert.match(condition?.message ?? '', /new token of its Secret/)
+})
+
 test('what was said is read back from the status, without what others own', () => {
   const said = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
   const lastTransitionTime = '2026-01-01T00:00:00Z'

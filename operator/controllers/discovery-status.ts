@@ -1,9 +1,12 @@
 /** What discovery says of a server: its part of the status, from a list, or from the failure to read one. Pure. */
+import { isBridged } from '../../core/catalog/endpoint.ts'
 import { isAllowed } from '../../core/catalog/policy.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Fault } from '../../core/errors.ts'
+import { harmless } from '../../core/mcp/stdio/harmless.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import type { Verdict } from '../plan/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 import { tokensOffered } from './description-tokens.ts'
 
@@ -14,6 +17,8 @@ export type DiscoveryStatus = Lists & { conditions: PlannedCondition[] }
 export const DISCOVERY_FIELDS = ['tools', 'resources', 'prompts', 'protocol'] as const
 
 const MAX_MESSAGE_CHARACTERS = 1_000
+const NEW_TOKEN =
+  'Its pods do not know the new token of its Secret yet: the kubelet brings it to them within two minutes'
 
 /** `last` is what was said before; `now` in milliseconds since the epoch. */
 export function discoveredStatus(
@@ -50,9 +55,9 @@ export function failedStatus(
   last: Lists | undefined,
 ): DiscoveryStatus {
   const { tools, resources, prompts, protocol } = last ?? {}
-  const reason = reasonOf(fault, connected)
+  const { reason, message } = verdictOf(server, fault, connected)
   return {
-    conditions: [condition(server, 'False', reason, failureMessage(fault.message, reason))],
+    conditions: [condition(server, 'False', reason, message)],
     tools,
     resources,
     prompts,
@@ -76,6 +81,15 @@ export function discoveryPart(
   return { conditions, tools, resources, prompts, protocol }
 }
 
+/** A bridge refuses no other token than one that its Secret did not hold before. */
+function verdictOf(server: McpServer, fault: Fault, connected: boolean): Verdict {
+  if (fault.code === 'upstream_auth_required' && isBridged(server)) {
+    return { reason: REASON.updating, message: NEW_TOKEN }
+  }
+  const reason = reasonOf(fault, connected)
+  return { reason, message: failureMessage(fault.message, reason) }
+}
+
 function reasonOf({ code }: Fault, connected: boolean): string {
   if (code === 'upstream_auth_required') return REASON.authRequired
   if (connected) return REASON.discoveryFailed
@@ -85,8 +99,9 @@ function reasonOf({ code }: Fault, connected: boolean): string {
     : REASON.discoveryFailed
 }
 
+/** What an upstream says of its failure may repeat our credentials. */
 function failureMessage(message: string, reason: string): string {
-  const text = message.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARACTERS)
+  const text = harmless(message.replace(/\s+/g, ' ').trim(), []).slice(0, MAX_MESSAGE_CHARACTERS)
   return reason === REASON.authRequired ? `${text}: give what it wants in spec.headers or spec.auth` : text
 }
 

@@ -2,12 +2,13 @@
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
-import { ApiError } from '../../core/kube/api-error.ts'
+import { ApiError, isDenied } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, keyOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import type { createConnector } from '../../core/mcp/connector.ts'
 import { discover } from '../../core/mcp/discover.ts'
+import { harmless } from '../../core/mcp/stdio/harmless.ts'
 import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
@@ -18,7 +19,7 @@ import { createMemory, dueAt, intervalOf, type Memory, retryMs, wantedOf } from 
 import { speaksOf } from './discovery-status.ts'
 import type { Discovered, Publisher } from './publish.ts'
 import { type Serving, servingOf } from './serving.ts'
-import { type SliceSets, serverOfSlice } from './slice-sets.ts'
+import { namesItsSet, type SliceSets, serverOfSlice } from './slice-sets.ts'
 import type { Target, Targets } from './targets.ts'
 import { Upstreams } from './upstreams.ts'
 
@@ -31,6 +32,9 @@ const LIST_CHANGED_DEBOUNCE_MS = 200
 const SETTLING_MS = 10_000
 /** After an update the first answer may have come from a pod of before: it is asked once more. */
 const CONFIRM_MS = 5_000
+/** Servers that failed may hang the next time: together they get this share of the places, and wait for one. */
+const FAILING_SHARE = 0.5
+const PLACE_WAIT_MS = 1_000
 
 export type DiscoveryOptions = {
   client: Pick<KubeClient, 'get'>
@@ -78,8 +82,8 @@ function wakeOnChanges(
 ) {
   targets.onChange(key => queue.add(key))
   caches.servers.onChange((before, now) => {
-    if (!now) publisher.forget(before?.metadata.uid)
-    else if (refreshOf(before) !== refreshOf(now)) queue.add(keyOf(now))
+    if (before && before.metadata.uid !== now?.metadata.uid) publisher.forget(before.metadata.uid)
+    if (now && refreshOf(before) !== refreshOf(now)) queue.add(keyOf(now))
   })
   caches.deployments.onChange((before, now) => {
     const { namespace, ownerReferences } = (now ?? before)?.metadata ?? {}
@@ -87,7 +91,8 @@ function wakeOnChanges(
     if (owner) queue.add(`${namespace}/${owner.name}`)
   })
   caches.configMaps.onChange((before, now) => {
-    const key = before && !now ? serverOfSlice(before) : undefined
+    // One that names another set now was written by us.
+    const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
     if (key !== undefined && !slices.isWhole(key)) again(key)
   })
 }
@@ -97,6 +102,8 @@ class DiscoveryWorker {
   readonly #queue: Queue
   readonly #memories = new Map<string, Memory>()
   readonly #upstreams: Upstreams
+  /** Servers that failed when they were last asked, and are being asked. */
+  #failing = 0
 
   constructor(options: DiscoveryOptions, queue: Queue) {
     this.#options = options
@@ -131,6 +138,7 @@ class DiscoveryWorker {
     const discovered: Discovered = { key, object, server: target.server }
     const wanted = wantedOf(target, refreshOf(object))
     const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target)
+    if (isDue && !this.#hasPlace(memory)) return { afterMs: PLACE_WAIT_MS }
     if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
     else {
       const last = publisher.last(object)
@@ -178,6 +186,10 @@ class DiscoveryWorker {
     else await publisher.repeat(discovered, last, signal)
   }
 
+  #hasPlace({ failures }: Memory): boolean {
+    return failures === 0 || this.#failing < Math.max(1, this.#options.concurrency * FAILING_SHARE)
+  }
+
   async #ask(
     discovered: Discovered,
     target: Target,
@@ -188,8 +200,17 @@ class DiscoveryWorker {
     const { clock, metrics, random } = this.#options
     const started = clock.now()
     const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
+    const failing = memory.failures > 0 ? 1 : 0
     memory.changed = false
+    this.#failing += failing
     const failure = await this.#readLists(discovered, target, signal)
+      .catch(error => {
+        memory.changed = true // whatever was to be found out still is
+        throw error
+      })
+      .finally(() => {
+        this.#failing -= failing
+      })
     Object.assign(memory, { asked: wanted, revision: target.revision, askedAt: clock.now() })
     memory.spread = 0.9 + random() / 5
     const durationMs = clock.now() - started
@@ -228,7 +249,9 @@ class DiscoveryWorker {
       isWell = true
       return undefined
     } catch (error) {
-      const isOurs = error instanceof ApiError || (isPublishing && error instanceof Fault && error.retryable)
+      const isOurs =
+        (error instanceof ApiError && !isDenied(error)) ||
+        (isPublishing && error instanceof Fault && error.retryable)
       if (isOurs || !(error instanceof Fault) || signal.aborted) throw error
       return { fault: error, connected: info !== undefined }
     } finally {
@@ -255,7 +278,7 @@ class DiscoveryWorker {
     const settling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
     if (memory.failures++ === 0) {
       const { key } = discovered
-      log.warn({ server: key, code: fault.code, detail: messageOf(fault) }, 'discovery failed')
+      log.warn({ server: key, code: fault.code, detail: harmless(messageOf(fault), []) }, 'discovery failed')
     }
     if (settling && target.revision !== undefined && isNetwork(fault)) return
     await publisher.failed(discovered, fault, connected, signal)

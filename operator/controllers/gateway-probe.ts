@@ -7,6 +7,7 @@ import { type Kube, keyOf } from '../../core/kube/object.ts'
 import { connectRemote } from '../../core/mcp/connect.ts'
 import { waitFor } from '../../core/mcp/deadline.ts'
 import type { OperatorContext } from '../operator.ts'
+import { MAX_ROUTERS } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'
 import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
 import type { Caches } from '../runtime/caches.ts'
@@ -100,7 +101,7 @@ async function look(
 ): Promise<{ seen: Seen; behind: boolean }> {
   const { caches, clock } = options
   const { namespace, name } = placeOf(key)
-  const pods = caches.podsOf(namespace, 'router', name).filter(isReady)
+  const pods = caches.podsOf(namespace, 'router', name).filter(isReady).slice(0, MAX_ROUTERS)
   const [handshake, ...said] = await Promise.all([
     shake(options, key, memory, signal),
     ...pods.map(pod => askRouter(pod.status?.podIP ?? '', clock, signal)),

@@ -5,6 +5,7 @@ import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
 import { selects } from '../../core/catalog/select.ts'
 import { Fault } from '../../core/errors.ts'
+import { isDenied } from '../../core/kube/api-error.ts'
 import { type Kube, type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -136,15 +137,9 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
     void events.conditionsChanged(object, changed)
   }
 
-  return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
-    const { manifest, problems } = manifests.gateway(object)
-    if (!manifest) {
-      await tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
-      return {}
-    }
+  const carryOut = async (object: Manifest, world: GatewayWorld, signal: AbortSignal) => {
     const key = keyOf(object)
     const seen = probe.last(key)
-    const world = { ...(await observe(options, object, manifest, signal)), ...seen }
     const plan = planGateway(world)
     const secrets = await ensureSecrets(object, plan.secrets, caches.find, signal)
     const applied =
@@ -165,6 +160,21 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
     }
     await tell(object, status, signal)
     return { afterMs: isHindered ? HINDERED_AGAIN_MS : plan.afterMs }
+  }
+
+  return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
+    const { manifest, problems } = manifests.gateway(object)
+    if (!manifest) {
+      await tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
+      return {}
+    }
+    const world = await observe(options, object, manifest, signal)
+    const seen = probe.last(keyOf(object))
+    return carryOut(object, { ...world, ...seen }, signal).catch(async error => {
+      if (!isDenied(error)) throw error
+      await tell(object, planGateway({ ...world, ...seen, denied: error.message }).status, signal)
+      return { afterMs: HINDERED_AGAIN_MS }
+    })
   }
 }
 

@@ -22,7 +22,7 @@ import {
   discoveryPart,
   failedStatus,
 } from './discovery-status.ts'
-import { type SliceSets, serverOfSlice } from './slice-sets.ts'
+import type { SliceSets } from './slice-sets.ts'
 
 export const DISCOVERY_MANAGER = 'portolan-discovery'
 
@@ -74,13 +74,14 @@ export class Publisher {
     const { object, server } = discovered
     const { applier, caches } = this.#options
     const objects = sliceObjects(server, encodeSlices(catalog))
-    const { taken, written } = await applier.apply(object, objects, caches.find, signal)
+    const { taken, written, refused } = await applier.apply(object, objects, caches.find, signal)
     if (taken.length > 0)
       throw new Fault(
         'io',
         `The ConfigMap "${taken[0]?.name}" is somebody else's: delete it, or rename the server`,
       )
-    const standing = caches.ownedBy(object.metadata.uid ?? '').filter(owned => serverOfSlice(owned))
+    if (refused !== undefined) throw new Fault('io', refused)
+    const standing = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')
     await applier.prune(object, objects.map(refOf), standing, signal)
     await this.counted(discovered, catalog, signal)
     return written > 0

@@ -4,6 +4,7 @@ import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Reference } from '../plan/plan.ts'
 import type { ReferenceName } from '../plan/references.ts'
+import { BoundedMap } from '../runtime/bounded-map.ts'
 
 /** Objects whose keys are remembered; of others they are read again. */
 const MAX_REMEMBERED = 4_000
@@ -18,8 +19,8 @@ export type ReferencesOptions = {
 
 export class References {
   readonly #options: ReferencesOptions
-  /** By `kind/namespace/name`; the least recently used first. */
-  readonly #known = new Map<string, Reference>()
+  /** By `kind/namespace/name`. */
+  readonly #known = new BoundedMap<Reference>(MAX_REMEMBERED)
 
   constructor(options: ReferencesOptions) {
     this.#options = options
@@ -35,13 +36,10 @@ export class References {
     if (!seen) return { kind, name, keys: [] }
     const id = `${kind}/${namespace}/${name}`
     const known = this.#known.get(id)
-    this.#known.delete(id)
     const current = known?.resourceVersion === seen.metadata.resourceVersion ? known : undefined
     const found = current ?? (await this.#ask(namespace, { kind, name }, signal))
-    if (found.resourceVersion === undefined) return found
-    this.#known.set(id, found)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
+    if (found.resourceVersion === undefined) this.#known.delete(id)
+    else this.#known.set(id, found)
     return found
   }
 

@@ -6,7 +6,8 @@ import { deadline } from '../../core/mcp/deadline.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
 const REPORT_LIMIT_MS = 1_000
-const MAX_REPORT_BYTES = 4 * 1024 * 1024
+/** A thousand servers are some 120 KB. */
+const MAX_REPORT_BYTES = 1024 * 1024
 
 const report = z.object({
   generation: z.int().min(0).optional(),

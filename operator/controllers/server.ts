@@ -2,6 +2,7 @@
 import type { V1Deployment } from '@kubernetes/client-node'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
+import { isDenied } from '../../core/kube/api-error.ts'
 import { type Kube, keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -19,7 +20,6 @@ import { Queue } from '../runtime/queue.ts'
 import type { Manifests } from './manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
-import { serverOfSlice } from './slice-sets.ts'
 import { isSameWay, type Target, type Targets } from './targets.ts'
 
 const FIELD_MANAGER = 'portolan-server'
@@ -66,25 +66,13 @@ export function createServerController(options: ServerControllerOptions): Contro
 }
 
 function createReconcile(options: ServerControllerOptions): Controller['reconcile'] {
-  const { client, caches, log, metrics, clock, events, manifests, targets } = options
+  const { client, caches, log, metrics, manifests, targets } = options
   const applier = createApplier({ client, log, metrics, fieldManager: FIELD_MANAGER })
   const ensureSecrets = createSecretKeeper({ client, log, metrics, fieldManager: FIELD_MANAGER })
-  const writeStatus = createStatusWriter({
-    client,
-    clock,
-    metrics,
-    owned: OWNED,
-    fieldManager: FIELD_MANAGER,
-  })
+  const tell = createTell(options)
 
-  const tell = async (object: Manifest, status: ServerPlanStatus, signal: AbortSignal) => {
-    const { changed } = await writeStatus(object, status, signal)
-    void events.conditionsChanged(object, changed)
-  }
-
-  const settle = async (object: Manifest, server: McpServer, signal: AbortSignal) => {
+  const settle = async (object: Manifest, world: ServerWorld, signal: AbortSignal) => {
     const key = keyOf(object)
-    const world = await observe(options, object, server, signal)
     let plan = planServer(world)
     const secrets = await ensureSecrets(object, plan.secrets, caches.find, signal)
     // Its version is part of what follows: the cache tells when it has it.
@@ -96,7 +84,8 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const isHindered = taken.length > 0 || refused !== undefined
     if (isHindered) plan = planServer({ ...world, taken, refused })
     if (!plan.keep) {
-      const standing = caches.ownedBy(object.metadata.uid ?? '').filter(owned => !serverOfSlice(owned))
+      // ConfigMaps are for discovery to write and to delete
+      const standing = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind !== 'ConfigMap')
       const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secretRef)]
       await applier.prune(object, keep, standing, signal)
     }
@@ -114,10 +103,31 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       return undefined
     }
     const { manifest, problems } = manifests.server(object)
-    if (manifest) return settle(object, manifest, signal)
+    if (manifest) {
+      const world = await observe(options, object, manifest, signal)
+      return settle(object, world, signal).catch(async error => {
+        if (!isDenied(error)) throw error
+        await tell(object, planServer({ ...world, denied: error.message }).status, signal)
+        return { afterMs: HINDERED_AGAIN_MS }
+      })
+    }
     targets.set(key, undefined)
     await tell(object, planInvalidServer(problems, object.metadata.generation ?? 0).status, signal)
     return undefined
+  }
+}
+
+function createTell({ client, clock, metrics, events }: ServerControllerOptions) {
+  const writeStatus = createStatusWriter({
+    client,
+    clock,
+    metrics,
+    owned: OWNED,
+    fieldManager: FIELD_MANAGER,
+  })
+  return async (object: Manifest, status: ServerPlanStatus, signal: AbortSignal) => {
+    const { changed } = await writeStatus(object, status, signal)
+    void events.conditionsChanged(object, changed)
   }
 }
 

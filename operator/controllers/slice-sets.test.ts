@@ -9,10 +9,12 @@ const KEY = 'team/github'
 
 function slice(part: number, digest: string, parts: number): KubeObject {
   const annotations = { [ANNOTATION.catalogDigest]: digest, [ANNOTATION.catalogParts]: String(parts) }
+  const owner = { apiVersion: 'portolan.dev/v1alpha1', kind: 'McpServer', name: 'github', uid: 'u' }
   const metadata = {
     name: `github-catalog-${part}`,
     namespace: 'team',
     labels: labelsOf('catalog', 'github'),
+    ownerReferences: [{ ...owner, controller: true }],
   }
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, annotations } }
 }
@@ -61,4 +63,26 @@ test('other ConfigMaps, and slices without a digest, make no set', () => {
   const bare = slice(0, 'a', 1)
   assert.equal(sets.take(undefined, { ...bare, metadata: { ...bare.metadata, annotations: {} } }), undefined)
   assert.equal(sets.whole(KEY), undefined)
+})
+
+test('a ConfigMap of somebody else counts for nothing, whatever it says of itself', () => {
+  const sets = new SliceSets()
+  const real = slice(0, 'a', 1)
+  const { ownerReferences: _, ...unowned } = real.metadata
+  const foreign = [
+    { ...real, metadata: { ...slice(0, 'b', 1).metadata, name: 'a-0' } },
+    { ...real, metadata: { ...slice(0, 'b', 1).metadata, name: 'other-catalog-0' } },
+    { ...real, metadata: { ...unowned, annotations: slice(0, 'b', 1).metadata.annotations } },
+  ]
+  for (const object of foreign) assert.equal(sets.take(undefined, object), undefined)
+  assert.equal(sets.take(undefined, real), KEY)
+  assert.equal(sets.whole(KEY)?.digest, 'a')
+})
+
+test('a slice without its labels is one all the same', () => {
+  const sets = new SliceSets()
+  const real = slice(0, 'a', 1)
+  sets.take(undefined, real)
+  assert.equal(sets.take(real, { ...real, metadata: { ...real.metadata, labels: {} } }), undefined)
+  assert.equal(sets.whole(KEY)?.digest, 'a')
 })

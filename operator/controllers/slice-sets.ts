@@ -1,7 +1,8 @@
 /** Which sets of slices stand in the cluster, told by the metadata of their ConfigMaps. */
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
-import { ANNOTATION, LABEL } from '../plan/names.ts'
+import { ANNOTATION } from '../plan/names.ts'
+import { controllerOf } from '../runtime/owner.ts'
 
 type Sets = {
   /** By name of the ConfigMap. */
@@ -9,10 +10,20 @@ type Sets = {
   whole: SliceSet | undefined
 }
 
-/** The key of the server whose slice a ConfigMap is; undefined for any other. */
-export function serverOfSlice({ metadata }: KubeObject): string | undefined {
-  const { [LABEL.component]: component, [LABEL.instance]: server } = metadata.labels ?? {}
-  return component === 'catalog' && server ? `${metadata.namespace}/${server}` : undefined
+/** What a slice is called, after the name of its server. */
+const SUFFIX = /^-catalog-\d+$/
+
+/** The key of the server whose slice a ConfigMap is; undefined for any other. Labels tell nothing: anybody may write them. */
+export function serverOfSlice(object: KubeObject): string | undefined {
+  const { kind, name: server = '' } = controllerOf(object) ?? {}
+  const { name, namespace } = object.metadata
+  const isSlice = kind === 'McpServer' && name.startsWith(server) && SUFFIX.test(name.slice(server.length))
+  return isSlice ? `${namespace}/${server}` : undefined
+}
+
+/** Whether a slice still says of which set it is. */
+export function namesItsSet(slice: KubeObject): boolean {
+  return setOf(slice) !== undefined
 }
 
 /** While a new set is being written the last whole one is still named: readers keep what they have until the new one is whole. */
@@ -21,12 +32,12 @@ export class SliceSets {
 
   /** Takes a change of a ConfigMap; returns the key of the server whose set is another one now. */
   take(before: KubeObject | undefined, now: KubeObject | undefined): string | undefined {
-    const [from, to] = [before && serverOfSlice(before), now && serverOfSlice(now)]
-    const key = to ?? from
+    const to = now && serverOfSlice(now)
+    const key = to ?? (before && serverOfSlice(before))
     if (key === undefined) return undefined
     const sets = this.#servers.get(key) ?? { parts: new Map(), whole: undefined }
-    const set = to === key && now ? setOf(now) : undefined
-    if (set && now) sets.parts.set(now.metadata.name, set)
+    const set = now && to === key ? setOf(now) : undefined
+    if (now && set) sets.parts.set(now.metadata.name, set)
     else sets.parts.delete((now ?? before)?.metadata.name ?? '')
     if (sets.parts.size === 0) this.#servers.delete(key)
     else this.#servers.set(key, sets)

@@ -1,5 +1,5 @@
 /** How many pods there are under load, and how many stay while nodes are emptied. Pure. */
-import type { V1PodDisruptionBudget, V2HorizontalPodAutoscaler } from '@kubernetes/client-node'
+import type { V1Deployment, V1PodDisruptionBudget, V2HorizontalPodAutoscaler } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { merge } from './merge.ts'
 import { type Component, labelsOf, selectorOf } from './names.ts'
@@ -29,6 +29,14 @@ export function autoscaler(
     metadata: { name, namespace, labels: labelsOf(component, instance) },
     spec: { ...merge({ ...spec, ...(metrics && { metrics }) }, rest), ...scaled },
   }
+}
+
+/** While an autoscaler decides: as many as there are, in its bounds. To say nothing would mean one, until it looks again. */
+export function standingReplicas(
+  deployment: Kube<V1Deployment> | undefined,
+  { min, max }: { min: number; max: number },
+): number {
+  return Math.min(Math.max(deployment?.spec?.replicas ?? min, min), max)
 }
 
 /** One pod at a time may be taken away. */

@@ -20,9 +20,17 @@ export function takenProblem({ kind, name }: ObjectRef): Problem {
 /** Which field of the manifest an object of a kind is made of, and what the API server said of one that it refused. */
 export function refusedProblem(said: string, fields: Readonly<Record<string, string>>): Problem {
   const kind = Object.keys(fields).find(kind => new RegExp(`\\b${kind}\\b`).test(said))
-  const sentence = said.replace(/^The API server answered \d+: /, '').slice(0, MAX_SAID)
-  const message = `the API server refuses what is made of it: ${sentence}`
+  const message = `the API server refuses what is made of it: ${sentenceOf(said)}`
   return { reason: REASON.invalid, path: kind ? fields[kind] : 'spec', message }
+}
+
+/** Of what a rule of the cluster does not let in. */
+export function deniedVerdict(said: string): Verdict {
+  return { reason: REASON.podRejected, message: `The cluster does not let it be made: ${sentenceOf(said)}` }
+}
+
+function sentenceOf(said: string): string {
+  return said.replace(/^The API server answered \d+: /, '').slice(0, MAX_SAID)
 }
 
 /** `told` are problems that refuse nothing. */

@@ -12,8 +12,7 @@ export type DeploymentParts = {
   namespace: string | undefined
   component: Component
   instance: string
-  /** Absent where an autoscaler decides. */
-  replicas: number | undefined
+  replicas: number
   startSeconds: number
   template: Wire<V1PodTemplateSpec>
 }
@@ -26,7 +25,7 @@ export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
     kind: 'Deployment',
     metadata: { name, namespace, labels: labelsOf(component, instance) },
     spec: {
-      ...(replicas !== undefined && { replicas }),
+      replicas,
       revisionHistoryLimit: OLD_REVISIONS,
       progressDeadlineSeconds: startSeconds + PULL_SECONDS,
       selector: { matchLabels: selectorOf(component, instance) },

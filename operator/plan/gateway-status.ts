@@ -4,14 +4,14 @@ import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { accepted, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import { accepted, deniedVerdict, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
 import { gatewayObjectName } from './names.ts'
 import type { GatewayPlanStatus, GatewayWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 import { routerScale } from './router.ts'
 
 /** As many as the status may hold. */
-const MAX_ROUTERS = 100
+export const MAX_ROUTERS = 100
 
 /** Of an accepted gateway; `revision` is that of its routers' pods. */
 export function gatewayStatus(
@@ -66,11 +66,12 @@ function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatu
 }
 
 function troubleOf(
-  { gateway, deployment, pods, handshake }: GatewayWorld,
+  { gateway, deployment, pods, handshake, denied }: GatewayWorld,
   config: RouterConfig,
   revision: string | undefined,
 ): Verdict | undefined {
   const { replicas, min } = routerScale(gateway)
+  if (denied !== undefined) return deniedVerdict(denied)
   if (config.servers.length === 0) {
     const message =
       'No McpServer of this namespace matches spec.servers.selector: label one, or change the selector'

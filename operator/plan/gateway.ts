@@ -7,7 +7,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
-import { autoscaler, disruptionBudget } from './availability.ts'
+import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
 import { deployment } from './deployment.ts'
 import { feedObject } from './feed-object.ts'
@@ -21,7 +21,6 @@ import { role, roleBinding, serviceAccount } from './rbac.ts'
 import { connectionInputs, indexReferences, type ReferenceIndex } from './references.ts'
 import { routerScale, routerTemplate } from './router.ts'
 import { gatewayService } from './service.ts'
-import type { OperatorSettings } from './settings.ts'
 import { revisionOf } from './template.ts'
 
 /** What the schema lets through unseen ends up in these. */
@@ -33,7 +32,7 @@ const FREE_FORM = {
 
 /** A gateway that is not accepted keeps what it has. */
 export function planGateway(world: GatewayWorld): GatewayPlan {
-  const { gateway, settings } = world
+  const { gateway } = world
   const references = indexReferences(world.references)
   const resolved = resolveIn(world, references)
   const { config } = resolved
@@ -46,7 +45,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
     const status = refusedGatewayStatus(world, config, refusals)
     return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told], config }
   }
-  const routers = routersOf(gateway, settings)
+  const routers = routersOf(world)
   const readable = [serviceAccount(gateway), ...feeding(world, config.servers, references, resolved)]
   return {
     objects: [...readable, ...routers.objects],
@@ -108,9 +107,10 @@ function feeding(
   return [role(gateway, names, secrets), roleBinding(gateway), feedObject(gateway, feed)]
 }
 
-function routersOf(gateway: McpGateway, settings: OperatorSettings) {
+function routersOf({ gateway, settings, deployment: standing }: GatewayWorld) {
   const { name: instance, namespace } = gateway.metadata
-  const { replicas, min, max } = routerScale(gateway)
+  const { replicas: fixed, min, max } = routerScale(gateway)
+  const replicas = fixed ?? standingReplicas(standing, { min, max })
   const scaled = { name: gatewayObjectName(instance), namespace, component: 'router' as const, instance }
   const template = routerTemplate(gateway, settings)
   const objects: KubeObject[] = [
@@ -118,7 +118,7 @@ function routersOf(gateway: McpGateway, settings: OperatorSettings) {
     gatewayService(gateway),
     ...(max > 1 ? [disruptionBudget(scaled)] : []),
     deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template }),
-    ...(replicas === undefined ? [autoscaler(scaled, { min, max }, gateway.spec.router.autoscaling)] : []),
+    ...(fixed === undefined ? [autoscaler(scaled, { min, max }, gateway.spec.router.autoscaling)] : []),
   ]
   return { objects, revision: revisionOf(template) }
 }

@@ -20,7 +20,8 @@ export const ANNOTATION = {
   catalogParts: 'portolan.dev/catalog-parts',
 } as const
 
-const PRODUCT = 'portolan'
+/** Value of the label `managedBy` on all that we make. */
+export const PRODUCT = 'portolan'
 
 /** Selects everything that the operator made. */
 export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`

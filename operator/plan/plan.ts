@@ -64,6 +64,8 @@ export type ServerWorld = {
   taken: readonly Taken[]
   /** What the API server said of an object of this plan, if it did not take it: then the manifest is to blame. */
   refused?: string
+  /** What the API server said where a rule of the cluster stands in the way: a quota, a policy, a right. */
+  denied?: string
   settings: OperatorSettings
   /** Milliseconds since the epoch. */
   now: number
@@ -101,6 +103,7 @@ export type GatewayWorld = {
   taken: readonly Taken[]
   /** As in ServerWorld. */
   refused?: string
+  denied?: string
   settings: OperatorSettings
   now: number
 }

@@ -22,7 +22,10 @@ const REFUSED_REASONS = ['CreateContainerConfigError', 'CreateContainerError', '
 const OWN_REASON =
   /^(CrashLooping|StartTimeout|CommandNotFound|ExitedAtStart|StartFailed|HandshakeFailed|NotMcp|InstallFailed|BinNotFound|PackageManagerMissing): /
 const INSTALLER = 'install'
-const KILLED = [137, 143]
+/** How a process may end that the kubelet told to: by a signal, or in good order. */
+const TOLD_TO_END = [0, 137, 143]
+/** From when the kubelet gives up until the process has ended: the pause before TERM, the time it then has, and some more. */
+const ENDING_SECONDS = 60
 const MAX_MESSAGE = 4_000
 
 /** `startSeconds` is how long the kubelet waits for a start, where nothing in the pod would tell that it took too long. */
@@ -61,7 +64,7 @@ function waitingTrouble({ state, image, name }: Status): Verdict | undefined {
 }
 
 function endedTrouble(status: Status, startSeconds: number): Verdict | undefined {
-  const ended = lastEnd(status)
+  const ended = lastEnd(status, startSeconds)
   if (!ended) return undefined
   const { name } = status
   const [, reason] = OWN_REASON.exec(ended.message ?? '') ?? []
@@ -73,8 +76,8 @@ function endedTrouble(status: Status, startSeconds: number): Verdict | undefined
   }
   if (name === INSTALLER)
     return { reason: REASON.installFailed, message: `The package could not be installed${lines}` }
-  if (KILLED.includes(ended.exitCode) && secondsOf(ended) >= startSeconds) {
-    const message = `The server did not answer within ${startSeconds} s: see its log, or raise limits.startTimeout${lines}`
+  if (isGivenUp(ended, startSeconds)) {
+    const message = `The server did not answer as MCP within ${startSeconds} s: the events of its pod say what it answers at its port and path; raise limits.startTimeout where it is merely slow${lines}`
     return { reason: REASON.startTimeout, message }
   }
   return {
@@ -87,16 +90,18 @@ function endedTrouble(status: Status, startSeconds: number): Verdict | undefined
  * How it ended, if it is not up again for good: one that starts a second time for no reason that it gave is not in trouble
  * yet, and one that keeps ending does not look well between two ends.
  */
-function lastEnd({ ready, restartCount, state, lastState }: Status): Ended | undefined {
+function lastEnd({ ready, restartCount, state, lastState }: Status, startSeconds: number): Ended | undefined {
   if (state?.terminated) return state.terminated.exitCode === 0 ? undefined : state.terminated
   const ended = lastState?.terminated
   if (ready || !ended) return undefined
-  const repeats = restartCount > 1 || OWN_REASON.test(ended.message ?? '')
+  const repeats = restartCount > 1 || OWN_REASON.test(ended.message ?? '') || isGivenUp(ended, startSeconds)
   return repeats || state?.waiting?.reason === 'CrashLoopBackOff' ? ended : undefined
 }
 
-function secondsOf({ startedAt, finishedAt }: Ended): number {
-  return (Date.parse(finishedAt ?? '') - Date.parse(startedAt ?? '')) / 1_000
+/** Whether the kubelet ended it because it did not answer in time; one that lived longer had answered, or ended by itself. */
+function isGivenUp({ exitCode, startedAt, finishedAt }: Ended, startSeconds: number): boolean {
+  const seconds = (Date.parse(finishedAt ?? '') - Date.parse(startedAt ?? '')) / 1_000
+  return TOLD_TO_END.includes(exitCode) && seconds >= startSeconds && seconds < startSeconds + ENDING_SECONDS
 }
 
 /** Log lines of images that we did not write may hold anything. */

@@ -8,16 +8,14 @@ import { ADMIN_PORT, HTTP_PORT } from './names.ts'
 
 type Probes = Pick<Wire<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
 
-/** The bridge tries three times, then says why in vain and ends: the kubelet must not be faster. */
-const BRIDGE_ATTEMPTS = 3
-const BRIDGE_SLACK_SECONDS = 60
+/** The bridge tries three times, says why it was in vain and ends. The kubelet must not be faster, and it counts on from start to start. */
+const BRIDGE_START_SECONDS = 24 * 60 * 60
 export const ROUTER_START_SECONDS = 120
 const PROBE_SECONDS = 5
 
 /** Ready while a child answers; alive while its event loop turns. */
-export function bridgeProbes(server: McpServer): Probes {
-  const startSeconds = BRIDGE_ATTEMPTS * startTimeoutSeconds(server) + BRIDGE_SLACK_SECONDS
-  return httpProbes(HTTP_PORT, startSeconds)
+export function bridgeProbes(): Probes {
+  return httpProbes(HTTP_PORT, BRIDGE_START_SECONDS)
 }
 
 export function routerProbes(): Probes {

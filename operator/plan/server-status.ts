@@ -3,7 +3,7 @@ import { endpointOf } from '../../core/catalog/endpoint.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { accepted, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import { accepted, deniedVerdict, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
 import type { ServerPlanStatus, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
 import { rolloutTrouble } from './rollout.ts'
@@ -43,7 +43,7 @@ function standing({ server, deployment }: ServerWorld): Omit<ServerPlanStatus, '
 }
 
 function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | undefined {
-  const { server, deployment, pods } = world
+  const { server, deployment, pods, denied } = world
   const { suspend, image, scaling } = server.spec
   if (suspend) {
     return {
@@ -51,6 +51,7 @@ function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | 
       message: 'It is switched off: set spec.suspend to false to switch it on',
     }
   }
+  if (denied !== undefined) return deniedVerdict(denied)
   const startSeconds = image?.transport === 'http' ? startTimeoutSeconds(server) : undefined
   const rollout = { deployment, pods, revision, wanted: scaling.min ?? 1, startSeconds }
   return (revision && rolloutTrouble(rollout)) || discoveryTrouble(server)

@@ -5,7 +5,7 @@ import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { autoscaler, disruptionBudget } from './availability.ts'
+import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
 import { deployment } from './deployment.ts'
 import { labelsOf } from './names.ts'
@@ -15,7 +15,6 @@ import { startTimeoutSeconds } from './probes.ts'
 import { indexReferences, missingReferences, podInputs } from './references.ts'
 import { invalidServerStatus, refusedServerStatus, serverStatus } from './server-status.ts'
 import { serverService } from './service.ts'
-import type { OperatorSettings } from './settings.ts'
 import { revisionOf } from './template.ts'
 import { serverTemplate } from './workload.ts'
 
@@ -24,7 +23,7 @@ const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }
 
 /** A server that is not accepted keeps what it has, so that a mistake costs nothing that runs. */
 export function planServer(world: ServerWorld): ServerPlan {
-  const { server, settings } = world
+  const { server } = world
   const references = indexReferences(world.references)
   const objections = acceptServer(server, 'cluster')
   const told = objections.filter(({ refuses }) => !refuses).map(plain)
@@ -38,9 +37,7 @@ export function planServer(world: ServerWorld): ServerPlan {
     const status = refusedServerStatus(world, refusals)
     return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told] }
   }
-  const workload = server.spec.remote
-    ? undefined
-    : workloadOf(server, settings, podInputs(server, references))
+  const workload = server.spec.remote ? undefined : workloadOf(world, podInputs(server, references))
   return {
     objects: workload?.objects ?? [],
     secrets: isBridged(server) ? [bearer(server)] : [],
@@ -56,12 +53,12 @@ export function planInvalidServer(problems: readonly Problem[], generation: numb
 }
 
 /** The policy comes before the pods that it is for. */
-function workloadOf(server: McpServer, settings: OperatorSettings, inputs: string) {
+function workloadOf({ server, settings, deployment: standing }: ServerWorld, inputs: string) {
   const { name: instance, namespace } = server.metadata
   const { min = 1, max } = server.spec.scaling
   const scaled = { name: serverObjectName(instance), namespace, component: 'server' as const, instance }
   const autoscaled = max > min && !server.spec.suspend
-  const replicas = server.spec.suspend ? 0 : autoscaled ? undefined : min
+  const replicas = server.spec.suspend ? 0 : autoscaled ? standingReplicas(standing, { min, max }) : min
   const template = serverTemplate(server, settings, inputs)
   const startSeconds = startTimeoutSeconds(server)
   const objects: KubeObject[] = [

@@ -93,7 +93,7 @@ function processOf(server: McpServer, mounts: Wire<V1VolumeMount>[]): Wire<V1Con
     command: [...RUNTIME],
     args: [...bridgeOptions(server), '--', ...own],
     ...(image ? {} : { workingDir: HOME }),
-    ...bridgeProbes(server),
+    ...bridgeProbes(),
     volumeMounts: [...mounts, { name: 'bearer', mountPath: BEARER_FOLDER, readOnly: true }],
   }
 }

@@ -117,7 +117,12 @@ class Written {
     const last = this.#last.get(uid)
     const isKnown = last?.hash === hash
     if (isKnown && last.resourceVersion === resourceVersion) return true
-    if (isMetadataOnly(found) ? isKnown : !contains(found, comparable(object))) return false
+    const wanted = comparable(object)
+    // of metadata alone: whoever wrote since our last write may have changed the rest
+    const isAsWanted = isMetadataOnly(found)
+      ? !isKnown && contains(found.metadata, wanted.metadata)
+      : contains(found, wanted)
+    if (!isAsWanted) return false
     this.remember(found, hash)
     return true
   }
@@ -176,7 +181,7 @@ function isMetadataOnly(found: KubeObject): boolean {
 }
 
 /** Owners are looked at apart: others may add references. */
-function comparable({ metadata: { ownerReferences: _, ...metadata }, ...rest }: KubeObject): object {
+function comparable({ metadata: { ownerReferences: _, ...metadata }, ...rest }: KubeObject) {
   return { ...rest, metadata }
 }
 

@@ -1,7 +1,10 @@
 /** All objects of one kind in the watched namespaces, as one view over a list-watch for each. */
 import type { Query } from '../../core/kube/client.ts'
 import { type Listener, ListWatch, type ListWatchOptions } from '../../core/kube/list-watch.ts'
-import type { KubeObject } from '../../core/kube/object.ts'
+import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts'
+import { LABEL, PRODUCT } from '../plan/names.ts'
+
+const OWN_ANNOTATIONS = 'portolan.dev/'
 
 /** What the operator watches: named namespaces, or all. */
 export type Namespaces = 'all' | readonly string[]
@@ -27,8 +30,9 @@ export function createCache<T extends KubeObject>(
   options: Omit<ListWatchOptions<T>, 'query'> & { query: Query; namespaces: Namespaces },
 ): WatchedCache<T> {
   const { namespaces, query, ...rest } = options
+  const keep = query.metadataOnly ? slimMetadata : slim
   const queries = namespaces === 'all' ? [query] : namespaces.map(namespace => ({ ...query, namespace }))
-  const watches = queries.map(one => new ListWatch<T>({ ...rest, query: one, keep: slim }))
+  const watches = queries.map(one => new ListWatch<T>({ ...rest, query: one, keep }))
   const [only] = watches
   let joined: ReadonlyMap<string, T> | undefined
   for (const watch of watches) {
@@ -73,4 +77,20 @@ function slim<T extends KubeObject>(object: T): T {
   }
   const { 'kubectl.kubernetes.io/last-applied-configuration': __, ...kept } = annotations ?? {}
   return { ...object, metadata: { ...metadata, ...(annotations ? { annotations: kept } : {}) } }
+}
+
+/** A cluster has many ConfigMaps and Secrets, most of which are nothing to us: what they are called, in which version, and whose. */
+function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {
+  const { name, namespace, uid, resourceVersion, ownerReferences, labels, annotations } = metadata
+  const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith(OWN_ANNOTATIONS))
+  const kept: ObjectMeta = {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    ...(ownerReferences && { ownerReferences }),
+    ...(labels?.[LABEL.managedBy] === PRODUCT && { labels }),
+    ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
+  }
+  return { apiVersion, kind, metadata: kept } as T
 }

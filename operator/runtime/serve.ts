@@ -51,7 +51,7 @@ async function answer(
   url: string,
   response: ServerResponse,
 ): Promise<void> {
-  const { pathname } = new URL(url, 'http://localhost')
+  const [pathname] = url.split('?', 1)
   if (pathname === '/healthz') return send(response, 200, 'ok')
   if (pathname === '/readyz') {
     const reason = obstacle()

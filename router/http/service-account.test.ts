@@ -64,6 +64,15 @@ test('while the API server is away keys that are known go on, and without any th
   assert.equal(await ask(await sign()), undefined)
 })
 
+test('a key that was taken back is trusted for ten minutes, by tokens that were let in too', async () => {
+  const { sign, ask, clock, replaceKeys } = await begin()
+  const token = await sign()
+  assert.equal(await ask(token), undefined)
+  await replaceKeys()
+  clock.advance(11 * 60_000)
+  assert.equal((await ask(token))?.status, 401)
+})
+
 /** An issuer whose keys can be replaced, and that can be away. */
 async function begin() {
   const clock = createManualClock(NOW)

@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
-import type { Clock } from '../../core/async.ts'
+import { type Clock, delay } from '../../core/async.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -32,12 +32,14 @@ export type Authenticator = (authorization: string | undefined) => Promise<Refus
 const CONFIGURATION_PATH = '/.well-known/openid-configuration'
 const KEYS_PATH = '/openid/v1/jwks'
 const ALGORITHMS = ['RS256', 'ES256', 'ES384', 'ES512']
-/** A key that was taken back is trusted no longer than this. */
-const KEYS_LIFE_MS = 10 * 60_000
+/** For so long keys are taken for the newest, and then for so long a token that they proved: one taken back is trusted for twice this. */
+const KEYS_LIFE_MS = 5 * 60_000
+/** How long a caller waits for newer keys where there are older ones. */
+const RELOAD_GRACE_MS = 1_000
 /** Tokens with keys that we do not know make us ask for newer ones, but not more often than this. */
 const MIN_RELOAD_MS = 5_000
 const CLOCK_TOLERANCE_SECONDS = 5
-/** Tokens that were found good are remembered until they end, the oldest forgotten first. */
+/** Tokens that were found good, the oldest forgotten first. */
 const MAX_REMEMBERED = 1_000
 const BEARER = /^Bearer +([^\s]+) *$/i
 
@@ -64,7 +66,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (from !== namespace)
       return { status: 403, message: `This gateway is for pods of the namespace ${namespace} alone.` }
     if (good.size >= MAX_REMEMBERED) good.delete(good.keys().next().value as string)
-    good.set(hashOf(token), (payload.exp ?? 0) * 1_000)
+    good.set(hashOf(token), Math.min((payload.exp ?? 0) * 1_000, clock.now() + KEYS_LIFE_MS))
     return undefined
   }
 
@@ -128,7 +130,10 @@ function createIssuer({ read, clock }: AuthenticatorOptions) {
   return {
     current: async (): Promise<Issuer> => {
       if (known && !olderThan(KEYS_LIFE_MS)) return known
-      return reload().catch(error => known ?? Promise.reject(error))
+      const last = known
+      if (!last) return reload()
+      const late = delay(clock, RELOAD_GRACE_MS).then(() => last)
+      return Promise.race([reload().catch(() => last), late])
     },
     /** Not older than a moment. */
     newer: async (): Promise<Issuer> => (known && !olderThan(MIN_RELOAD_MS) ? known : reload()),

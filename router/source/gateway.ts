@@ -11,10 +11,10 @@ import { Kept } from './kept.ts'
 import type { Source } from './source.ts'
 
 /** How long the gateway is asked to wait for a change before it says that there is none. */
-export const WAIT_SECONDS = 25
+const WAIT_SECONDS = 25
 const REQUEST_TIMEOUT_MS = 40_000
 const MAX_ANSWER_BYTES = 128 * 2 ** 20
-/** After an answer that came at once and said nothing new. */
+/** After an answer that came at once and is of no newer generation: replicas may tell the same one in different words. */
 const PAUSE_MS = 1_000
 const LAST_RETRY_MS = 10_000
 /** A replica that lags is not believed, unless all do for so long: then the cluster was put back to an older state. */
@@ -83,6 +83,7 @@ async function follow(
         signal,
       )
       const index = answer.status === 304 ? undefined : readIndex(answer.json)
+      const isNewer = index !== undefined && index.generation > last.generation
       const lags = index !== undefined && index.generation < last.generation && clock.now() - last.at < LAG_MS
       if (index && !lags) adopt(index)
       if (!lags)
@@ -94,7 +95,7 @@ async function follow(
       if (failures > 0) log.info('the gateway answers again')
       failures = 0
       const cameAtOnce = clock.now() - asked < PAUSE_MS
-      if (cameAtOnce && (lags || !index)) await delay(clock, PAUSE_MS, signal).catch(() => {})
+      if (cameAtOnce && !isNewer) await delay(clock, PAUSE_MS, signal).catch(() => {})
     } catch (error) {
       if (signal.aborted) return
       if (failures === 0)

@@ -217,18 +217,26 @@ test('slices that somebody deletes come back', { skip }, async t => {
   await untilThere(() => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0'))
 })
 
-test('what stands under a name of ours and is not ours is never touched', { skip }, async t => {
-  const world = await createWorld(t, api.access, 'taken')
-  const theirs = await world.apply(secret('mcp-web', { whose: 'theirs' }))
-  await world.server('web', { npm: { package: 'web', version: '1.0.0' } })
-  const refused = await world.until('web', server => reasonOf(server, 'Accepted') === 'NameTaken')
-  assert.equal(reasonOf(refused, 'Ready'), 'NotAccepted')
-  const still = await world.get('v1', 'Secret', 'mcp-web')
-  assert.equal(still?.metadata.resourceVersion, theirs.metadata.resourceVersion)
-  assert.equal(await world.get('apps/v1', 'Deployment', 'mcp-web'), undefined)
-  await world.delete('Secret', 'mcp-web')
-  world.clock.advance(60_000)
-  await untilThere(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
+test('slices that lose what is written on them get it back, and are there all the while', {
+  skip,
+}, async t => {
+  const rude = await startRude({ 'tools/list': tools('one') })
+  t.after(() => rude.close())
+  const world = await createWorld(t, api.access, 'stripped')
+  await world.server('rude', { remote: { url: rude.url } })
+  await world.until('rude', isReady)
+  const slice = () => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0')
+  const made = await slice()
+  const bare = { 'app.kubernetes.io/component': null, 'app.kubernetes.io/managed-by': null }
+  const metadata = { labels: bare, annotations: { 'portolan.dev/catalog-digest': null } }
+  const patch = JSON.stringify({ metadata })
+  await api.kubectl(['patch', 'configmap/rude-catalog-0', '-n', 'stripped', '--type=merge', '-p', patch])
+  const mended = await untilThere(async () => {
+    const now = await slice()
+    return now?.metadata.annotations?.['portolan.dev/catalog-digest'] ? now : undefined
+  })
+  assert.equal(mended?.metadata.uid, made?.metadata.uid)
+  assert.deepEqual(mended?.metadata.labels, made?.metadata.labels)
 })
 
 function secret(name: string, values: Record<string, string>): Kube<V1Secret> {

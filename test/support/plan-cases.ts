@@ -44,7 +44,7 @@ type World = {
   /** What of the plan the golden file holds; all of it where absent. */
   show?: string[]
   /** Status of our Deployment, which is as planned, or of the revision before where `outdated`. */
-  deployment?: { outdated?: boolean; generation?: number; status?: object }
+  deployment?: { outdated?: boolean; generation?: number; replicas?: number; status?: object }
   pods?: { name: string; old?: boolean; leaving?: boolean; status: object }[]
   references?: ServerWorld['references']
   taken?: ServerWorld['taken']
@@ -83,11 +83,14 @@ function planInWorld<P extends ServerPlan | GatewayPlan>(plan: (seen: Seen) => P
   const first = plan({ pods: [] })
   const planned = first.objects.find(({ kind }) => kind === 'Deployment') as Kube<V1Deployment> | undefined
   if (!planned || !world.deployment) return first
-  const { outdated = false, generation = 1, status = {} } = world.deployment
+  const { outdated = false, generation = 1, replicas, status = {} } = world.deployment
   const revision = revisionOf(planned.spec?.template ?? {}) ?? ''
   const deployment = merge(planned, {
     metadata: { generation },
-    spec: { template: withRevision(outdated ? 'before' : revision) },
+    spec: {
+      template: withRevision(outdated ? 'before' : revision),
+      ...(replicas !== undefined && { replicas }),
+    },
     status: { observedGeneration: generation, ...status },
   })
   const pods = (world.pods ?? []).map(({ name, old, leaving, status }) => ({

@@ -71,7 +71,7 @@ export function inNamespace(name: string, client: KubeClient, cluster: Cluster):
       items.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.resourceVersion ?? '']),
     )
   }
-  const space: Namespace = {
+  return {
     name,
     server,
     gateway,
@@ -87,21 +87,7 @@ export function inNamespace(name: string, client: KubeClient, cluster: Cluster):
         await client.list<Kube<V1Pod>>({ apiVersion: 'v1', kind: 'Pod', namespace: name, labelSelector })
       ).items
     },
-    async untilReady(...servers) {
-      for (const each of servers) await space.untilSaid(each, 'Ready', 'Ready')
-    },
-    untilSaid: (object, type, reason, limitMs) =>
-      until(
-        `server ${object} says ${type} ${reason}`,
-        async () => said(await server(object), type, reason),
-        limitMs,
-      ),
-    untilSaidOfGateway: (object, type, reason) =>
-      until(`gateway ${object} says ${type} ${reason}`, async () =>
-        said(await gateway(object), type, reason),
-      ),
-    untilServing: (object, expected) =>
-      until(`gateway ${object} serves`, async () => serving(await gateway(object), expected)),
+    ...waiting(server, gateway),
     async agent(of, { name: pod = 'agent', url = `http://${of}-gateway.${name}.svc/mcp`, ...options } = {}) {
       await apply(agentPod(pod, options))
       return readyAgent(cluster, name, pod, url)
@@ -116,7 +102,28 @@ export function inNamespace(name: string, client: KubeClient, cluster: Cluster):
       })
     },
   }
-  return space
+}
+
+function waiting(
+  server: Namespace['server'],
+  gateway: Namespace['gateway'],
+): Pick<Namespace, 'untilReady' | 'untilSaid' | 'untilSaidOfGateway' | 'untilServing'> {
+  const untilSaid: Namespace['untilSaid'] = (name, type, reason, limitMs) =>
+    until(
+      `server ${name} says ${type} ${reason}`,
+      async () => said(await server(name), type, reason),
+      limitMs,
+    )
+  return {
+    untilSaid,
+    async untilReady(...servers) {
+      for (const name of servers) await untilSaid(name, 'Ready', 'Ready')
+    },
+    untilSaidOfGateway: (name, type, reason) =>
+      until(`gateway ${name} says ${type} ${reason}`, async () => said(await gateway(name), type, reason)),
+    untilServing: (name, expected) =>
+      until(`gateway ${name} serves`, async () => serving(await gateway(name), expected)),
+  }
 }
 
 /** Throws, with all that the object says, until it says what is wanted of its present generation. */

@@ -1,0 +1,17 @@
+/** The clock of the machine. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { delay, systemClock } from './async.ts'
+
+test('a time that is over already is waited for without a warning', async t => {
+  const warnings: string[] = []
+  const hear = ({ message }: Error) => warnings.push(message)
+  process.on('warning', hear)
+  t.after(() => process.off('warning', hear))
+  const alive = setInterval(() => {}, 1_000)
+  await delay(systemClock, -66)
+  clearInterval(alive)
+  await setImmediate()
+  assert.deepEqual(warnings, [])
+})
