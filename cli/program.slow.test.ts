@@ -136,13 +136,12 @@ test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 an
 test('the bridge of a machine listens at no address but its own', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
-  const { command } = scriptCommand(RUDE, 'polite', `mark-${process.pid}-bridge`)
-  const { run, args } = command as { run: string; args: string[] }
+  const { run, args } = scriptCommand(RUDE, 'polite', `mark-${process.pid}-bridge`).command
   const port = await freePort()
   const child = begin(cache, ['bridge', '--port', `${port}`, '--', run, ...args])
   t.after(() => child.kill('SIGKILL'))
-  assert.ok(child.stdout)
-  for await (const line of createInterface({ input: child.stdout }))
+  assert.ok(child.stderr)
+  for await (const line of createInterface({ input: child.stderr }))
     if (line.includes('bridge listens')) break
   assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
   await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`), { message: 'fetch failed' })

@@ -5,6 +5,9 @@ import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { FALLBACK_PROFILE, isServedProfile, SERVED_PROFILES } from './profiles.ts'
 
+/** Versions that are another one tomorrow. */
+const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
+
 export type Placement = 'local' | 'cluster'
 
 /** `refuses`: the server is not accepted. Otherwise it runs, and the problem is only told. */
@@ -36,10 +39,10 @@ export function acceptServer(server: McpServer, placement: Placement): Objection
       'fieldRef and resourceFieldRef are for clusters only: give a value, or a key of a Secret or ConfigMap'
     refuse(REASON.clusterOnly, `spec.env[${podField}].valueFrom`, message)
   }
-  const unpinned = (['npm', 'pypi'] as const).find(source => spec[source]?.version === '')
+  const unpinned = (['npm', 'pypi'] as const).find(source => NEWEST.has(spec[source]?.version))
   if (placement === 'cluster' && unpinned) {
     const message =
-      'is not given: every pod installs the newest version of its time; give one, so that all run the same'
+      'names none: every pod installs the newest version of its time; give one, so that all run the same'
     objections.push({ reason: REASON.notPinned, path: `spec.${unpinned}.version`, message, refuses: false })
   }
   if (spec.tools.pin !== '') {

@@ -134,6 +134,24 @@ test('the Job before an upgrade may write the two CRDs and nothing else', { skip
   await removed(access)
 })
 
+test('for a whole cluster it is not installed a second time, for some namespaces it is', {
+  skip,
+}, async () => {
+  const install = (release: string, namespace: string) =>
+    ['install', release, CHART, `--namespace=${namespace}`, '--dry-run=server'] as const
+  const lease = objectsOf(await helm.run(['template', 'first', CHART, '--namespace=elsewhere'])).filter(
+    ({ kind, metadata }) => kind === 'Role' && metadata.namespace === 'elsewhere',
+  )
+  await applied(lease)
+  await assert.rejects(helm.run(install('second', 'portolan')), {
+    message:
+      /installed already, as release first in the namespace elsewhere, .* give each its own watchNamespaces/,
+  })
+  await helm.run(install('second', 'portolan'), { watchNamespaces: ['team-a'] })
+  await removed(lease)
+  await helm.run(install('second', 'portolan'))
+})
+
 test('two releases share nothing but the CRDs', { skip }, async () => {
   const names = async (release: string) => {
     const text = await helm.run(['template', release, CHART, `--namespace=${release}`])

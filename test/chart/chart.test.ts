@@ -103,6 +103,11 @@ test('every value stands in the schema with a description, and the schema holds 
   assert.deepEqual(documented.sort(), pathsOf(parse(read('values.yaml')), schema, '').sort())
 })
 
+test('what runs before a server makes its pod reserve no more than the server', () => {
+  const { install, server } = parse(read('values.yaml')).servers.resources
+  assert.deepEqual(install.requests, server.requests)
+})
+
 test('the chart has the version of the project, and asks for the Kubernetes that has what it needs', () => {
   const { version } = JSON.parse(readFileSync(join(CHART, '..', '..', 'package.json'), 'utf8'))
   const chart = parse(read('Chart.yaml'))
