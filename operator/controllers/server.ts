@@ -30,7 +30,8 @@ const OWNED = {
 }
 /** What stands in our way, an object of somebody else or a policy of the cluster, is not watched. */
 export const HINDERED_AGAIN_MS = 30_000
-const REPEAT_LIMIT_MS = 1_000
+/** Counting the tokens of a description may take a tokenizer that has to be loaded. */
+const REPEAT_LIMIT_MS = 5_000
 
 export type ServerControllerOptions = OperatorContext & {
   manifests: Manifests
