@@ -4,6 +4,7 @@
  */
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, systemClock } from '../async.ts'
+import { readBounded } from '../bounded.ts'
 import { deadline, faultOf, waitFor } from '../mcp/deadline.ts'
 import type { Access } from './access.ts'
 import { ApiError, errorOfAnswer, unreachable } from './api-error.ts'
@@ -206,15 +207,9 @@ function agent(connect: object, connections: number | null = null): Agent {
 }
 
 async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new ApiError(0, 'TooLarge', `The API server's answer is larger than ${MAX_ANSWER_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const message = `The API server's answer is larger than ${MAX_ANSWER_BYTES} bytes`
+  const whole = await readBounded(body, MAX_ANSWER_BYTES, () => new ApiError(0, 'TooLarge', message))
+  return whole.toString('utf8')
 }
 
 function headerOf({ headers }: Dispatcher.ResponseData, name: string): string | undefined {

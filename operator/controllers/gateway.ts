@@ -6,7 +6,7 @@ import { feedName } from '../../core/catalog/object-names.ts'
 import { selects } from '../../core/catalog/select.ts'
 import { Fault } from '../../core/errors.ts'
 import { isDenied } from '../../core/kube/api-error.ts'
-import { type Kube, type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
+import { type Kube, type KubeObject, keyOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -15,11 +15,8 @@ import { planGateway, planInvalidGateway } from '../plan/gateway.ts'
 import { gatewayObjectName } from '../plan/names.ts'
 import type { GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
 import { type ReferenceName, referencesOf } from '../plan/references.ts'
-import { createApplier } from '../runtime/apply.ts'
-import { createStatusWriter } from '../runtime/apply-status.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
-import { createSecretKeeper } from '../runtime/ensure-secret.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { DescriptionTokens } from './description-tokens.ts'
 import {
@@ -31,8 +28,8 @@ import {
 import type { Manifests } from './manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
-import { HINDERED_AGAIN_MS } from './server.ts'
 import type { SliceSets } from './slice-sets.ts'
+import { createWriters, HINDERED_AGAIN_MS } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-gateway'
 const WORKERS = 2
@@ -108,77 +105,47 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
   caches.onOwnedChange(({ kind, namespace, name }) => {
     if (kind === 'McpGateway') wake(`${namespace}/${name}`)
   })
-  for (const [kind, cache] of [
-    ['Secret', caches.secrets] as const,
-    ['ConfigMap', caches.configMaps] as const,
-  ]) {
-    cache.onChange((before, now) => {
-      const { namespace = '', name = '' } = (now ?? before)?.metadata ?? {}
-      for (const key of index.users(kind, namespace, name)) wakeSelecting(caches.servers.get(key))
-    })
-  }
+  index.onChange(caches, key => wakeSelecting(caches.servers.get(key)))
   return wakeSelecting
 }
 
 function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
-  const { client, caches, log, metrics, clock, events, manifests } = options
-  const applier = createApplier({ client, log, metrics, fieldManager: FIELD_MANAGER })
-  const ensureSecrets = createSecretKeeper({ client, log, metrics, fieldManager: FIELD_MANAGER })
-  const writeStatus = createStatusWriter({
-    client,
-    clock,
-    metrics,
-    owned: OWNED,
-    fieldManager: FIELD_MANAGER,
-  })
-
-  const tell = async (object: Manifest, status: GatewayPlanStatus, signal: AbortSignal) => {
-    const { changed } = await writeStatus(object, status, signal)
-    void events.conditionsChanged(object, changed)
-  }
+  const { caches, manifests } = options
+  const writers = createWriters<GatewayPlanStatus>(options, FIELD_MANAGER, OWNED)
 
   const carryOut = async (object: Manifest, world: GatewayWorld, signal: AbortSignal) => {
     const key = keyOf(object)
     const seen = probe.last(key)
     const plan = planGateway(world)
-    const secrets = await ensureSecrets(object, plan.secrets, caches.find, signal)
-    const applied =
-      secrets.taken.length > 0 ? undefined : await applier.apply(object, plan.objects, caches.find, signal)
-    const taken = [...secrets.taken, ...(applied?.taken ?? [])]
-    const refused = applied?.refused
-    const isHindered = taken.length > 0 || refused !== undefined
-    if (!isHindered) {
-      const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secret => ({ ...secret, ...SECRET }))]
-      await applier.prune(object, keep, caches.ownedBy(object.metadata.uid ?? ''), signal)
-    }
+    const secrets = await writers.ensureSecrets(object, plan, signal)
+    const obstacle = await writers.apply(object, plan, secrets, signal)
+    if (!obstacle) await writers.prune(object, plan, signal)
     let { status } = plan
-    if (isHindered || !seen) {
+    if (obstacle || !seen) {
       // Routers are fed before anybody is asked how they are.
       const first = seen ?? (await probe.first(key, signal))
       const now = { ...world, ...first, generation: generationOf(caches, key) }
-      status = planGateway({ ...now, taken, refused }).status
+      status = planGateway({ ...now, ...obstacle }).status
     }
-    await tell(object, status, signal)
-    return { afterMs: isHindered ? HINDERED_AGAIN_MS : plan.afterMs }
+    await writers.tell(object, status, signal)
+    return { afterMs: obstacle ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 
   return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
     const { manifest, problems } = manifests.gateway(object)
     if (!manifest) {
-      await tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
+      await writers.tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
       return {}
     }
     const world = await observe(options, object, manifest, signal)
     const seen = probe.last(keyOf(object))
     return carryOut(object, { ...world, ...seen }, signal).catch(async error => {
       if (!isDenied(error)) throw error
-      await tell(object, planGateway({ ...world, ...seen, denied: error.message }).status, signal)
+      await writers.tell(object, planGateway({ ...world, ...seen, denied: error.message }).status, signal)
       return { afterMs: HINDERED_AGAIN_MS }
     })
   }
 }
-
-const SECRET = { apiVersion: 'v1', kind: 'Secret' }
 
 async function observe(
   options: GatewayControllerOptions,

@@ -1,5 +1,6 @@
 /** Who names which Secret or ConfigMap, so that a change of one wakes only those. */
 import type { ReferenceName } from '../plan/references.ts'
+import type { Caches } from '../runtime/caches.ts'
 
 export class ReferenceIndex {
   /** By `kind/namespace/name`: keys of the servers that name it. */
@@ -22,6 +23,17 @@ export class ReferenceIndex {
   /** Keys of the servers that name an object. */
   users(kind: ReferenceName['kind'], namespace: string, name: string): readonly string[] {
     return [...(this.#users.get(idOf(kind, namespace, name)) ?? [])]
+  }
+
+  /** Calls `wake` with the key of every server that names a Secret or ConfigMap which changed. */
+  onChange(caches: Pick<Caches, 'secrets' | 'configMaps'>, wake: (key: string) => void): void {
+    const kinds = [['Secret', caches.secrets] as const, ['ConfigMap', caches.configMaps] as const]
+    for (const [kind, cache] of kinds) {
+      cache.onChange((before, now) => {
+        const { namespace = '', name = '' } = (now ?? before)?.metadata ?? {}
+        for (const key of this.users(kind, namespace, name)) wake(key)
+      })
+    }
   }
 
   #leave(id: string, server: string): void {

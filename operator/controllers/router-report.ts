@@ -2,6 +2,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import type { Clock } from '../../core/async.ts'
+import { readBounded } from '../../core/bounded.ts'
 import { deadline } from '../../core/mcp/deadline.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
@@ -26,14 +27,8 @@ export async function askRouter(
   const host = address.includes(':') ? `[${address}]` : address
   try {
     const answer = await request(`http://${host}:${ADMIN_PORT}/status`, { signal: limit.signal })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of answer.body) {
-      bytes += chunk.length
-      if (bytes > MAX_REPORT_BYTES) return undefined
-      chunks.push(chunk)
-    }
-    const said = report.safeParse(JSON.parse(Buffer.concat(chunks).toString('utf8')))
+    const body = await readBounded(answer.body, MAX_REPORT_BYTES, () => new Error('too much'))
+    const said = report.safeParse(JSON.parse(body.toString('utf8')))
     return answer.statusCode === 200 ? said.data : undefined
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import type { V1Deployment } from '@kubernetes/client-node'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import { isDenied } from '../../core/kube/api-error.ts'
-import { type Kube, keyOf, refOf } from '../../core/kube/object.ts'
+import { type Kube, keyOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
@@ -11,16 +11,14 @@ import type { Reference, ServerPlan, ServerPlanStatus, ServerWorld } from '../pl
 import { connectionInputs, indexReferences, referencesOf } from '../plan/references.ts'
 import { planInvalidServer, planServer } from '../plan/server.ts'
 import { revisionOf } from '../plan/template.ts'
-import { createApplier } from '../runtime/apply.ts'
-import { createStatusWriter } from '../runtime/apply-status.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
-import { createSecretKeeper } from '../runtime/ensure-secret.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { Manifests } from './manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
 import { isSameWay, type Target, type Targets } from './targets.ts'
+import { createWriters, HINDERED_AGAIN_MS } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-server'
 const WORKERS = 8
@@ -28,8 +26,6 @@ const OWNED = {
   fields: ['observedGeneration', 'endpoint', 'replicas'],
   conditions: [CONDITION.accepted, CONDITION.ready],
 }
-/** What stands in our way, an object of somebody else or a policy of the cluster, is not watched. */
-export const HINDERED_AGAIN_MS = 30_000
 /** Counting the tokens of a description may take a tokenizer that has to be loaded. */
 const REPEAT_LIMIT_MS = 5_000
 
@@ -54,47 +50,29 @@ export function createServerController(options: ServerControllerOptions): Contro
   caches.onOwnedChange(({ kind, namespace, name }) => {
     if (kind === 'McpServer') queue.add(`${namespace}/${name}`)
   })
-  for (const [kind, cache] of [
-    ['Secret', caches.secrets] as const,
-    ['ConfigMap', caches.configMaps] as const,
-  ]) {
-    cache.onChange((before, now) => {
-      const { namespace = '', name = '' } = (now ?? before)?.metadata ?? {}
-      for (const key of index.users(kind, namespace, name)) queue.add(key)
-    })
-  }
+  index.onChange(caches, key => queue.add(key))
   return { name: 'server', queue, workers: WORKERS, reconcile: createReconcile(options) }
 }
 
 function createReconcile(options: ServerControllerOptions): Controller['reconcile'] {
-  const { client, caches, log, metrics, manifests, targets } = options
-  const applier = createApplier({ client, log, metrics, fieldManager: FIELD_MANAGER })
-  const ensureSecrets = createSecretKeeper({ client, log, metrics, fieldManager: FIELD_MANAGER })
-  const tell = createTell(options)
+  const { caches, manifests, targets } = options
+  const writers = createWriters<ServerPlanStatus>(options, FIELD_MANAGER, OWNED)
 
   const settle = async (object: Manifest, world: ServerWorld, signal: AbortSignal) => {
     const key = keyOf(object)
     let plan = planServer(world)
-    const secrets = await ensureSecrets(object, plan.secrets, caches.find, signal)
+    const secrets = await writers.ensureSecrets(object, plan, signal)
     // Its version is part of what follows: the cache tells when it has it.
     if (secrets.written > 0) return undefined
-    const stands = plan.keep || secrets.taken.length > 0
-    const applied = stands ? undefined : await applier.apply(object, plan.objects, caches.find, signal)
-    const taken = [...secrets.taken, ...(applied?.taken ?? [])]
-    const refused = applied?.refused
-    const isHindered = taken.length > 0 || refused !== undefined
-    if (isHindered) plan = planServer({ ...world, taken, refused })
-    if (!plan.keep) {
-      // ConfigMaps are for discovery to write and to delete
-      const standing = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind !== 'ConfigMap')
-      const keep = [...plan.objects.map(refOf), ...plan.secrets.map(secretRef)]
-      await applier.prune(object, keep, standing, signal)
-    }
+    const obstacle = await writers.apply(object, plan, secrets, signal)
+    if (obstacle) plan = planServer({ ...world, ...obstacle })
+    // ConfigMaps are for discovery to write and to delete
+    if (!plan.keep) await writers.prune(object, plan, signal, ['ConfigMap'])
     const [last, target] = [targets.get(key), targetOf(world, plan)]
     targets.set(key, target)
     if (isRepeated(last, target)) return { afterMs: REPEAT_LIMIT_MS }
-    await tell(object, plan.status, signal)
-    return { afterMs: isHindered ? HINDERED_AGAIN_MS : plan.afterMs }
+    await writers.tell(object, plan.status, signal)
+    return { afterMs: obstacle ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 
   return async (key, signal) => {
@@ -108,27 +86,13 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       const world = await observe(options, object, manifest, signal)
       return settle(object, world, signal).catch(async error => {
         if (!isDenied(error)) throw error
-        await tell(object, planServer({ ...world, denied: error.message }).status, signal)
+        await writers.tell(object, planServer({ ...world, denied: error.message }).status, signal)
         return { afterMs: HINDERED_AGAIN_MS }
       })
     }
     targets.set(key, undefined)
-    await tell(object, planInvalidServer(problems, object.metadata.generation ?? 0).status, signal)
+    await writers.tell(object, planInvalidServer(problems, object.metadata.generation ?? 0).status, signal)
     return undefined
-  }
-}
-
-function createTell({ client, clock, metrics, events }: ServerControllerOptions) {
-  const writeStatus = createStatusWriter({
-    client,
-    clock,
-    metrics,
-    owned: OWNED,
-    fieldManager: FIELD_MANAGER,
-  })
-  return async (object: Manifest, status: ServerPlanStatus, signal: AbortSignal) => {
-    const { changed } = await writeStatus(object, status, signal)
-    void events.conditionsChanged(object, changed)
   }
 }
 
@@ -168,8 +132,4 @@ function targetOf({ server, references }: ServerWorld, plan: ServerPlan): Target
 
 function configMapsOf(references: readonly Reference[]): Map<string, Record<string, string>> {
   return new Map(references.flatMap(({ name, values }) => (values ? [[name, values]] : [])))
-}
-
-function secretRef({ name, namespace }: { name: string; namespace: string }) {
-  return { apiVersion: 'v1', kind: 'Secret', name, namespace }
 }

@@ -1,9 +1,8 @@
 /** The connections of discovery: one a server, kept only where the server tells on it that its lists changed. */
-import type { V1Secret } from '@kubernetes/client-node'
 import type { Clock } from '../../core/async.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
-import type { Kube } from '../../core/kube/object.ts'
+import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
 import { createConnector } from '../../core/mcp/connector.ts'
 import { tellsOfChanges } from '../../core/mcp/http/listen.ts'
 import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
@@ -85,22 +84,13 @@ export class Upstreams {
     const { client, clock, connector = createConnector } = this.#options
     const { metadata, spec } = server
     const { name, namespace } = metadata
-    const values = new Map<string, Record<string, string>>()
+    const values = new Map<string, SecretValues>()
     for (const name of secretsOf(endpoint)) {
-      const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name }
-      const secret = await client.get<Kube<V1Secret>>(ref, signal)
-      if (secret) values.set(name, decoded(secret))
+      const secret = await readSecret(client, namespace, name, signal)
+      if (secret) values.set(name, secret)
     }
     const sessions = spec.sessions === 'shared' ? 'shared' : 'perClient'
     const limits = { startTimeoutMs: parseDuration(spec.limits.startTimeout) }
     return connector({ clock, secret: name => values.get(name) })({ name, endpoint, sessions, limits })
   }
-}
-
-function decoded({ data = {} }: Kube<V1Secret>): Record<string, string> {
-  const values = Object.entries(data).map(([key, value]) => [
-    key,
-    Buffer.from(value, 'base64').toString('utf8'),
-  ])
-  return Object.fromEntries(values)
 }

@@ -1,5 +1,6 @@
 /** The source of a sidecar: a gateway's catalog, asked for as it changes; the last one stays while the gateway is away. */
 import { type Clock, delay, systemClock } from '../../core/async.ts'
+import { readBounded } from '../../core/bounded.ts'
 import { isServerCatalog } from '../../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
@@ -145,7 +146,8 @@ async function get(
       signal,
     })
     const { status } = response
-    const text = await readText(response)
+    const tooLarge = () => new Fault('io', 'The gateway answers too much')
+    const text = (await readBounded(response.body ?? [], MAX_ANSWER_BYTES, tooLarge)).toString('utf8')
     const etag = response.headers.get('etag') ?? undefined
     if (status === 304) return { status, etag }
     if (status === 200) return { status, etag, json: JSON.parse(text) }
@@ -158,15 +160,4 @@ async function get(
   } finally {
     limit.clear()
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Fault('io', 'The gateway answers too much')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,5 +1,5 @@
 /** The source of a router in a cluster: its feed by one watch, slices and Secrets by name. Reads nothing else, writes nothing. */
-import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
+import type { V1ConfigMap } from '@kubernetes/client-node'
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { decodeFeed, FEED_FORMAT } from '../../core/catalog/feed-text.ts'
@@ -10,6 +10,7 @@ import { readCatalog } from '../../core/kube/catalog.ts'
 import type { KubeReader } from '../../core/kube/client.ts'
 import { ListWatch } from '../../core/kube/list-watch.ts'
 import type { Kube } from '../../core/kube/object.ts'
+import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
 import type { Log } from '../../core/log.ts'
 import { createAssembly } from './assembly.ts'
 import { Kept } from './kept.ts'
@@ -23,8 +24,6 @@ export type KubernetesSource = Source & {
   /** Servers whose newest slices, and Secrets whose newest version, are not here. */
   missing(): string[]
 }
-
-export type SecretValues = Readonly<Record<string, string>>
 
 export type KubernetesSourceOptions = {
   client: KubeReader
@@ -50,7 +49,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   })
   const secrets = new Kept<SecretValues>({
     what: 'Secret',
-    read: (name, _version, _known, signal) => readSecret(options, name, signal),
+    read: (name, _version, _known, signal) => wholeSecret(options, name, signal),
     onProgress,
     log,
     clock,
@@ -96,18 +95,12 @@ function readFeed(configMap: ConfigMap, log: Log): RouterFeed | undefined {
   }
 }
 
-async function readSecret(
+async function wholeSecret(
   { client, namespace }: KubernetesSourceOptions,
   name: string,
   signal: AbortSignal,
 ): Promise<SecretValues> {
-  const found = await client.get<Kube<V1Secret>>(
-    { apiVersion: 'v1', kind: 'Secret', namespace, name },
-    signal,
-  )
+  const found = await readSecret(client, namespace, name, signal)
   if (!found) throw new Fault('not_found', `There is no Secret ${name}`)
-  const decoded = Object.entries(found.data ?? {}).map(([key, value]) => {
-    return [key, Buffer.from(String(value), 'base64').toString('utf8')] as const
-  })
-  return Object.fromEntries(decoded)
+  return found
 }

@@ -12,6 +12,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'oauth4webapi'
 import type { Clock } from '../../async.ts'
+import { readBounded } from '../../bounded.ts'
 import { Fault } from '../../errors.ts'
 import { deadline, waitFor } from '../deadline.ts'
 
@@ -116,15 +117,9 @@ function refusesClient(error: unknown): boolean {
 /** fetch, with redirects refused and the body read under a limit. */
 async function boundedFetch(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: 'manual' })
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > MAX_TOKEN_ANSWER_BYTES)
-      throw new Fault('upstream_protocol', 'The token endpoint answers too much')
-    chunks.push(chunk)
-  }
-  return new Response(Buffer.concat(chunks), { status: response.status, headers: response.headers })
+  const tooLarge = () => new Fault('upstream_protocol', 'The token endpoint answers too much')
+  const body = await readBounded(response.body ?? [], MAX_TOKEN_ANSWER_BYTES, tooLarge)
+  return new Response(new Uint8Array(body), { status: response.status, headers: response.headers })
 }
 
 /** Names the problem; the server's own words stay in the cause, because they may repeat what was sent. */

@@ -1,0 +1,59 @@
+/** What a controller writes for an owner: Secrets, objects, what goes again, status and events, under one field manager. */
+import { type ObjectRef, refOf } from '../../core/kube/object.ts'
+import type { OperatorContext } from '../operator.ts'
+import type { Plan, PlannedCondition } from '../plan/plan.ts'
+import { createApplier } from '../runtime/apply.ts'
+import { createStatusWriter, type StatusOwnership } from '../runtime/apply-status.ts'
+import type { Manifest } from '../runtime/caches.ts'
+import { createSecretKeeper, type SecretKeeper } from '../runtime/ensure-secret.ts'
+
+/** What stands in our way, an object of somebody else or a policy of the cluster, is not watched. */
+export const HINDERED_AGAIN_MS = 30_000
+
+/** Objects of others under names of ours, or what the API server said of an object that it does not take. */
+export type Obstacle = { taken: ObjectRef[]; refused: string | undefined }
+
+type Planned = Pick<Plan<unknown>, 'objects' | 'secrets'>
+type Secrets = Awaited<ReturnType<SecretKeeper>>
+
+export type Writers<Status> = {
+  ensureSecrets(owner: Manifest, plan: Planned, signal: AbortSignal): Promise<Secrets>
+  /** Writes the objects, unless a Secret is taken; resolves with why they do not all stand as planned. */
+  apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
+  /** Deletes what the owner owns and the plan has not; of kinds that another controller writes, nothing. */
+  prune(owner: Manifest, plan: Planned, signal: AbortSignal, othersKinds?: readonly string[]): Promise<void>
+  /** Writes the status where it is another one, and an event for each condition that changed. */
+  tell(owner: Manifest, status: Status, signal: AbortSignal): Promise<void>
+}
+
+export function createWriters<Status extends { conditions: PlannedCondition[] }>(
+  context: OperatorContext,
+  fieldManager: string,
+  owned: StatusOwnership,
+): Writers<Status> {
+  const { client, caches, clock, log, metrics, events } = context
+  const applier = createApplier({ client, log, metrics, fieldManager })
+  const ensureSecrets = createSecretKeeper({ client, log, metrics, fieldManager })
+  const writeStatus = createStatusWriter({ client, clock, metrics, owned, fieldManager })
+  return {
+    ensureSecrets: (owner, plan, signal) => ensureSecrets(owner, plan.secrets, caches.find, signal),
+    async apply(owner, plan, secrets, signal) {
+      if (secrets.taken.length > 0) return { taken: secrets.taken, refused: undefined }
+      const { taken, refused } = await applier.apply(owner, plan.objects, caches.find, signal)
+      return taken.length > 0 || refused !== undefined ? { taken, refused } : undefined
+    },
+    async prune(owner, plan, signal, othersKinds = []) {
+      const standing = caches
+        .ownedBy(owner.metadata.uid ?? '')
+        .filter(({ kind }) => !othersKinds.includes(kind))
+      const secrets = plan.secrets.map(({ name, namespace }) => ({ ...SECRET, name, namespace }))
+      await applier.prune(owner, [...plan.objects.map(refOf), ...secrets], standing, signal)
+    },
+    async tell(owner, status, signal) {
+      const { changed } = await writeStatus(owner, status, signal)
+      void events.conditionsChanged(owner, changed)
+    },
+  }
+}
+
+const SECRET = { apiVersion: 'v1', kind: 'Secret' }
