@@ -65,20 +65,21 @@ export function createRouterMetrics(
     registry,
     'portolan_tokens_direct_total',
     'Tokens (o200k_base) that the visible tools would have cost, at each tools/list.',
+    ['profile'],
   )
   const served = counter(
     registry,
     'portolan_tokens_served_total',
     'Tokens (o200k_base) of what the gateway itself answered.',
-    ['kind'],
+    ['profile', 'kind'],
   )
   return {
     registry,
     ...catalog,
     called,
     searched: durationMs => search.observe(durationMs / 1_000),
-    tokensDirect: tokens => direct.inc(tokens),
-    tokensServed: (kind, tokens) => served.inc({ kind }, tokens),
+    tokensDirect: (profile, tokens) => direct.inc({ profile }, tokens),
+    tokensServed: (profile, kind, tokens) => served.inc({ profile, kind }, tokens),
   }
 }
 

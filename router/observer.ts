@@ -1,5 +1,7 @@
 /** What the router tells the outside about its work; metrics and the request log implement it. */
 
+import type { Profile } from '../core/catalog/router-config.ts'
+
 export type CallOutcome =
   | 'ok'
   | 'tool_error'
@@ -27,10 +29,13 @@ export type CallRecord = {
 
 export type TokenKind = 'definitions' | 'discovery' | 'schema' | 'resources' | 'error'
 
+/** What was shown to whom: the tools of a profile, or one server as it is. */
+export type TokenRoute = Profile | 'server'
+
 export interface RouterObserver {
   called(record: CallRecord): void
   searched(durationMs: number, hits: number): void
   /** Tokens (o200k_base) that the visible tools would have cost at a downstream tools/list. */
-  tokensDirect(tokens: number): void
-  tokensServed(kind: TokenKind, tokens: number): void
+  tokensDirect(route: TokenRoute, tokens: number): void
+  tokensServed(route: TokenRoute, kind: TokenKind, tokens: number): void
 }

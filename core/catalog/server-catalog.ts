@@ -21,6 +21,20 @@ export type ServerCatalog = {
   incomplete: { list: 'resources' | 'resourceTemplates' | 'prompts'; message: string }[]
   /** sha256 (hex) of everything above in canonical form, without `digest`: equal content, equal digest. */
   digest: string
+  /** Sentence vectors of what is offered; absent until they are made, and no part of the digest. */
+  vectors?: CatalogVectors
+}
+
+/** Vectors by the key of the text that each was made from, so that any of them holds as long as its text does. */
+export type CatalogVectors = {
+  /** Id of the encoder that made them: those of another one say nothing. */
+  encoder: string
+  /** Another one wherever any of them is another one. */
+  digest: string
+  /** Sorted; see search-text.ts. */
+  keys: string[]
+  /** The packed vectors in the order of the keys, in base64; see vectors.ts. */
+  data: string
 }
 
 export type CatalogTool = {

@@ -3,7 +3,7 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Snapshot } from '../source/source.ts'
 import { buildIndex, type LexicalIndex } from './search/build.ts'
-import type { SearchDocument } from './search/search-index.ts'
+import type { SearchDocument, VectorTable } from './search/search-index.ts'
 import {
   buildServerPart,
   type PromptRoute,
@@ -41,6 +41,8 @@ export type Catalog = Offer & {
   servers: ReadonlyMap<string, RouterServer>
   /** By server; a server that was never discovered has none. */
   catalogs: ReadonlyMap<string, ServerCatalog>
+  /** Of `index` and `extraIndex`; absent where nobody encodes. */
+  vectors?: { tools: VectorTable; extras: VectorTable }
   /** Which tools may be shown, by search id; undefined where all may. */
   shown?: (tool: number) => boolean
   /** Of what may be shown. `tokens`: what the tools would cost an agent directly. */

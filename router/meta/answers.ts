@@ -4,7 +4,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { CallOutcome } from '../observer.ts'
-import type { Work } from './meta-tool.ts'
+import { tokenRoute, type Work } from './meta-tool.ts'
 
 /** Why a request goes no further. */
 export type Refusal = {
@@ -21,7 +21,7 @@ export function textReply(text: string): McpReply {
 
 /** A tool result with `isError`; its tokens are counted as served. */
 export function errorReply(work: Work, sentence: string): McpReply {
-  work.observer.tokensServed('error', estimateTokens(sentence))
+  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
   return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
 }
 

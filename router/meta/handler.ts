@@ -9,7 +9,7 @@ import type { Pool } from '../upstream/pool.ts'
 import { refuse } from './answers.ts'
 import { callTool } from './call-tool.ts'
 import { instructionsOf } from './instructions.ts'
-import type { Work } from './meta-tool.ts'
+import { type QueryEncoder, tokenRoute, type Work } from './meta-tool.ts'
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './native.ts'
 import { PROFILES, type ProfileTools } from './profiles.ts'
 import { invalid, notFound } from './rpc-errors.ts'
@@ -22,9 +22,10 @@ export type HandlerOptions = {
   current: () => Catalog
   pool: Pool
   observer: RouterObserver
+  encodeQuery?: QueryEncoder
 }
 
-export function createHandler({ current, pool, observer }: HandlerOptions): McpHandler {
+export function createHandler({ current, pool, observer, encodeQuery }: HandlerOptions): McpHandler {
   const instructions = new WeakMap<Catalog, string>()
   const instruct = (catalog: Catalog): string => {
     const made = instructions.get(catalog) ?? instructionsOf(catalog)
@@ -33,7 +34,8 @@ export function createHandler({ current, pool, observer }: HandlerOptions): McpH
   }
   return {
     async handle(request) {
-      const work: Work = { request, catalog: current(), pool, observer, arrivedMs: performance.now() }
+      const arrivedMs = performance.now()
+      const work: Work = { request, catalog: current(), pool, observer, encodeQuery, arrivedMs }
       const { route } = request
       return route.kind === 'server' ? handleServer(work, route.server) : handleGateway(work, route.profile)
     },
@@ -94,9 +96,10 @@ function handleGateway(work: Work, name: Profile): McpReply | Promise<McpReply> 
   }
 }
 
-function listTools({ catalog, observer }: Work, { tools, definitionTokens }: ProfileTools): McpReply {
-  observer.tokensDirect(catalog.totals.tokens)
-  observer.tokensServed('definitions', definitionTokens)
+function listTools(work: Work, { tools, definitionTokens }: ProfileTools): McpReply {
+  const { catalog, observer } = work
+  observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
+  observer.tokensServed(tokenRoute(work), 'definitions', definitionTokens)
   return { result: { tools: tools.map(tool => tool.definition) } }
 }
 

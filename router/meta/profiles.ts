@@ -1,11 +1,11 @@
 /** The profiles of a gateway: which meta-tools each shows, and what their definitions cost. */
 import type { ServedProfile } from '../../core/catalog/profiles.ts'
 import type { Profile } from '../../core/catalog/router-config.ts'
-import { discoverMcpTools } from './discover-mcp-tools.ts'
-import { executeMcpTool } from './execute-mcp-tool.ts'
-import { listMcpResources } from './list-mcp-resources.ts'
+import { discoverMcpTools } from './hierarchical/discover-mcp-tools.ts'
+import { executeMcpTool } from './hierarchical/execute-mcp-tool.ts'
+import { listMcpResources } from './hierarchical/list-mcp-resources.ts'
+import { readMcpResource } from './hierarchical/read-mcp-resource.ts'
 import type { MetaTool } from './meta-tool.ts'
-import { readMcpResource } from './read-mcp-resource.ts'
 
 export type ProfileTools = {
   tools: readonly MetaTool[]

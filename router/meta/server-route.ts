@@ -60,8 +60,8 @@ function list(work: Work, server: RouterServer, method: string): McpReply {
   switch (method) {
     case 'tools/list':
       if (request.params.cursor === undefined) {
-        observer.tokensDirect(part?.tokens ?? 0)
-        observer.tokensServed('definitions', part?.tokens ?? 0)
+        observer.tokensDirect('server', part?.tokens ?? 0)
+        observer.tokensServed('server', 'definitions', part?.tokens ?? 0)
       }
       return paged(request.params.cursor, 'tools', part?.tools.map(tool => tool.definition) ?? [], 'name')
     case 'resources/list':

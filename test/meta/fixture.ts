@@ -210,10 +210,10 @@ function createWitness(): { observer: RouterObserver; seen: Seen } {
     observer: {
       called: record => void seen.calls.push(record),
       searched: (_durationMs, hits) => void seen.searches.push(hits),
-      tokensDirect: tokens => {
+      tokensDirect: (_route, tokens) => {
         seen.direct += tokens
       },
-      tokensServed: (kind, tokens) => {
+      tokensServed: (_route, kind, tokens) => {
         seen.served[kind] = (seen.served[kind] ?? 0) + tokens
       },
     },

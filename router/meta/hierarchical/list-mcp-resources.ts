@@ -1,15 +1,15 @@
 /** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
-import { exposeItem } from '../../core/catalog/expose.ts'
-import type { JsonObject } from '../../core/json.ts'
-import type { McpReply } from '../../core/mcp/front/handler.ts'
-import { type Catalog, isShown } from '../catalog/catalog.ts'
-import { estimateTokens } from '../catalog/estimate.ts'
-import type { ResourceRoute } from '../catalog/server-part.ts'
-import { refuse, textReply } from './answers.ts'
-import type { MetaTool, Work } from './meta-tool.ts'
-import { pageOf } from './pages.ts'
-import { shorten } from './shorten.ts'
-import { findServer } from './targets.ts'
+import { exposeItem } from '../../../core/catalog/expose.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import type { ResourceRoute } from '../../catalog/server-part.ts'
+import { refuse, textReply } from '../answers.ts'
+import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import { pageOf } from '../pages.ts'
+import { shorten } from '../shorten.ts'
+import { findServer } from '../targets.ts'
 
 const LONGEST_DESCRIPTION = 200
 
@@ -67,7 +67,7 @@ function list(work: Work, args: JsonObject): McpReply {
     total_templates: catalog.totals.templates,
     nextCursor: page.nextCursor,
   })
-  observer.tokensServed('resources', estimateTokens(text))
+  observer.tokensServed(tokenRoute(work), 'resources', estimateTokens(text))
   return textReply(text)
 }
 

@@ -1,16 +1,16 @@
 /** The meta-tool that reads one resource, always from its origin. */
 
-import { exposeReadResult } from '../../core/catalog/expose.ts'
-import { exposedUri } from '../../core/catalog/names.ts'
-import { Fault } from '../../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { McpReply } from '../../core/mcp/front/handler.ts'
-import { errorReply, refuse } from './answers.ts'
-import { cutTexts } from './cut-texts.ts'
-import { forward } from './forward.ts'
-import type { MetaTool, Work } from './meta-tool.ts'
-import { findResource } from './resource-target.ts'
-import { faultSentence, refusalSentence } from './sentences.ts'
+import { exposeReadResult } from '../../../core/catalog/expose.ts'
+import { exposedUri } from '../../../core/catalog/names.ts'
+import { Fault } from '../../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { errorReply, refuse } from '../answers.ts'
+import { forward } from '../forward.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
+import { findResource } from '../resource-target.ts'
+import { cutTexts } from '../results/cut-texts.ts'
+import { faultSentence, refusalSentence } from '../sentences.ts'
 
 export const readMcpResource: MetaTool = {
   definition: {

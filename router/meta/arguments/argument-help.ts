@@ -1,7 +1,7 @@
 /** Explains which arguments do not fit a tool's schema, with the part of the schema that says so. Pure. */
 import { z } from 'zod'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { shorten } from './shorten.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { shorten } from '../shorten.ts'
 
 const MOST_ISSUES = 3
 const LONGEST_SCHEMA_PART = 800

@@ -1,10 +1,11 @@
 /** Puts what was found into an answer that keeps to the token budget: short lines for all, schemas for the best. Pure. */
-import { exposeItem } from '../../core/catalog/expose.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { Catalog, Extra } from '../catalog/catalog.ts'
-import { estimateTokens } from '../catalog/estimate.ts'
-import type { ToolRoute } from '../catalog/server-part.ts'
-import { shorten } from './shorten.ts'
+import { exposeItem } from '../../../core/catalog/expose.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Catalog, Extra } from '../../catalog/catalog.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import type { Found } from '../search-catalog.ts'
+import { shorten } from '../shorten.ts'
 
 /** The first few hits are read closely, the others skimmed. */
 const CLOSE_HITS = 3
@@ -14,9 +15,6 @@ const SKIMMED_CHARACTERS = 140
 const LINES_SHARE = 0.75
 /** Tokens of the key and the punctuation around a schema. */
 const SCHEMA_KEY_TOKENS = 4
-
-/** `whole`: named by its exact path, so it comes with its full description and schema, whatever they cost. */
-export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
 
 export type Discovery = {
   catalog: Catalog

@@ -1,11 +1,11 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
-import { isObject, type JsonObject } from '../../core/json.ts'
-import type { McpReply } from '../../core/mcp/front/handler.ts'
-import { refuse } from './answers.ts'
-import { callTool } from './call-tool.ts'
-import type { MetaTool, Work } from './meta-tool.ts'
-import { getPromptAsText } from './prompt-text.ts'
-import { findTarget } from './targets.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { refuse } from '../answers.ts'
+import { callTool } from '../call-tool.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
+import { getPromptAsText } from '../prompt-text.ts'
+import { findTarget } from '../targets.ts'
 
 export const executeMcpTool: MetaTool = {
   definition: {

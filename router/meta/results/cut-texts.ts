@@ -1,5 +1,5 @@
 /** Keeps the texts of a tool result within a byte limit, and says what was left out. Pure. */
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
 /** The same object where nothing has to be cut. Only text items are cut: no other content, no structured content. */
 export function cutTexts(result: JsonObject, mostBytes: number): JsonObject {

@@ -1,0 +1,49 @@
+/** Sentence vectors as they are kept and sent: int8 with one scale each, packed. Pure. */
+import { createHash } from 'node:crypto'
+import { Fault } from '../errors.ts'
+import type { CatalogVectors } from './server-catalog.ts'
+
+/** `values[i] · scale` is the i-th component; its length is about 1. */
+export type Vector = { readonly values: Int8Array; readonly scale: number }
+
+/** Bytes of the scale, a float32, little endian, ahead of the values. */
+const SCALE_BYTES = 4
+
+/** Rounds to int8; a vector of zeros stays one. */
+export function quantize(components: ArrayLike<number>): Vector {
+  let most = 0
+  for (let at = 0; at < components.length; at++) most = Math.max(most, Math.abs(components[at] as number))
+  const scale = Math.fround(most / 127) || 1
+  return { values: Int8Array.from(components, component => Math.round(component / scale)), scale }
+}
+
+/** Equal vectors give equal bytes. All have the same number of dimensions. */
+export function packVectors(encoder: string, vectors: ReadonlyMap<string, Vector>): CatalogVectors {
+  const keys = [...vectors.keys()].sort()
+  const size = SCALE_BYTES + (vectors.get(keys[0] ?? '')?.values.length ?? 0)
+  const bytes = Buffer.alloc(keys.length * size)
+  for (const [at, key] of keys.entries()) {
+    const { values, scale } = vectors.get(key) as Vector
+    bytes.writeFloatLE(scale, at * size)
+    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.length), at * size + SCALE_BYTES)
+  }
+  const digest = createHash('sha256')
+    .update(JSON.stringify([encoder, keys]))
+    .update(bytes)
+    .digest('hex')
+  return { encoder, digest, keys, data: bytes.toString('base64') }
+}
+
+/** Throws Fault `io` where the bytes do not make as many equal vectors as there are keys. */
+export function unpackVectors({ keys, data }: CatalogVectors): Map<string, Vector> {
+  if (keys.length === 0) return new Map()
+  const bytes = Buffer.from(data, 'base64')
+  const size = bytes.length / keys.length
+  if (!Number.isInteger(size) || size <= SCALE_BYTES)
+    throw new Fault('io', 'The vectors are not as many as their keys')
+  const vectorAt = (at: number): Vector => ({
+    scale: bytes.readFloatLE(at * size),
+    values: new Int8Array(bytes.subarray(at * size + SCALE_BYTES, (at + 1) * size)),
+  })
+  return new Map(keys.map((key, at) => [key, vectorAt(at)]))
+}

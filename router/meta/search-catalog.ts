@@ -1,0 +1,103 @@
+/** Finds tools, resources and prompts for one need or several: what every profile's search is made of. */
+import type { Vector } from '../../core/catalog/vectors.ts'
+import { type Catalog, type Extra, isShown } from '../catalog/catalog.ts'
+import type { SearchHit, SearchOptions, VectorTable } from '../catalog/search/search-index.ts'
+import type { ToolRoute } from '../catalog/server-part.ts'
+import type { Work } from './meta-tool.ts'
+
+/** `whole`: named by its exact path. */
+export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
+
+export type FoundItems = {
+  /** Best first; of several queries the first of each, then the second of each, without repeating one. */
+  tools: Found<ToolRoute>[]
+  extras: Found<Extra>[]
+  /** How many tools matched at all. */
+  total: number
+}
+
+export type SearchScope = {
+  /** Of the tools that may be shown, those that are wanted; default: all. */
+  wanted?: (tool: ToolRoute) => boolean
+}
+
+const MOST_EXTRAS = 3
+/** Resources and prompts are a by-product: only those that match well are worth their tokens. */
+const LEAST_EXTRA_RELEVANCE = 0.5
+
+export async function searchCatalog(
+  work: Work,
+  queries: readonly string[],
+  limit: number,
+  scope: SearchScope = {},
+): Promise<FoundItems> {
+  const found = await Promise.all(queries.map(query => find(work, query, limit, scope)))
+  const tools = interleave(
+    found.map(({ tools }) => tools),
+    limit,
+  )
+  return {
+    tools,
+    extras: interleave(
+      found.map(({ extras }) => extras),
+      MOST_EXTRAS,
+    ),
+    total: Math.max(tools.length, ...found.map(({ total }) => total)),
+  }
+}
+
+async function find(work: Work, query: string, limit: number, { wanted }: SearchScope): Promise<FoundItems> {
+  const { catalog } = work
+  const named = catalog.toolByName.get(query)
+  if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))
+    return { tools: [{ item: named, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
+  const vector = catalog.vectors && (await work.encodeQuery?.(query, work.request.signal))
+  const visible = visibleOf(catalog, wanted)
+  const meaning = meaningOf(vector, catalog.vectors?.tools)
+  const { hits, total } = catalog.index.search(query, { limit, visible, meaning })
+  const tools = hits.map(hit => foundIn(catalog.tools, hit))
+  return { tools, extras: wanted ? [] : findExtras(catalog, query, vector), total }
+}
+
+function visibleOf(
+  { shown, tools }: Catalog,
+  wanted: SearchScope['wanted'],
+): ((tool: number) => boolean) | undefined {
+  if (!wanted) return shown
+  return tool => (shown?.(tool) ?? true) && wanted(tools[tool] as ToolRoute)
+}
+
+function meaningOf(
+  query: Vector | undefined,
+  documents: VectorTable | undefined,
+): SearchOptions['meaning'] | undefined {
+  return query && documents && { query, documents }
+}
+
+function findExtras(catalog: Catalog, query: string, vector: Vector | undefined): Found<Extra>[] {
+  if (catalog.extras.length === 0) return []
+  const visible = (extra: number): boolean =>
+    isShown(catalog, catalog.extraIndex.documents[extra]?.server ?? '')
+  const meaning = meaningOf(vector, catalog.vectors?.extras)
+  const { hits } = catalog.extraIndex.search(query, { limit: MOST_EXTRAS, visible, meaning })
+  return hits
+    .filter(hit => !hit.weak && hit.relevance >= LEAST_EXTRA_RELEVANCE)
+    .map(hit => foundIn(catalog.extras, hit))
+}
+
+function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHit): Found<T> {
+  return { item: items[document] as T, relevance, weak, whole: false }
+}
+
+/** The first of each list, then the second of each, and so on, without repeating an item. */
+function interleave<T>(lists: readonly Found<T>[][], limit: number): Found<T>[] {
+  if (lists.length === 1) return (lists[0] as Found<T>[]).slice(0, limit)
+  const taken = new Map<T, Found<T>>()
+  const longest = Math.max(...lists.map(list => list.length))
+  for (let rank = 0; rank < longest; rank++)
+    for (const list of lists) {
+      const found = list[rank]
+      if (found && !taken.has(found.item) && taken.size < limit) taken.set(found.item, found)
+    }
+  return [...taken.values()]
+}
