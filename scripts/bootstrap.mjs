@@ -1,17 +1,28 @@
-/** Installs what a fresh clone lacks (packages by the lockfile, Node 24 among them) and says so. Plain JavaScript for Node 20. */
+/** Installs and builds what a fresh clone lacks (packages, Node 24, kernels) and says so. Plain JavaScript for Node 20. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildKernel } from './kernel.mjs'
+import { MALLOC, NODE_OPTIONS } from './node-options.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const stamp = join(modules, '.portolan-lock')
 const ORPHAN_CHECK_MS = 500
 
-/** Path of a Node 24 executable with all packages beside it; installs them first where they are missing or outdated. */
+/** Path of a Node 24 executable; packages and kernels, where missing or outdated, are installed and built first. */
 export async function readyNode() {
+  const node = await installedNode()
+  await buildKernel(node).catch(error => {
+    process.stderr.write(`portolan: ${error.message}\n`)
+    process.exit(1)
+  })
+  return node
+}
+
+async function installedNode() {
   const wanted = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
@@ -43,7 +54,7 @@ async function install() {
   rmSync(modules, { recursive: true, force: true })
   const npm = spawn(
     process.platform === 'win32' ? 'npm.cmd' : 'npm',
-    ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'],
+    ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false', '--include=dev'],
     { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32' },
   )
   const stop = signal => {
@@ -74,19 +85,28 @@ export function compiled(env) {
   return { NODE_COMPILE_CACHE: join(modules, '.cache', 'portolan-compiled'), ...env }
 }
 
+/** Runs the command line of Portolan; resolves with its exit code. */
+export function runPortolan(node, args) {
+  const command = [...NODE_OPTIONS, join(root, 'cli', 'main.ts'), ...args]
+  return runInPlace(node, command, { ...MALLOC, ...compiled(process.env) })
+}
+
 /**
  * Runs a command in place of this process, which is gone where the system and this Node know how; else as its child.
  * Under npm this process stays: npm that is told to end ends only the shell between, and somebody has to see that.
  */
-export async function runInPlace(node, args, env) {
+async function runInPlace(node, args, env) {
   const byNpm = env.npm_command !== undefined
   if (process.platform === 'win32' || !process.execve || byNpm) return runAsChild(node, args, { env, byNpm })
   return process.execve(node, [node, ...args], env)
 }
 
-/** Same streams, same exit code, signals handed on. The IPC channel tells the child when this process is gone, even by kill -9. */
-async function runAsChild(node, args, { env, byNpm }) {
-  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
+/**
+ * Same streams (standard output may go elsewhere), same exit code, signals handed on. The IPC channel tells the child when
+ * this process is gone, even by kill -9.
+ */
+export async function runAsChild(node, args, { env, byNpm, stdout = 'inherit' }) {
+  const child = spawn(node, args, { stdio: ['inherit', stdout, 'inherit', 'ipc'], env })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   if (byNpm) whenOrphaned(() => child.kill('SIGTERM'))
   const { code, signal } = await new Promise((resolve, reject) =>

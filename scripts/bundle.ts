@@ -2,6 +2,7 @@
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { buildKernel } from './kernel.mjs'
 
 const root = dirname(import.meta.dirname)
 /** Packages of the CommonJS kind ask for Node's own modules in a way that modules do not know. */
@@ -16,6 +17,7 @@ const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
 export async function bundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
+  await buildKernel(process.execPath)
   const bridge = bundleFile(join(root, 'bridge', 'main.ts'), join(folder, 'bridge.cjs'))
   await Promise.all([bridge, bundleProgram(folder)])
 }
@@ -34,9 +36,10 @@ async function bundleProgram(folder: string): Promise<void> {
   const entryPoints = { portolan: join(root, 'cli', 'container', 'main.ts') }
   await build({ ...options, entryPoints, splitting: true, chunkNames: 'chunk-[hash]' })
   const workers = [...files].filter(isSource)
-  const data = [...files].filter(file => !isSource(file))
   await build({ ...options, entryPoints: Object.fromEntries(workers.map(file => [placeOf(file, ''), file])) })
-  for (const file of data) await copyFile(file, join(folder, basename(file)))
+  // workers have data of their own
+  for (const file of [...files].filter(file => !isSource(file)))
+    await copyFile(file, join(folder, basename(file)))
 }
 
 function settings(files: Set<string>): BuildOptions {

@@ -1,6 +1,17 @@
 /** Assembles the root folder of the image `portolan/portolan`, from the bundle and the Node that runs this. */
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { MODEL_FILE, modelFileOf } from '../core/encoder/model-place.ts'
+import { cacheFolder } from '../local/config.ts'
 import { MALLOC, NODE_OPTIONS } from './node-options.mjs'
 import { sharedLibraries } from './shared-libraries.ts'
 
@@ -13,15 +24,30 @@ export const IMAGE_START = {
   user: '65532:65532',
 }
 
+/** What the image is made of. */
+export type ImageParts = {
+  /** The folder that scripts/bundle.ts filled. */
+  bundle: string
+  /** The file of the sentence encoder; without it the image finds tools by words alone. */
+  model?: string
+}
+
 /**
  * Fills `folder`, which is emptied before. `/portolan` alone is what other containers are lent: it starts by
  * `ld.so --library-path lib node bridge.cjs` in any image of this kind of processor, whatever its libc.
  */
-export function assembleImageRoot(folder: string, bundle: string): void {
+export function assembleImageRoot(folder: string, { bundle, model }: ImageParts): void {
   rmSync(folder, { recursive: true, force: true })
   addRuntime(folder)
   addPrograms(folder, bundle)
+  if (model) copyFileSync(model, join(folder, 'app', MODEL_FILE))
   addSystem(folder)
+}
+
+/** Where this machine has the model; undefined where it was never fetched. */
+export function fetchedModel(env: NodeJS.ProcessEnv): string | undefined {
+  const file = modelFileOf(env, cacheFolder(env))
+  return existsSync(file) ? file : undefined
 }
 
 function addRuntime(folder: string): void {
@@ -66,7 +92,9 @@ function link(folder: string, from: string, to: string): void {
 function main(): void {
   const [folder] = process.argv.slice(2)
   if (!folder) throw new Error('usage: node image-root.ts FOLDER, after bundle.ts')
-  assembleImageRoot(resolve(folder), join(root, 'dist'))
+  const model = fetchedModel(process.env)
+  if (!model) process.stderr.write('without the model of `portolan model`: tools are found by words alone\n')
+  assembleImageRoot(resolve(folder), { bundle: join(root, 'dist'), model })
   process.stdout.write(`${resolve(folder)}\n`)
 }
 

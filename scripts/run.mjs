@@ -1,8 +1,9 @@
-/** The project's own tasks: check, test, e2e, bench, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
+/** The project's own tasks: start, check, test, e2e, bench, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
-import { compiled, readyNode, root } from './bootstrap.mjs'
+import { compiled, readyNode, root, runPortolan } from './bootstrap.mjs'
+import { readyModel } from './model.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
 const FAST_LIMIT_MS = 300_000
@@ -19,11 +20,16 @@ const node = await readyNode()
 const env = { ...compiled(process.env), PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
 
 const tasks = {
+  start: async () => {
+    await readyModel(node, process.env)
+    process.exitCode = await runPortolan(node, ['up', 'examples/laptop', ...rest])
+  },
   check: async () => {
     await checks()
     await step('tests', node, testArgs(testFilesOf(FAST).filter(isFast), FAST_LIMIT_MS))
   },
   test: async () => {
+    await model()
     if (rest.length > 0) return step('tests', node, testArgs(testFilesOf(rest), SLOW_LIMIT_MS))
     await checks()
     const all = testFilesOf([...FAST, 'test']).filter(file => !file.startsWith('test/e2e/'))
@@ -40,7 +46,10 @@ const tasks = {
     const [folder] = rest
     if (folder) await step('image', node, [QUIET, 'scripts/image-root.ts', folder])
   },
-  bench: () => step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest]),
+  bench: async () => {
+    await model()
+    await step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest])
+  },
   golden: () =>
     step('golden files', node, [
       QUIET,
@@ -58,6 +67,13 @@ if (!tasks[task]) {
   process.exit(2)
 }
 await tasks[task]()
+
+/** What needs it says so where it is skipped; where REQUIRE_MODEL is 1 there is nothing to skip. */
+async function model() {
+  if ((await readyModel(node, env, { sure: true })) || env.REQUIRE_MODEL !== '1') return
+  process.stderr.write('✗ the model of the sentence encoder is required here\n')
+  process.exit(1)
+}
 
 function bin(name) {
   return join(root, 'node_modules', '.bin', name)

@@ -14,6 +14,8 @@ export type RunOptions = {
   signal: AbortSignal
   /** Ends the command where this process is killed. */
   reaper?: Reaper
+  /** The command is ended after this long; absent: ten minutes. */
+  limitMs?: number
 }
 
 /**
@@ -39,7 +41,7 @@ export function run(command: string, args: string[], options: RunOptions): Promi
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => tail.add(text))
     const stop = () => killGroup(child.pid)
-    const timer = setTimeout(stop, INSTALLER_LIMIT_MS)
+    const timer = setTimeout(stop, options.limitMs ?? INSTALLER_LIMIT_MS)
     options.signal.addEventListener('abort', stop, { once: true })
     const done = () => {
       clearTimeout(timer)

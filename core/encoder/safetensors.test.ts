@@ -1,0 +1,46 @@
+/** Tensors of a safetensors file, and files that are none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readSafetensors } from './safetensors.ts'
+
+function file(header: object | string, data: Uint8Array): Buffer {
+  const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(text.length))
+  return Buffer.concat([length, text, data])
+}
+
+const tensor = (start: number, end: number, shape: number[], dtype = 'F32') => ({
+  dtype,
+  shape,
+  data_offsets: [start, end],
+})
+const values = Buffer.from(new Float32Array([1, 2.5, -3, 4]).buffer)
+
+test('tensors are read by name and shape, wherever they begin', () => {
+  for (const name of ['a', 'ab', 'abc', 'abcd']) {
+    const read = readSafetensors(file({ [name]: tensor(4, 16, [3]), __metadata__: {} }, values))
+    assert.deepEqual([...read(name, [3])], [2.5, -3, 4])
+  }
+})
+
+test('a tensor that is not there, of another type or shape, or cut off is told by its name', () => {
+  const header = { half: tensor(0, 8, [4], 'F16'), wide: tensor(0, 16, [2, 2]), long: tensor(4, 20, [4]) }
+  const read = readSafetensors(file(header, values))
+  assert.throws(() => read('none', [4]), { code: 'io', message: /no tensor none of 4 float32/ })
+  assert.throws(() => read('half', [4]), { code: 'io', message: /half/ })
+  assert.throws(() => read('wide', [4]), { code: 'io', message: /wide/ })
+  assert.throws(() => read('long', [4]), { code: 'io', message: /long of the model is cut off/ })
+})
+
+test('bytes that are no safetensors file are refused', () => {
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.alloc(8, 0xff),
+    Buffer.from('PK\x03\x04 a zip file'),
+    file('{', values),
+    file('[]', values),
+    file({}, values).subarray(0, 9),
+  ])
+    assert.throws(() => readSafetensors(bytes), { code: 'io' })
+})

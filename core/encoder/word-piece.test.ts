@@ -1,0 +1,75 @@
+/** Tokens as BERT makes them: cases of its own tokenizer, and that no text whatever is too much. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createTokenizer } from './word-piece.ts'
+
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789$_-.()中文か한αςß']
+const WORDS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', 'get', '##hub', 'git', '##s', 'hello', 'file', 'ae']
+const vocabulary = [...WORDS, ...LETTERS, ...LETTERS.map(letter => `##${letter}`)]
+const tokenize = createTokenizer(vocabulary.join('\n'))
+const words = (text: string, maxTokens = 64): string =>
+  [...tokenize(text, maxTokens)]
+    .slice(1, -1)
+    .map(token => vocabulary[token])
+    .join(' ')
+
+test('a word is cut into the longest pieces that are known, whatever its case and accents', () => {
+  assert.equal(words('GitHub gets'), 'git ##hub get ##s')
+  assert.equal(words('Héllo HELLO'), 'hello hello')
+  assert.equal(words('git-hub_get.s'), 'git - h ##u ##b _ get . s')
+  assert.equal(words('($5)'), '( $ 5 )')
+})
+
+test('Chinese characters stand alone; kana and Hangul letters stay in their words', () => {
+  assert.equal(words('中文git'), '中 文 git')
+  assert.equal(words('gitか'), 'git ##か')
+})
+
+test('control characters and what could not be read are dropped, blanks of all kinds part words', () => {
+  assert.equal(words('gi\u0000t\u200b\uFFFD\u00ADhub'), 'git ##hub')
+  assert.equal(words('git\u3000get\thello\u00a0file\nget'), 'git get hello file get')
+})
+
+test('a final sigma is what lower case makes of it, and a sharp s stays', () => {
+  assert.equal(words('ΑΣ'), 'α ##ς')
+  assert.equal(words('ß'), 'ß')
+})
+
+test('a word with an unknown character, or of more than a hundred, is unknown as a whole', () => {
+  assert.equal(words('git→hub get'), '[UNK] get')
+  assert.equal(words('🙂'), '[UNK]')
+  assert.equal(words(`${'a'.repeat(100)} get`, 128).split(' ').length, 101)
+  assert.equal(words(`${'a'.repeat(101)} get`), '[UNK] get')
+})
+
+test('a text is framed, and cut to the tokens allowed', () => {
+  assert.deepEqual([...tokenize('', 8)], [2, 3])
+  assert.deepEqual([...tokenize('get get get get', 4)], [2, 4, 4, 3])
+  assert.equal(tokenize('githubs', 4).length, 4)
+})
+
+test('no text is too much: the tokens are known ones, and never more than allowed', () => {
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.string({ unit: 'grapheme', maxLength: 100 }),
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 })
+      .map(codes => String.fromCharCode(...codes)),
+  )
+  fc.assert(
+    fc.property(anything, fc.integer({ min: 2, max: 128 }), (text, most) => {
+      const tokens = tokenize(text, most)
+      assert.ok(tokens.length >= 2 && tokens.length <= most)
+      assert.ok(tokens.every(token => token < vocabulary.length))
+      assert.deepEqual([tokens[0], tokens.at(-1)], [2, 3])
+    }),
+  )
+})
+
+test('a million characters of the worst kind are not all looked at', () => {
+  const worst = `${'a'.repeat(99)}→ `.repeat(10_000)
+  const started = performance.now()
+  tokenize(worst, 128)
+  assert.ok(performance.now() - started < 1_000)
+})

@@ -1,0 +1,2 @@
+/** Types of kernel.mjs. */
+export function buildKernel(node: string, folder?: string): Promise<boolean>
