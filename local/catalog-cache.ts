@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serverCatalogOf } from '../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { isObject } from '../core/json.ts'
 
@@ -38,8 +39,8 @@ export function createCatalogCache(folder: string): CatalogCache {
       try {
         const file = fileOf(server, revision)
         if ((await stat(file)).size > MAX_FILE_BYTES) return undefined
-        const value: unknown = JSON.parse(await readFile(file, 'utf8'))
-        return isCached(value) && value.catalog.server === server ? value : undefined
+        const cached = cachedOf(JSON.parse(await readFile(file, 'utf8')))
+        return cached?.catalog.server === server ? cached : undefined
       } catch {
         return undefined
       }
@@ -71,29 +72,8 @@ async function modified(file: string): Promise<number> {
   )
 }
 
-/** As strict as the code that reads it needs: the file is our own, but may be cut off or of another time. */
-function isCached(value: unknown): value is CachedCatalog {
-  if (!isObject(value) || typeof value.at !== 'number' || !isObject(value.catalog)) return false
-  const { catalog } = value
-  const lists = [
-    catalog.tools,
-    catalog.invalid,
-    catalog.resources,
-    catalog.resourceTemplates,
-    catalog.prompts,
-    catalog.incomplete,
-  ]
-  return (
-    lists.every(Array.isArray) &&
-    isObject(catalog.capabilities) &&
-    typeof catalog.digest === 'string' &&
-    (catalog.tools as unknown[]).every(
-      tool =>
-        isObject(tool) &&
-        typeof tool.tokens === 'number' &&
-        isObject(tool.definition) &&
-        typeof tool.definition.name === 'string' &&
-        isObject(tool.definition.inputSchema),
-    )
-  )
+/** The file is our own, but may be cut off or of another time. */
+function cachedOf(value: unknown): CachedCatalog | undefined {
+  const catalog = isObject(value) ? serverCatalogOf(value.catalog) : undefined
+  return catalog && isObject(value) && typeof value.at === 'number' ? { catalog, at: value.at } : undefined
 }

@@ -219,19 +219,16 @@ test('while it is not clear which gateway is meant, the last one is served on', 
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('a profile that is not served yet is a problem with its place, and hierarchical is served', async t => {
+test('what is not supported yet is a problem with its place, and the rest is served', async t => {
   const space = workspace(t)
   writeFileSync(
     join(space.folder, 'gateway.yaml'),
-    `${gatewayOf('a', 'a', { profiles: { default: 'search' } })}`.replace('"profiles"', '\n"profiles"'),
+    gatewayOf('a', 'a', { auth: {}, profiles: { default: 'search' } }).replace('"auth"', '\n"auth"'),
   )
   const gateway = await start(t, space)
   const [problem] = gateway.status().problems
-  assert.deepEqual(
-    [problem?.reason, problem?.path, problem?.line],
-    ['NotYetSupported', 'spec.profiles.default', 2],
-  )
-  assert.equal(gateway.status().gateway.profile, 'hierarchical')
+  assert.deepEqual([problem?.reason, problem?.path, problem?.line], ['NotYetSupported', 'spec.auth', 2])
+  assert.equal(gateway.status().gateway.profile, 'search')
   assert.ok((gateway.status().tokens.exposed ?? 0) > 0)
 })
 

@@ -3,20 +3,21 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/async.ts'
-import type { ServedProfile } from '../core/catalog/profiles.ts'
-import type { RouterConfig } from '../core/catalog/router-config.ts'
+import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Reaper, startReaper } from '../core/mcp/stdio/reaper.ts'
 import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
-import { PROFILES } from '../router/meta/profiles.ts'
+import { servedTokens } from '../router/meta/profiles.ts'
 import { type Router, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process.ts'
+import { createTokenSums } from '../router/token-use.ts'
 import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
 import { Children } from './children.ts'
 import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
 import { launch } from './launch.ts'
+import { semanticMeans } from './meaning.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
@@ -37,7 +38,9 @@ export type LocalOptions = {
   host: string
   port: number
   /** Instead of the gateway's own default profile. */
-  profile?: ServedProfile
+  profile?: Profile
+  /** Served besides what the gateway allows. */
+  allowedProfiles?: readonly Profile[]
   /** Which McpGateway, where several are given. */
   gateway?: string
   secretsFolder?: string
@@ -104,6 +107,7 @@ type Laptop = {
   router?: Router
   stopWatching: (() => Promise<void>)[]
   wasReady: boolean
+  embeddingsKey?: string
 }
 
 function assemble(options: LocalOptions, clock: Clock): Laptop {
@@ -142,7 +146,8 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
   const publisher = new Publisher({ source, clock, children, countTokens, override }, nothing)
-  const onRead = ({ servers, desired }: Reading) => {
+  const onRead = ({ servers, desired, embeddingsKey }: Reading) => {
+    laptop.embeddingsKey = embeddingsKey
     children.apply(servers)
     publisher.adopt(desired)
   }
@@ -187,6 +192,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     log,
     clock,
     sessionKey: await sessionKey(cacheFolder),
+    semantic: semanticMeans(options, () => laptop.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => toJson(status(laptop)),
@@ -248,15 +254,22 @@ function status(laptop: Laptop): LocalStatus {
     offered: new Map(served?.parts.map(({ server, tools }) => [server, tools])),
     observed: server => children.observed(server),
     ready: isReady(laptop),
-    exposedTokens: PROFILES[config.profile]?.definitionTokens,
+    profileTokens: served ? servedTokens(served) : {},
+    usedTokens: router?.metrics.tokens() ?? createTokenSums().read(),
     problems: reloader.problems(),
+    search: router?.search() ?? { semantic: 'off', pending: 0 },
   })
 }
 
-function overridden(config: RouterConfig, { profile, exposeServers }: LocalOptions): RouterConfig {
+function overridden(
+  config: RouterConfig,
+  { profile, allowedProfiles = [], exposeServers }: LocalOptions,
+): RouterConfig {
   return {
     ...config,
     profile: profile ?? config.profile,
+    // The gateway's own choice stays beside the one of the command line.
+    allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
     exposeServers: exposeServers || config.exposeServers,
   }
 }

@@ -2,6 +2,8 @@
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
+import type { McpGateway } from '../crds/gateway.ts'
+import type { McpServer } from '../crds/server.ts'
 import type { DesiredServer } from './children.ts'
 import { type Desired, desire, type PlacedServer } from './desire.ts'
 import type { Loaded, ManifestFiles, PlacedManifest } from './files.ts'
@@ -23,6 +25,8 @@ export type ReadOptions = {
 export type Reading = {
   desired: Desired
   servers: DesiredServer[]
+  /** The API key of the gateway's embeddings service, where it has one. */
+  embeddingsKey?: string
   /** Everything that is wrong, with file, line and field. */
   problems: Problem[]
   /** Things to know that are no mistakes. */
@@ -38,10 +42,12 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   const missing = servers.flatMap(({ server, inputs }) =>
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),
   )
+  const embeddings = await embeddingsKey(desired, loaded, options)
   return {
     desired,
     servers,
-    problems: [...loaded.problems, ...desired.problems, ...missing],
+    embeddingsKey: embeddings.value,
+    problems: [...loaded.problems, ...desired.problems, ...missing, ...embeddings.problems],
     notes: loaded.notes,
     files: loaded.files,
   }
@@ -49,21 +55,45 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
 
 async function withInputs(
   { server, folder }: PlacedServer,
+  desired: Desired,
+  loaded: Loaded,
+  options: ReadOptions,
+): Promise<DesiredServer> {
+  const values = valuesFor(server, desired, loaded, options)
+  return { server, folder, inputs: await resolveInputs(server, folder, values, options.digestKey) }
+}
+
+/** Who refers to them may name those of his own namespace. */
+function valuesFor(
+  { metadata }: McpServer | McpGateway,
   { secrets, configMaps }: Desired,
   { imported }: Loaded,
-  { secretsFolder, env, digestKey }: ReadOptions,
-): Promise<DesiredServer> {
-  const namespace = server.metadata.namespace ?? DEFAULT_NAMESPACE
-  const values = new ValueResolver({ secrets, configMaps, imported, secretsFolder, env }, namespace)
-  return { server, folder, inputs: await resolveInputs(server, folder, values, digestKey) }
+  { secretsFolder, env }: ReadOptions,
+): ValueResolver {
+  const namespace = metadata.namespace ?? DEFAULT_NAMESPACE
+  return new ValueResolver({ secrets, configMaps, imported, secretsFolder, env }, namespace)
+}
+
+async function embeddingsKey(
+  desired: Desired,
+  loaded: Loaded,
+  options: ReadOptions,
+): Promise<{ value?: string; problems: Problem[] }> {
+  const { gateway } = desired
+  const ref = gateway?.spec.search.embeddings?.secretRef
+  if (!gateway || !ref) return { problems: [] }
+  const found = await valuesFor(gateway, desired, loaded, options).secret(ref)
+  if ('value' in found) return { value: found.value, problems: [] }
+  const problem = { ...found.problem, path: 'spec.search.embeddings.secretRef' }
+  return { problems: ref.optional ? [] : [placed(problem, gateway, loaded.manifests)] }
 }
 
 function placed(
   problem: Problem,
-  server: DesiredServer['server'],
+  about: McpServer | McpGateway,
   manifests: readonly PlacedManifest[],
 ): Problem {
-  const place = manifests.find(({ manifest }) => manifest === server)
-  const named = { ...problem, message: `${server.metadata.name}: ${problem.message}` }
+  const place = manifests.find(({ manifest }) => manifest === about)
+  const named = { ...problem, message: `${about.metadata.name}: ${problem.message}` }
   return place ? placedIn(place, named) : named
 }

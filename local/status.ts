@@ -1,8 +1,10 @@
 /** What /debug/status and the command line show of a local gateway. Pure; never a secret, never a value of env. */
-import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import type { Problem } from '../core/errors.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
+import type { SearchStatus } from '../router/semantic/semantic.ts'
+import type { TokenUses } from '../router/token-use.ts'
 import type { Observed } from './discovery.ts'
 
 export type ServerStatusLine = {
@@ -44,7 +46,13 @@ export type LocalStatus = {
     direct: number
     /** What the gateway's own tools/list costs it; absent until counted. */
     exposed?: number
+    /** The same of every profile that is served. */
+    profiles: Partial<Record<Profile, number>>
+    /** What was counted so far. */
+    sinceStart: TokenUses
   }
+  /** How the search by meaning does. */
+  search: SearchStatus
   problems: Problem[]
 }
 
@@ -56,10 +64,12 @@ export function statusOf(facts: {
   offered: ReadonlyMap<string, readonly ToolRoute[]>
   observed: (server: string) => Observed | undefined
   ready: boolean
-  exposedTokens?: number
+  profileTokens: LocalStatus['tokens']['profiles']
+  usedTokens: TokenUses
+  search: SearchStatus
   problems: Problem[]
 }): LocalStatus {
-  const { config, catalogs, offered, observed, ready, exposedTokens, problems } = facts
+  const { config, catalogs, offered, observed, ready, profileTokens, usedTokens, search, problems } = facts
   const servers = config.servers.map(server =>
     serverLine(server, offered.get(server.name) ?? [], catalogs.get(server.name), observed(server.name)),
   )
@@ -71,7 +81,13 @@ export function statusOf(facts: {
     ready,
     servers,
     tools: { total: sum(shown.map(({ tools }) => tools)), byTransport },
-    tokens: { direct: sum(shown.map(({ tokens }) => tokens)), exposed: exposedTokens },
+    tokens: {
+      direct: sum(shown.map(({ tokens }) => tokens)),
+      exposed: profileTokens[config.profile],
+      profiles: profileTokens,
+      sinceStart: usedTokens,
+    },
+    search,
     problems,
   }
 }

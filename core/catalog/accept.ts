@@ -3,7 +3,6 @@ import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
-import { FALLBACK_PROFILE, isServedProfile, SERVED_PROFILES } from './profiles.ts'
 
 /** Versions that are another one tomorrow. */
 const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
@@ -60,16 +59,7 @@ export function acceptGateway({ spec }: McpGateway): Problem[] {
     message: `is not supported yet: ${effect}`,
   })
   const problems: Problem[] = []
-  const { default: profile, allowed } = spec.profiles
-  if (!isServedProfile(profile))
-    problems.push(notYet('spec.profiles.default', `${FALLBACK_PROFILE} is served instead of ${profile}`))
-  const missing = allowed.filter(other => !isServedProfile(other))
-  if (missing.length > 0) {
-    const served = SERVED_PROFILES.join(', ')
-    problems.push(notYet('spec.profiles.allowed', `${missing.join(', ')} cannot be served, only ${served}`))
-  }
   if (spec.auth) problems.push(notYet('spec.auth', 'whoever reaches the gateway may call it'))
   if (spec.access.length > 0) problems.push(notYet('spec.access', 'everybody sees every selected server'))
-  if (spec.search.embeddings) problems.push(notYet('spec.search.embeddings', 'the built-in search is used'))
   return problems
 }

@@ -1,9 +1,18 @@
-/** Whether a value that was read has the shape of a server catalog, as far as the code that uses it relies on it. Pure. */
+/** Takes a value that was read for a server catalog, as far as the code that uses it relies on its shape. Pure. */
 import { isObject } from '../json.ts'
-import type { ServerCatalog } from './server-catalog.ts'
+import type { CatalogVectors, ServerCatalog } from './server-catalog.ts'
+import { unpackVectors } from './vectors.ts'
+
+/** The catalog, without vectors that are not sound; undefined where the value is none. */
+export function serverCatalogOf(value: unknown): ServerCatalog | undefined {
+  if (!isServerCatalog(value)) return undefined
+  if (value.vectors === undefined || areVectors(value.vectors)) return value
+  const { vectors: _, ...catalog } = value
+  return catalog
+}
 
 /** As strict as its readers need: the value is our own, but may be cut off or of another time. */
-export function isServerCatalog(value: unknown): value is ServerCatalog {
+function isServerCatalog(value: unknown): value is ServerCatalog {
   if (!isObject(value) || !isObject(value.capabilities)) return false
   const { tools, invalid, resources, resourceTemplates, prompts, incomplete } = value
   return (
@@ -28,4 +37,16 @@ function isTool(tool: unknown): boolean {
     typeof tool.definition.name === 'string' &&
     isObject(tool.definition.inputSchema)
   )
+}
+
+function areVectors(value: unknown): value is CatalogVectors {
+  if (!isObject(value) || !Array.isArray(value.keys)) return false
+  const { encoder, digest, keys, data } = value
+  if (![encoder, digest, data, ...keys].every(text => typeof text === 'string')) return false
+  try {
+    unpackVectors(value as CatalogVectors)
+    return true
+  } catch {
+    return false
+  }
 }

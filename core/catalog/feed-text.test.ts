@@ -13,6 +13,7 @@ const FEED: RouterFeed = {
     exposeServers: false,
     budget: { definitionTokens: 1, activeTools: 2, responseTokens: 3 },
     audit: { payloads: 'none' },
+    search: { semantic: 'auto' },
     servers: [],
   },
   slices: { a: { digest: '1', parts: 1 }, b: { digest: '2', parts: 3 } },

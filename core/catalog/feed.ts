@@ -11,12 +11,16 @@ export type RouterFeed = {
 }
 
 /** The ConfigMaps `<server>-catalog-0` to `<server>-catalog-<parts - 1>`. */
-export type SliceSet = { digest: string; parts: number }
+export type SliceSet = {
+  /** The catalog's version: see version.ts. */
+  digest: string
+  parts: number
+}
 
 /** The header of a slice: a set is valid if its parts agree in everything but `part`. */
 export type SliceHeader = {
   format: number
-  /** Of the server catalog that all parts make together. */
+  /** The version of the server catalog that all parts make together. */
   digest: string
   parts: number
   /** From 0. */

@@ -236,3 +236,16 @@ test('what has to be shown at an endpoint is named, and only values of ConfigMap
   assert.deepEqual(secretsOf(endpointOf(server('a'), 'cluster')), ['mcp-a'])
   assert.deepEqual(secretsOf(endpointOf(server('a'), 'local')), [])
 })
+
+test('how tools are found is taken over, and of the key of a service where it is alone', () => {
+  const searchOf = (search: McpGatewaySpec['search']) =>
+    resolveLocal([], {}, { gateway: gateway({ search }) }).config.search
+  const embeddings = { url: 'https://a.example/v1', model: 'm' }
+  const secretRef = { name: 'vault', key: 'token' }
+  assert.deepEqual(searchOf({ semantic: 'none' }), { semantic: 'none' })
+  assert.deepEqual(searchOf({ semantic: 'auto', embeddings }), { semantic: 'auto', embeddings })
+  assert.deepEqual(searchOf({ semantic: 'auto', embeddings: { ...embeddings, secretRef } }), {
+    semantic: 'auto',
+    embeddings: { ...embeddings, secret: secretRef },
+  })
+})

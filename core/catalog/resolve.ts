@@ -7,11 +7,11 @@ import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { acceptGateway, acceptServer, type Objection, type Placement } from './accept.ts'
 import { type ConfigMapValues, endpointOf } from './endpoint.ts'
-import { FALLBACK_PROFILE, isServedProfile } from './profiles.ts'
 import type {
   Payloads,
   RouterConfig,
   RouterServer,
+  SearchConfig,
   ServerState,
   ServerStatus,
   ToolPolicy,
@@ -90,8 +90,7 @@ function isSelected(gateway: McpGateway, server: McpServer): boolean {
 
 function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfig {
   const { metadata, spec } = gateway
-  const { default: wanted, allowed } = spec.profiles
-  const profile = isServedProfile(wanted) ? wanted : FALLBACK_PROFILE
+  const { default: profile, allowed } = spec.profiles
   return {
     gateway: { name: metadata.name, namespace: namespaceOf(gateway) },
     profile,
@@ -99,8 +98,15 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfi
     exposeServers: spec.expose.servers,
     budget: spec.budget,
     audit: spec.audit,
+    search: searchConfig(spec.search),
     servers,
   }
+}
+
+function searchConfig({ semantic, embeddings }: McpGateway['spec']['search']): SearchConfig {
+  if (!embeddings) return { semantic }
+  const { url, model, secretRef: secret } = embeddings
+  return { semantic, embeddings: { url, model, ...(secret && { secret }) } }
 }
 
 function routerServer(

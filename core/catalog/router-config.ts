@@ -11,8 +11,17 @@ export type RouterConfig = {
   exposeServers: boolean
   budget: { definitionTokens: number; activeTools: number; responseTokens: number }
   audit: { payloads: Payloads }
+  search: SearchConfig
   /** Sorted by name. */
   servers: RouterServer[]
+}
+
+/** How tools are found. */
+export type SearchConfig = {
+  /** auto: by meaning too, where there is an encoder. none: by words alone. */
+  semantic: 'auto' | 'none'
+  /** A service that encodes in place of the embedded encoder. */
+  embeddings?: { url: string; model: string; secret?: SecretKey }
 }
 
 export type Payloads = 'none' | 'redacted' | 'full'

@@ -1,6 +1,9 @@
 /** The texts by which tools, resources and prompts are found by meaning: made alike by who encodes them and by who searches. Pure. */
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../json.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { splitIdentifier } from './identifiers.ts'
+import { applyOverride, isAllowed } from './policy.ts'
+import { purposesOf } from './products.ts'
 import type { RouterServer } from './router-config.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
@@ -18,40 +21,89 @@ export type SearchText = {
   name: string
 }
 
+/** The encoder reads some 64 word pieces of `full` and 32 of `name`: more of these texts is never among them. */
+const DESCRIPTION_CHARACTERS = 400
+const KNOWLEDGE_CHARACTERS = 100
+const NAME_CHARACTERS = 200
+
+/** Of a tool, with the manifest's override whether or not it was applied before. */
 export function toolSearchText(
   server: ServerKnowledge,
-  _catalog: ServerCatalog,
-  { name, description = '' }: ToolDefinition,
+  catalog: ServerCatalog,
+  definition: ToolDefinition,
 ): SearchText {
-  return searchText(`${server.name}: ${name}. ${description.slice(0, 400)}`, `${server.name} ${name}`)
+  const { name, title, description } = applyOverride(server.tools, definition)
+  const { overrides } = server.tools
+  const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined
+  const words = joinNames(name, text(title))
+  const own = [...(override?.keywords ?? []), override?.category ?? ''].join(' ').trim()
+  return searchText(server, catalog, { words, description, own })
 }
 
 /** Of a resource, a resource template or a prompt. */
 export function itemSearchText(
   server: ServerKnowledge,
-  _catalog: ServerCatalog,
-  { name, description }: JsonObject,
+  catalog: ServerCatalog,
+  { name, title, description, uri, uriTemplate }: JsonObject,
 ): SearchText {
-  return searchText(
-    `${server.name}: ${String(name)}. ${String(description ?? '').slice(0, 400)}`,
-    `${server.name} ${String(name)}`,
-  )
+  const words = joinNames(text(name), text(title), text(uri) || text(uriTemplate).replace(/[{}?*&]/g, ' '))
+  return searchText(server, catalog, { words, description: text(description), own: '' })
 }
 
 /** All that can be found of a server, each text once, in no order that matters: tools first. */
 export function searchTexts(server: ServerKnowledge, catalog: ServerCatalog): SearchText[] {
   const { tools, resources, resourceTemplates, prompts } = catalog
   const texts = [
-    ...tools.map(({ definition }) => toolSearchText(server, catalog, definition)),
+    ...tools
+      .filter(({ definition }) => isAllowed(server.tools, definition.name))
+      .map(({ definition }) => toolSearchText(server, catalog, definition)),
     ...[...resources, ...resourceTemplates, ...prompts].map(item => itemSearchText(server, catalog, item)),
   ]
   return [...new Map(texts.map(text => [text.key, text])).values()]
 }
 
-function searchText(full: string, name: string): SearchText {
-  const key = createHash('sha256')
+type Item = { words: string; description?: string; own: string }
+
+function searchText(server: ServerKnowledge, catalog: ServerCatalog, item: Item): SearchText {
+  const names = joinNames(server.name, server.title ?? '')
+  const purposes = purposesOf(names)
+  const description = (item.description ?? '').slice(0, DESCRIPTION_CHARACTERS)
+  const full = `${names}${purposes && ` (${purposes})`}: ${item.words}. ${description}`
+  const name = `${names} ${item.words} ${knowledgeOf(server, catalog, item)}`.trim()
+  return { key: keyOf(full, name), full, name }
+}
+
+/** The words of all names, those that stand in one before left out: a title mostly repeats the name. */
+function joinNames(first: string, ...others: string[]): string {
+  const words = splitIdentifier(first.slice(0, NAME_CHARACTERS))
+  const known = new Set(words.toLowerCase().split(/\s+/))
+  const fresh = others
+    .flatMap(other => splitIdentifier(other.slice(0, NAME_CHARACTERS)).split(/\s+/))
+    .filter(word => {
+      const isFresh = word !== '' && !known.has(word.toLowerCase())
+      known.add(word.toLowerCase())
+      return isFresh
+    })
+  return [words, ...fresh].join(' ')
+}
+
+/** What else is known, most telling first; room is for a sentence. */
+function knowledgeOf(
+  { description, category, keywords }: ServerKnowledge,
+  { instructions }: ServerCatalog,
+  { own }: Item,
+): string {
+  const about = description ?? instructions?.slice(0, KNOWLEDGE_CHARACTERS)
+  return [own, about, category, ...keywords].filter(Boolean).join(' ').slice(0, KNOWLEDGE_CHARACTERS)
+}
+
+function keyOf(full: string, name: string): string {
+  return createHash('sha256')
     .update(JSON.stringify([full, name]))
     .digest('base64url')
     .slice(0, 22)
-  return { key, full, name }
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
 }

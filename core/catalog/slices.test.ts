@@ -5,8 +5,10 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { JsonObject } from '../json.ts'
-import type { ServerCatalog } from './server-catalog.ts'
+import type { CatalogVectors, ServerCatalog } from './server-catalog.ts'
 import { decodeSlices, encodeSlices, MAX_SLICE_BYTES, readSlice, SLICE_FORMAT, type Slice } from './slices.ts'
+import { packVectors, quantize } from './vectors.ts'
+import { catalogVersion } from './version.ts'
 
 const MANY_BYTES = 5 * 2 ** 20
 
@@ -88,6 +90,30 @@ test('text that is no catalog, or one that unpacks without end, is refused', () 
   assert.throws(() => decodeSlices(set(Buffer.from(JSON.stringify(lacking)))), { code: 'io' })
   assert.throws(() => decodeSlices(set(Buffer.from('[1]'))), { code: 'io' })
   assert.throws(() => decodeSlices(set(Buffer.alloc(129 * 2 ** 20, 32))), { code: 'io', message: /damaged/ })
+})
+
+test('vectors travel with their catalog, under a version that tells them apart; unsound ones are left behind', () => {
+  const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0, -1])]]))
+  const slices = encodeSlices(catalogOf({ vectors }))
+  assert.deepEqual(decodeSlices(slices), catalogOf({ vectors }))
+  const [{ header } = assert.fail()] = slices
+  assert.equal(header.encoder, 'hashing/1')
+  assert.equal(header.digest, catalogVersion(catalogOf({ vectors })))
+  const other = packVectors('hashing/1', new Map([['key', quantize([1, 0, 1])]]))
+  const versions = [{}, { vectors }, { vectors: other }, { vectors, digest: 'other' }].map(changes =>
+    catalogVersion(catalogOf(changes)),
+  )
+  assert.equal(new Set(versions).size, 4)
+  assert.equal(versions[0], 'abc')
+  for (const unsound of [
+    { ...vectors, data: 'AAAA' },
+    { ...vectors, keys: ['key', 'more'] },
+    { encoder: 'x' },
+  ])
+    assert.deepEqual(
+      decodeSlices(encodeSlices(catalogOf({ vectors: unsound as CatalogVectors }))),
+      catalogOf({}),
+    )
 })
 
 test('a slice is read from its ConfigMap, and refused where that holds none', () => {

@@ -2,9 +2,10 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Fault } from '../errors.ts'
 import { isObject, type JsonValue } from '../json.ts'
-import { isServerCatalog } from './catalog-shape.ts'
+import { serverCatalogOf } from './catalog-shape.ts'
 import type { SliceHeader } from './feed.ts'
 import type { ServerCatalog } from './server-catalog.ts'
+import { catalogVersion } from './version.ts'
 
 /** What is written. Read are this one and the one before, so that routers and operator may be updated one after the other. */
 export const SLICE_FORMAT = 1
@@ -21,13 +22,18 @@ export function encodeSlices(catalog: ServerCatalog): Slice[] {
   const bytes = gzipSync(JSON.stringify(catalog))
   const parts = Math.ceil(bytes.length / MAX_SLICE_BYTES)
   if (parts > MAX_SLICES) throw new Fault('io', `The catalog is larger than ${MAX_SLICES} slices`)
+  const encoder = catalog.vectors && { encoder: catalog.vectors.encoder }
+  const set = { format: SLICE_FORMAT, digest: catalogVersion(catalog), parts, ...encoder }
   return Array.from({ length: parts }, (_, part) => ({
-    header: { format: SLICE_FORMAT, digest: catalog.digest, parts, part },
+    header: { ...set, part },
     payload: bytes.subarray(part * MAX_SLICE_BYTES, (part + 1) * MAX_SLICE_BYTES),
   }))
 }
 
-/** Joins a set, given in any order. Throws Fault `io` where it is not whole, not readable or of a format that is not known. */
+/**
+ * Joins a set, given in any order; vectors that are not sound are left out. Throws Fault `io` where it is not whole, not
+ * readable or of a format that is not known.
+ */
 export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
   const sorted = slices.toSorted((a, b) => a.header.part - b.header.part)
   const first = sorted[0]?.header
@@ -46,10 +52,15 @@ export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
       header.encoder === first.encoder,
   )
   if (!agree || sorted.length !== first.parts) throw new Fault('io', 'The slices do not make one whole set')
-  const catalog = parse(Buffer.concat(sorted.map(({ payload }) => payload)))
-  if (!isServerCatalog(catalog) || catalog.digest !== first.digest)
+  const catalog = serverCatalogOf(parse(Buffer.concat(sorted.map(({ payload }) => payload))))
+  if (!catalog || (catalogVersion(catalog) !== first.digest && !lostVectors(catalog, first)))
     throw new Fault('io', 'The slices hold something else than the catalog that they name')
   return catalog
+}
+
+/** What is left of a catalog is not what its parts name; they are its own, for gzip checks its content. */
+function lostVectors({ vectors }: ServerCatalog, { encoder }: SliceHeader): boolean {
+  return vectors === undefined && encoder !== undefined
 }
 
 /** The slice in a ConfigMap. Throws Fault `io` where it holds none. */
@@ -83,7 +94,8 @@ function isHeader(value: unknown): value is SliceHeader {
     isCount((value as SliceHeader).format) &&
     typeof (value as SliceHeader).digest === 'string' &&
     isCount((value as SliceHeader).parts) &&
-    isCount((value as SliceHeader).part)
+    isCount((value as SliceHeader).part) &&
+    ['string', 'undefined'].includes(typeof (value as SliceHeader).encoder)
   )
 }
 

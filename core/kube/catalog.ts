@@ -4,6 +4,7 @@ import type { V1ConfigMap } from '@kubernetes/client-node'
 import { sliceName } from '../catalog/object-names.ts'
 import type { ServerCatalog } from '../catalog/server-catalog.ts'
 import { decodeSlices, MAX_SLICES, readSlice, type Slice } from '../catalog/slices.ts'
+import { catalogVersion } from '../catalog/version.ts'
 import { Fault } from '../errors.ts'
 import type { KubeClient } from './client.ts'
 import type { Kube } from './object.ts'
@@ -23,7 +24,7 @@ export async function readCatalog(
 ): Promise<ServerCatalog> {
   const read = (part: number) => readPart(client, namespace, sliceName(server, part), signal)
   const first = await read(0)
-  if (first.header.digest === known?.digest) return known
+  if (known && first.header.digest === catalogVersion(known)) return known
   const count = Math.min(first.header.parts, MAX_SLICES)
   const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, at) => read(at + 1)))
   // Large ones take a while to unpack: what waits goes first.

@@ -1,9 +1,11 @@
 /** What a catalog is built from, and what is taken over from the one before. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { searchTexts } from '../../core/catalog/search-text.ts'
+import { packVectors, quantize } from '../../core/catalog/vectors.ts'
 import { drive, type FixtureServer, snapshotOf } from '../../test/meta/fixture.ts'
 import { forge, SERVERS, wiki } from '../../test/meta/servers.ts'
-import { buildCatalog, type Catalog, isShown } from './catalog.ts'
+import { buildCatalog, type Catalog, isShown, routeOf } from './catalog.ts'
 
 test('tools are found by both names, and by search ids that match', () => {
   const catalog = build(SERVERS)
@@ -65,6 +67,30 @@ test('a changed policy or description of a server changes what is offered', () =
     before,
   )
   assert.notEqual(described.index, before.index)
+})
+
+test('vectors of a list change nothing of what is offered', () => {
+  const before = build(SERVERS)
+  const snapshot = snapshotOf(SERVERS, {}, ++generation)
+  const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0])]]))
+  const catalogs = [...snapshot.catalogs].map(([name, catalog]) => [name, { ...catalog, vectors }] as const)
+  const after = drive(buildCatalog({ ...snapshot, catalogs: new Map(catalogs) }, before))
+  assert.deepEqual(
+    [after.parts, after.index, after.extraIndex],
+    [before.parts, before.index, before.extraIndex],
+  )
+  assert.equal(after.index, before.index)
+})
+
+test('every tool, resource and prompt is found by the text that its encoder gets too', () => {
+  const catalog = build(SERVERS)
+  const keys = catalog.parts.flatMap(({ server }) => {
+    const known = catalog.servers.get(server)
+    const list = catalog.catalogs.get(server)
+    return known && list ? searchTexts(known, list).map(({ key }) => key) : []
+  })
+  const routes = [...catalog.tools, ...catalog.extras.map(routeOf)]
+  assert.deepEqual(routes.map(({ textKey }) => textKey).sort(), keys.sort())
 })
 
 test('a server that was never discovered is known, with nothing to offer', () => {

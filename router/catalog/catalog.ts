@@ -3,7 +3,7 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Snapshot } from '../source/source.ts'
 import { buildIndex, type LexicalIndex } from './search/build.ts'
-import type { SearchDocument, VectorTable } from './search/search-index.ts'
+import type { VectorTable } from './search/search-index.ts'
 import {
   buildServerPart,
   type PromptRoute,
@@ -111,7 +111,10 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
   ]
   const documents = parts.flatMap(part => part.documents)
   const index = yield* buildIndex(documents, previous?.index)
-  const extraIndex = yield* buildIndex(extras.map(extraDocument), previous?.extraIndex ?? index)
+  const extraIndex = yield* buildIndex(
+    extras.map(extra => routeOf(extra).document),
+    previous?.extraIndex ?? index,
+  )
   return {
     parts,
     tools,
@@ -161,17 +164,9 @@ function shownTools(offer: Offer, isHidden: (part: ServerPart) => boolean): (too
   return tool => mask[tool] === 1
 }
 
-function extraDocument(extra: Extra): SearchDocument {
-  const { server, definition } =
-    'prompt' in extra ? extra.prompt : 'template' in extra ? extra.template : extra.resource
-  const { name, title, description } = definition
-  return {
-    server,
-    tool: typeof name === 'string' ? name : '',
-    title: typeof title === 'string' ? title : undefined,
-    description: typeof description === 'string' ? description : undefined,
-    keywords: [],
-  }
+/** The route of a resource, a template or a prompt. */
+export function routeOf(extra: Extra): ResourceRoute | PromptRoute {
+  return 'prompt' in extra ? extra.prompt : 'template' in extra ? extra.template : extra.resource
 }
 
 function byShownUri(a: ResourceRoute, b: ResourceRoute): number {

@@ -4,6 +4,8 @@ const LETTERS_A_TOKEN = 12
 const DIGITS_A_TOKEN = 3
 const SIGNS_A_TOKEN = 4
 const OTHER_SCRIPT_TOKENS = 0.8
+/** What is cut to a budget shall not go over it. */
+const CUT_MARGIN = 1.1
 
 const LOWER = 1
 const UPPER = 2
@@ -29,6 +31,13 @@ export function estimateTokens(text: string): number {
     before = kind
   }
   return Math.ceil(tokens)
+}
+
+/** What a text costs that was cut out of one whose tokens are known: its language tells more than its letters do. */
+export function tokensOfCut(cut: string, whole: { length: number; tokens: number }): number {
+  if (cut.length >= whole.length) return whole.tokens
+  const share = (whole.tokens * cut.length) / whole.length
+  return Math.ceil(CUT_MARGIN * Math.max(estimateTokens(cut), share))
 }
 
 function kindOf(code: number): number {

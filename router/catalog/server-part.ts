@@ -2,12 +2,14 @@
 import { exposedUri, listedNames, resourcePath, toolPath } from '../../core/catalog/names.ts'
 import { applyOverride, isAllowed } from '../../core/catalog/policy.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { itemSearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { estimateTokens } from './estimate.ts'
+import { itemDocument, toolDocument } from './search/documents.ts'
 import type { SearchDocument } from './search/search-index.ts'
 
-const TOOLS_A_SLICE = 50
+const ITEMS_A_SLICE = 50
 
 /** Where a tool path or listed name leads. */
 export type ToolRoute = {
@@ -23,6 +25,8 @@ export type ToolRoute = {
   tokens: number
   descriptionTokens: number
   schemaTokens: number
+  /** Of the text that it is found by: see search-text.ts. */
+  textKey: string
 }
 
 export type PromptRoute = {
@@ -31,6 +35,8 @@ export type PromptRoute = {
   path: string
   listedName: string
   definition: JsonObject
+  textKey: string
+  document: SearchDocument
 }
 
 /** A resource, or a template: then `uri` is the upstream's uriTemplate. */
@@ -42,6 +48,8 @@ export type ResourceRoute = {
   /** As native lists print it: `server+uri`. */
   listedUri: string
   definition: JsonObject
+  textKey: string
+  document: SearchDocument
 }
 
 export type ServerPart = {
@@ -73,20 +81,20 @@ export function* buildServerPart(server: RouterServer, catalog: ServerCatalog): 
   const tools: ToolRoute[] = []
   const documents: SearchDocument[] = []
   for (const [position, tool] of catalog.tools.entries()) {
-    if (position % TOOLS_A_SLICE === TOOLS_A_SLICE - 1) yield
+    if (position % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
     if (!isAllowed(server.tools, tool.definition.name)) continue
-    const route = toolRoute(server, tool, names)
+    const route = toolRoute(server, catalog, tool, names)
     tools.push(route)
-    documents.push(documentOf(server, route))
+    documents.push(toolDocument(server, catalog, route.definition))
   }
   return {
     key: partKey(server, catalog),
     server: server.name,
     tools,
     documents,
-    prompts: promptRoutes(server.name, catalog.prompts),
-    resources: resourceRoutes(server.name, catalog.resources, 'uri'),
-    templates: resourceRoutes(server.name, catalog.resourceTemplates, 'uriTemplate'),
+    prompts: yield* promptRoutes(server, catalog),
+    resources: yield* resourceRoutes(server, catalog, 'resource'),
+    templates: yield* resourceRoutes(server, catalog, 'template'),
     tokens: tools.reduce((sum, tool) => sum + tool.tokens, 0),
   }
 }
@@ -95,11 +103,13 @@ type NameOf = (own: string) => { path: string; listedName: string }
 
 function toolRoute(
   server: RouterServer,
+  catalog: ServerCatalog,
   { definition: own, ...counts }: CatalogTool,
   nameOf: NameOf,
 ): ToolRoute {
   const definition = applyOverride(server.tools, own)
-  const route = { server: server.name, tool: own.name, ...nameOf(own.name), definition, ...counts }
+  const textKey = toolSearchText(server, catalog, definition).key
+  const route = { server: server.name, tool: own.name, ...nameOf(own.name), definition, ...counts, textKey }
   if (definition === own) return route
   const descriptionTokens =
     server.tools.overrides[own.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')
@@ -115,53 +125,54 @@ function namesOf(server: string, own: readonly string[]): NameOf {
   }
 }
 
-function promptRoutes(server: string, definitions: readonly JsonObject[]): PromptRoute[] {
-  const named = definitions.filter(
+function* promptRoutes(server: RouterServer, catalog: ServerCatalog): Generator<void, PromptRoute[]> {
+  const named = catalog.prompts.filter(
     (definition): definition is JsonObject & { name: string } => typeof definition.name === 'string',
   )
   const nameOf = namesOf(
-    server,
+    server.name,
     named.map(({ name }) => name),
   )
-  return named.map(definition => ({
-    server,
-    prompt: definition.name,
-    ...nameOf(definition.name),
-    definition,
-  }))
+  const routes: PromptRoute[] = []
+  for (const definition of named) {
+    if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
+    const { name } = definition
+    const found = foundBy(server, catalog, 'prompt', definition)
+    routes.push({ server: server.name, prompt: name, ...nameOf(name), definition, ...found })
+  }
+  return routes
 }
 
-function resourceRoutes(
-  server: string,
-  definitions: readonly JsonObject[],
-  field: 'uri' | 'uriTemplate',
-): ResourceRoute[] {
-  return definitions.flatMap(definition => {
-    const uri = definition[field]
-    if (typeof uri !== 'string') return []
-    return [{ server, uri, shownUri: shownUri(server, uri), listedUri: exposedUri(server, uri), definition }]
-  })
+function* resourceRoutes(
+  server: RouterServer,
+  catalog: ServerCatalog,
+  kind: 'resource' | 'template',
+): Generator<void, ResourceRoute[]> {
+  const routes: ResourceRoute[] = []
+  for (const definition of kind === 'resource' ? catalog.resources : catalog.resourceTemplates) {
+    const uri = kind === 'resource' ? definition.uri : definition.uriTemplate
+    if (typeof uri !== 'string') continue
+    if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
+    const uris = { uri, shownUri: shownUri(server.name, uri), listedUri: exposedUri(server.name, uri) }
+    routes.push({ server: server.name, ...uris, definition, ...foundBy(server, catalog, kind, definition) })
+  }
+  return routes
+}
+
+/** By what a resource, a template or a prompt is found: by meaning, and by words. */
+function foundBy(
+  server: RouterServer,
+  catalog: ServerCatalog,
+  kind: NonNullable<SearchDocument['kind']>,
+  definition: JsonObject,
+): Pick<PromptRoute, 'textKey' | 'document'> {
+  return {
+    textKey: itemSearchText(server, catalog, definition).key,
+    document: itemDocument(server, catalog, kind, definition),
+  }
 }
 
 /** What meta-tools print: `server|uri`, but `ui://<server>/…` for an app's page, since clients look for that scheme. */
 function shownUri(server: string, uri: string): string {
   return uri.startsWith('ui://') ? exposedUri(server, uri) : resourcePath(server, uri)
-}
-
-function documentOf(server: RouterServer, route: ToolRoute): SearchDocument {
-  const override = Object.hasOwn(server.tools.overrides, route.tool)
-    ? server.tools.overrides[route.tool]
-    : undefined
-  const categories = [override?.category ?? server.category].filter(category => category !== undefined)
-  const { title, description, inputSchema } = route.definition
-  return {
-    server: server.name,
-    serverTitle: server.title,
-    serverDescription: server.description,
-    tool: route.tool,
-    title: typeof title === 'string' ? title : undefined,
-    description,
-    inputSchema,
-    keywords: [...server.keywords, ...categories, ...(override?.keywords ?? [])],
-  }
 }

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../core/async.ts'
+import { catalogVersion } from '../../core/catalog/version.ts'
 import { JSON_TYPE } from '../../core/mcp/front/exchange.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -61,15 +62,15 @@ export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogP
     return reply
   })
 
-  type Params = { digest: string }
+  type Params = { version: string }
   app.fastify.get<{ Params: Params }>(
-    `${CATALOG_PATH}/servers/:digest`,
+    `${CATALOG_PATH}/servers/:version`,
     { onRequest },
     async (request, reply) => {
       const catalogs = served.current()?.catalogs.values() ?? []
-      const catalog = [...catalogs].find(({ digest }) => digest === request.params.digest)
+      const catalog = [...catalogs].find(one => catalogVersion(one) === request.params.version)
       if (catalog) return send(reply, await content(catalog))
-      respond(reply, 404, TRANSPORT_ERROR, 'No server has a catalog of this digest now; ask /catalog again.')
+      respond(reply, 404, TRANSPORT_ERROR, 'No server has a catalog of this version now; ask /catalog again.')
       return reply
     },
   )

@@ -53,11 +53,16 @@ export function createAssembly({ catalogs, others, clock }: AssemblyOptions): As
 
   return {
     adopt(generation, config) {
-      adopted = { generation: Math.max(generation, adopted?.generation ?? 0), config }
+      adopted = { generation: Math.max(generation, adopted?.generation ?? 0), config: withSearch(config) }
       progress()
     },
     progress,
     watch: newest.watch,
     close: () => timer?.cancel(),
   }
+}
+
+/** Who was there before us says nothing of the search. */
+function withSearch(config: RouterConfig): RouterConfig {
+  return { ...config, search: config.search ?? { semantic: 'auto' } }
 }

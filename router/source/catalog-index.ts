@@ -2,6 +2,7 @@
 
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import { catalogVersion } from '../../core/catalog/version.ts'
 import { isObject } from '../../core/json.ts'
 import type { Snapshot } from './source.ts'
 
@@ -10,7 +11,7 @@ export const CATALOG_PATH = '/catalog'
 export type CatalogIndex = {
   generation: number
   config: RouterConfig
-  /** By server name, the digest under which `/catalog/servers/<digest>` gives its catalog. */
+  /** By server name, the version under which `/catalog/servers/<version>` gives its catalog. */
   catalogs: Record<string, string>
 }
 
@@ -18,7 +19,7 @@ export function catalogIndexOf({ generation, config, catalogs }: Snapshot): Cata
   return {
     generation,
     config: { ...config, servers: config.servers.map(forSidecar) },
-    catalogs: Object.fromEntries([...catalogs].map(([server, { digest }]) => [server, digest])),
+    catalogs: Object.fromEntries([...catalogs].map(([server, catalog]) => [server, catalogVersion(catalog)])),
   }
 }
 
@@ -45,6 +46,6 @@ export function isCatalogIndex(value: unknown): value is CatalogIndex {
     isObject(value.config.gateway) &&
     Array.isArray(value.config.servers) &&
     isObject(value.catalogs) &&
-    Object.values(value.catalogs).every(digest => typeof digest === 'string')
+    Object.values(value.catalogs).every(version => typeof version === 'string')
   )
 }

@@ -5,7 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { packVectors, quantize } from '../../core/catalog/vectors.ts'
+import { catalogVersion } from '../../core/catalog/version.ts'
 import { createLog } from '../../core/log.ts'
+import { catalogOf, serverOf, snapshotOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createGatewaySource } from './gateway.ts'
 
@@ -44,4 +47,46 @@ test('replicas that never agree on what is the same are not asked without a paus
   while (asked < 3) await nextTurn()
   await settle()
   assert.equal(asked, 3)
+})
+
+test('a catalog is read under its version: again where it has vectors now, and never another than was asked for', async t => {
+  const bare = catalogOf('files', { tools: [{ name: 'read', inputSchema: {} }] })
+  const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0, -1])]]))
+  let offered = bare
+  let answered = bare
+  const server = createServer((request, response) => {
+    const config = snapshotOf({}, {}, 1).config
+    const index = { generation: 7, config, catalogs: { files: catalogVersion(offered) } }
+    const isIndex = request.url === '/catalog'
+    response.setHeader('etag', JSON.stringify(index))
+    response.end(
+      JSON.stringify(isIndex ? { ...index, config: { ...config, servers: [serverOf('files')] } } : answered),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const clock = createManualClock()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const log = createLog({ level: 'silent' })
+  const source = createGatewaySource({ url, token: async () => 'token', log, clock })
+  const stop = new AbortController()
+  const running = source.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await running
+    server.closeAllConnections()
+    server.close()
+  })
+  const watching = source.watch(stop.signal)[Symbol.asyncIterator]()
+  const seen = async () => (await watching.next()).value?.catalogs.get('files')
+  assert.deepEqual(await seen(), bare)
+  offered = { ...bare, vectors }
+  const timer = setInterval(() => clock.advance(250), 1)
+  t.after(() => clearInterval(timer))
+  while (source.missing().length === 0) await nextTurn()
+  answered = offered
+  for (;;) {
+    const catalog = await seen()
+    if (catalog?.vectors) return assert.deepEqual(catalog, offered)
+    assert.deepEqual(catalog, bare)
+  }
 })

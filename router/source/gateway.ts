@@ -1,8 +1,9 @@
 /** The source of a sidecar: a gateway's catalog, asked for as it changes; the last one stays while the gateway is away. */
 import { type Clock, delay, systemClock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
-import { isServerCatalog } from '../../core/catalog/catalog-shape.ts'
+import { serverCatalogOf } from '../../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { catalogVersion } from '../../core/catalog/version.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { deadline, faultOf } from '../../core/mcp/deadline.ts'
@@ -43,15 +44,15 @@ export function createGatewaySource(options: GatewaySourceOptions): GatewaySourc
   const { log, clock = systemClock, random } = options
   const catalogs = new Kept<ServerCatalog>({
     what: 'catalog',
-    read: (server, digest, _known, signal) => readCatalog(options, server, digest, signal),
+    read: (server, version, _known, signal) => readCatalog(options, server, version, signal),
     onProgress: () => assembly.progress(),
     log,
     clock,
     random,
   })
   const assembly = createAssembly({ catalogs, clock })
-  const adopt = ({ generation, config, catalogs: digests }: CatalogIndex) => {
-    catalogs.want(new Map(Object.entries(digests)))
+  const adopt = ({ generation, config, catalogs: versions }: CatalogIndex) => {
+    catalogs.want(new Map(Object.entries(versions)))
     assembly.adopt(generation, config)
   }
   return {
@@ -118,13 +119,14 @@ function readIndex(json: unknown): CatalogIndex {
 async function readCatalog(
   options: GatewaySourceOptions,
   server: string,
-  digest: string,
+  version: string,
   signal: AbortSignal,
 ): Promise<ServerCatalog> {
-  const { json } = await get(options, `${CATALOG_PATH}/servers/${encodeURIComponent(digest)}`, {}, signal)
-  if (!isServerCatalog(json) || json.server !== server || json.digest !== digest)
+  const path = `${CATALOG_PATH}/servers/${encodeURIComponent(version)}`
+  const catalog = serverCatalogOf((await get(options, path, {}, signal)).json)
+  if (catalog?.server !== server || catalogVersion(catalog) !== version)
     throw new Fault('io', `The gateway gives another catalog than that of ${server}`)
-  return json
+  return catalog
 }
 
 type Answer = { status: number; etag?: string; json?: unknown }

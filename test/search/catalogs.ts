@@ -37,6 +37,20 @@ export function ownQueries(): JudgedQuery[] {
   return readLines<JudgedQuery>(join(own, 'queries.jsonl'))
 }
 
+/** Resources, templates and prompts of the servers of the project's own catalog. */
+export function ownExtras(): SearchDocument[] {
+  return readLines<CatalogLine>(join(own, 'extras.jsonl')).map(withKeywords)
+}
+
+export function extraQueries(): JudgedQuery[] {
+  return readLines<JudgedQuery>(join(own, 'extra-queries.jsonl'))
+}
+
+/** Our own queries for the recorded catalog. */
+export function recordedQueries(): JudgedQuery[] {
+  return readLines<JudgedQuery>(join(own, 'recorded-queries.jsonl'))
+}
+
 /** One labelled set beside the project. Undefined where it is not there. */
 export function labelledSet(
   set: string,

@@ -4,6 +4,7 @@ import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { encodeFeed, FEED_FORMAT } from '../../core/catalog/feed-text.ts'
 import { feedName, sliceName } from '../../core/catalog/object-names.ts'
 import { encodeSlices, type Slice } from '../../core/catalog/slices.ts'
+import { catalogVersion } from '../../core/catalog/version.ts'
 import type { Access } from '../../core/kube/access.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
@@ -45,7 +46,7 @@ export async function startApi(): Promise<Api> {
       for (const [server, catalog] of catalogs) {
         const parts = encodeSlices(catalog)
         for (const part of parts) await api.slice(server, part)
-        slices[server] = { digest: catalog.digest, parts: parts.length }
+        slices[server] = { digest: catalogVersion(catalog), parts: parts.length }
       }
       return api.feed(gateway, { config, slices, secrets })
     },

@@ -1,4 +1,4 @@
-/** Which kinds of action a tool does and a query asks for: create, list, search, delete, … Pure. */
+/** Which kinds of action a tool does: create, list, search, delete, … Pure. */
 import type { Lexicon } from './lexicon.ts'
 import type { SearchDocument } from './search-index.ts'
 import type { TermReader, Word } from './text.ts'
@@ -19,10 +19,15 @@ export function toolActions(document: SearchDocument, reader: TermReader, lexico
 }
 
 /** Bits of the classes of all verbs among the words. */
-export function actionsOf(words: readonly Word[], lexicon: Lexicon): number {
-  return words.reduce((bits, { term }, at) => {
-    const phrase = `${term} ${words[at + 1]?.term}`
-    const isNoun = NOUNS.has(phrase) || NOUNS.has(`${words[at - 1]?.term} ${term}`)
-    return isNoun ? bits : bits | lexicon.action(phrase) | lexicon.action(term)
-  }, 0)
+function actionsOf(words: readonly Word[], lexicon: Lexicon): number {
+  return words.reduce((bits, _word, at) => bits | actionOf(words, at, lexicon), 0)
+}
+
+/** Bits of the class of the word at a position, which may be a verb of two words; 0 for what is no verb. */
+export function actionOf(words: readonly Word[], at: number, lexicon: Lexicon): number {
+  const term = words[at]?.term
+  if (term === undefined) return 0
+  const phrase = `${term} ${words[at + 1]?.term}`
+  const isNoun = NOUNS.has(phrase) || NOUNS.has(`${words[at - 1]?.term} ${term}`)
+  return isNoun ? 0 : lexicon.action(phrase) | lexicon.action(term)
 }

@@ -43,6 +43,32 @@ test('mistyped, clipped and abbreviated words, other languages and keywords are 
   for (const [query, path] of Object.entries(cases)) assert.equal(paths(index, query)[0], path, query)
 })
 
+test('what the manifest and the upstream say of a server helps to find its tools', () => {
+  const plain = tool('a1', 'list_entries', 'List entries')
+  const known: Record<string, Partial<SearchDocument>> = {
+    'zebra entries': { serverTitle: 'Zebra' },
+    'list pelican stuff': { upstreamTitle: 'Pelican' },
+    'accounting entries': { serverKeywords: ['accounting'] },
+    'payroll entries': { serverDescription: 'Payroll of the firm' },
+    'vineyard entries': { instructions: 'Knows all about the vineyard.' },
+    'ledger lines': { keywords: ['ledger'] },
+  }
+  for (const [query, more] of Object.entries(known)) {
+    const two = build([plain, tool('b2', 'list_entries', 'List entries', more)])
+    assert.equal(paths(two, query)[0], 'b2:list_entries', query)
+  }
+})
+
+test('resources, templates and prompts are found by kind, address and arguments', () => {
+  const items = build([
+    tool('docs', 'guide', 'How to begin', { kind: 'resource', uri: 'file:///handbook/onboarding.md' }),
+    tool('docs', 'guide', 'How to begin', { kind: 'prompt' }),
+    tool('docs', 'page', 'Any page', { kind: 'template', uri: 'docs://pages/{number}' }),
+  ])
+  const first = (query: string) => items.search(query, { limit: 1 }).hits[0]?.document
+  assert.deepEqual(['onboarding', 'guide prompt', 'page number'].map(first), [0, 1, 2])
+})
+
 test('an exact name or path is first, sure and marked, in every way of writing it', () => {
   const queries = [
     'tracker:create_issue',

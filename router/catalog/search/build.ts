@@ -1,9 +1,12 @@
 /** Builds a search index step by step, reusing what an earlier one knows. Pure. */
 import { buildCorpus } from './corpus.ts'
+import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
 import { createGlossary, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
-import { createSearch } from './ranking.ts'
+import { createMender } from './mend.ts'
+import { MAX_QUERY_CHARACTERS } from './query.ts'
+import { createRanking } from './ranking.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
 
 /** A search index that the next one can be built from. */
@@ -27,9 +30,19 @@ export function* buildIndex(
   const glossary = previous?.reusable.glossary ?? createGlossary()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
+  const rank = createRanking(corpus, lexicon, glossary)
+  const mend = createMender(corpus, lexicon)
   return {
     documents,
-    search: createSearch(corpus, lexicon, glossary),
+    search: (query, options) => {
+      const { hits, total } = rank(query, options)
+      return { hits, total }
+    },
+    queryText: query => {
+      const bounded = query.slice(0, MAX_QUERY_CHARACTERS)
+      return glossary(bounded)?.text ?? mend(bounded)
+    },
+    explain: createExplain(corpus, lexicon, rank),
     reusable: { lexicon, glossary, terms: corpus.fields },
   }
 }

@@ -27,20 +27,31 @@ const MAX_SCHEMA_DEPTH = 3
 /** Bounds for what a tool may put into the index. */
 const MAX_PARAMETERS = 500
 const MAX_TEXT_CHARACTERS = 8_000
+/** Instructions begin with what the server is about, and go on with how to behave. */
+const MAX_INSTRUCTIONS_CHARACTERS = 600
+const KIND_WORDS = {
+  resource: 'resource document read',
+  template: 'resource template read',
+  prompt: 'prompt instructions',
+}
 
 export function readTool(document: SearchDocument, reader: TermReader, lexicon: Lexicon): ToolTerms {
-  const { server, serverTitle = '', tool, title = '', keywords } = document
+  const { server, serverTitle = '', tool, title = '', kind, uri, keywords } = document
   const parameters = parametersOf(document.inputSchema)
-  const terms = (text: string | undefined) => reader.terms(text?.slice(0, MAX_TEXT_CHARACTERS))
-  const serverTerms = terms(`${server} ${serverTitle}`)
+  const terms = (...texts: (string | undefined)[]) =>
+    texts.flatMap(text => reader.terms(text?.slice(0, MAX_TEXT_CHARACTERS)))
+  const serverNames = terms(server, serverTitle)
+  const serverKnowledge = terms(document.upstreamTitle, ...(document.serverKeywords ?? []))
   return {
-    name: terms([tool, title, ...keywords].join(' ')),
-    server: serverTerms,
-    description: terms(document.description),
-    parameters: terms(parameters.map(parameter => parameter.name).join(' ')),
-    parameterTexts: terms(parameters.map(parameter => parameter.text).join(' ')),
-    serverDescription: terms(document.serverDescription),
-    ownName: ownNameOf(reader.words(tool), serverTerms),
+    name: terms(tool, title, ...keywords),
+    server: [...serverNames, ...new Set(serverKnowledge.filter(term => !serverNames.includes(term)))],
+    description: terms(document.description, kind && KIND_WORDS[kind]),
+    parameters: terms(uri, ...parameters.map(parameter => parameter.name)),
+    parameterTexts: terms(...parameters.map(parameter => parameter.text)),
+    serverDescription: terms(
+      document.serverDescription ?? document.instructions?.slice(0, MAX_INSTRUCTIONS_CHARACTERS),
+    ),
+    ownName: ownNameOf(reader.words(tool), serverNames),
     actions: toolActions(document, reader, lexicon),
   }
 }

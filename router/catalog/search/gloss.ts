@@ -1,8 +1,9 @@
 /** Reads German, Spanish, French and Chinese queries by word lists, and leaves English ones alone. Pure. */
+
+import products from '../../../core/catalog/data/products.json' with { type: 'json' }
+import { fold } from '../../../core/catalog/identifiers.ts'
 import lists from './data/foreign.json' with { type: 'json' }
 import lexicon from './data/lexicon.json' with { type: 'json' }
-import products from './data/products.json' with { type: 'json' }
-import { fold } from './text.ts'
 
 /** A query in another language, word by word in English. */
 export type Gloss = {

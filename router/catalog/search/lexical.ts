@@ -23,9 +23,6 @@ export type LexicalScorer = (query: Query, visible: (document: number) => boolea
 const FOREIGN = 0.8
 const SERVER_PRIOR = 0.4
 const NAME_COVER = 0.15
-const SAME_ACTION = 1.15
-const BOTH_READ = 1.06
-const OTHER_ACTION = 0.9
 
 export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalScorer {
   const { tools, documents, nameCover } = corpus
@@ -43,14 +40,23 @@ export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalSc
     }
     for (const [pair, weight] of query.pairs) addPair(found, tools, documents.length, pair, weight)
     found.keep(visible)
-    weighActions(found, corpus.actions, query.actions, lexicon.reading)
     for (const document of found.hits())
-      found.scores[document] = (found.scores[document] as number) * (1 + NAME_COVER * nameCover.of(document))
+      found.scores[document] = (found.scores[document] as number) * nameFactor(corpus, document)
     addServerPrior(found, corpus, serverScores, query)
     const best = found.best()
     const cover = ideal > 0 ? Math.min(1, best / ideal) : 0
     return { hits: found.hits(), scores: found.scores, best, cover }
   }
+}
+
+/** The factor on what a document got for words, by how much of its name the last query spoke of. */
+export function nameFactor({ nameCover }: Corpus, document: number): number {
+  return 1 + NAME_COVER * nameCover.of(document)
+}
+
+/** What meeting a term fully is worth; one that stands for another says no more than that one would. */
+export function worthOf(weight: number, rarity: number, cap: number): number {
+  return weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
 }
 
 /** Offers every document the best of a term's alternatives. Returns the most that a document can get. */
@@ -65,7 +71,7 @@ function addUnit(
   for (const [term, weight] of alternatives) {
     const rarity = inverseFrequency(tools.count(term), size)
     if (rarity === 0) continue
-    const worth = weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
+    const worth = worthOf(weight, rarity, cap)
     most = Math.max(most, worth)
     found.offer(tools.of(term), worth)
   }
@@ -77,17 +83,6 @@ function addPair(found: Accumulator, tools: Postings, size: number, joined: stri
   for (const form of new Set([joined, stem(joined)]))
     found.offer(tools.of(form), inverseFrequency(tools.count(form), size))
   found.settle(weight)
-}
-
-function weighActions(found: Accumulator, actions: Int32Array, asked: number, reading: number): void {
-  if (asked === 0) return
-  for (const document of found.hits()) {
-    const own = actions[document] as number
-    if (own === 0) continue
-    const bothRead = (own & reading) !== 0 && (asked & reading) !== 0
-    const factor = (own & asked) !== 0 ? SAME_ACTION : bothRead ? BOTH_READ : OTHER_ACTION
-    found.scores[document] = (found.scores[document] as number) * factor
-  }
 }
 
 /** Tools of the servers that the query is about get a share of the best score. */
@@ -110,7 +105,7 @@ function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float6
 }
 
 /** The terms that may stand for a query's term, each with its weight, and the most that any of them may say. */
-function alternativesOf(
+export function alternativesOf(
   { tools, spelling, documents }: Corpus,
   lexicon: Lexicon,
   term: string,

@@ -8,8 +8,14 @@ export type Lexicon = {
   neighbours(term: string): ReadonlyMap<string, number> | undefined
   /** Every stem that has neighbours. */
   words(): IterableIterator<string>
+  /** What an abbreviation stands for: `k8s` for `kubernetes`. */
+  expansion(abbreviation: string): string | undefined
+  /** A word of this stem, for who reads no stems. */
+  written(term: string): string
   /** The class of the action that a stem (or two: `turn on`) names, as one bit; 0 for what is no verb. */
   action(term: string): number
+  /** The names of the classes of some bits. */
+  classNames(bits: number): string[]
   /** Bits of the classes that only read. */
   reading: number
 }
@@ -31,7 +37,13 @@ const READING = ['get', 'list', 'search', 'download']
  */
 export function* buildLexicon(): Generator<void, Lexicon> {
   const stemWord = createStemmer()
-  const stems = (line: string) => line.split(/[\s:]+/).map(stemWord)
+  const written = new Map<string, string>()
+  const stems = (line: string) =>
+    line.split(/[\s:]+/).map(word => {
+      const term = stemWord(word)
+      if (!written.has(term)) written.set(term, word)
+      return term
+    })
   const edges = new Map<string, Map<string, number>>()
   for (const line of lists.synonyms) addGroup(edges, stems(line), WEIGHTS.synonym)
   yield
@@ -41,6 +53,9 @@ export function* buildLexicon(): Generator<void, Lexicon> {
   yield
   for (const line of lists.jargon) addJargon(edges, stems(line))
   yield
+  const expansions = new Map(
+    lists.abbreviations.map(line => [line.split(' ', 1)[0], line.replace(/^\S+ /, '')]),
+  )
   const classes = Object.keys(actionWords)
   const actions = new Map<string, number>()
   for (const [at, words] of Object.values(actionWords).entries())
@@ -48,7 +63,10 @@ export function* buildLexicon(): Generator<void, Lexicon> {
   return {
     neighbours: term => edges.get(term),
     words: () => edges.keys(),
+    expansion: abbreviation => expansions.get(abbreviation),
+    written: term => written.get(term) ?? term.replace(/i$/, 'y'),
     action: term => actions.get(term) ?? 0,
+    classNames: bits => classes.filter((_name, at) => (bits & (1 << at)) !== 0),
     reading: READING.reduce((bits, name) => bits | (1 << classes.indexOf(name)), 0),
   }
 }

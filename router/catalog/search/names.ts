@@ -1,17 +1,21 @@
 /** The exact rule: queries that name a tool, in whatever form, and the tools they name. Pure. */
+import { splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { isOneEdit } from './edits.ts'
 import type { SearchDocument } from './search-index.ts'
-import { splitIdentifier } from './text.ts'
 
 export type Names = {
   add(document: number, content: SearchDocument): void
-  /** The tools that a query names, each with how exactly: higher is more exact. Empty for a query that names none. */
-  named(query: string): ReadonlyMap<number, number>
+  /**
+   * The tools that a query names, each with how exactly: higher is more exact. Empty for a query that names none. One of
+   * several words is taken for a mistyped name only where `hasUnknown`: where no tool knows some word of it.
+   */
+  named(query: string, hasUnknown: boolean): ReadonlyMap<number, number>
 }
 
 const EXACTNESS = { path: 5, name: 4, key: 3, word: 2 }
 /** The query is a name or path with one slip of the finger. */
 export const NEARLY = 1
+const EXACTNESS_NAMES = ['nearly', 'word', 'words', 'name', 'path'] as const
 /** Longest word that may be the name of a tool. */
 const MAX_NAME_CHARACTERS = 256
 /** Shorter names are too like each other to be taken for one another. */
@@ -21,6 +25,11 @@ export function createNames(): Names {
   const paths = new Map<string, number[]>()
   const names = new Map<string, number[]>()
   const keys = new Map<string, number[]>()
+  const nearby = createNearby()
+  const addKey = (key: string, document: number) => {
+    put(keys, key, document)
+    nearby.add(key, document)
+  }
   return {
     add(document, { server, serverTitle, tool, title }) {
       put(paths, `${server}:${tool}`, document)
@@ -30,9 +39,9 @@ export function createNames(): Names {
       const toolKeys = new Set([tool, title ?? tool].map(keyOf))
       for (const key of toolKeys)
         for (const server_ of new Set(['', keyOf(server), keyOf(serverTitle ?? server)]))
-          put(keys, `${server_} ${key}`.trim(), document)
+          addKey(`${server_} ${key}`.trim(), document)
     },
-    named(query) {
+    named(query, hasUnknown) {
       const named = new Map<number, number>()
       const take = (list: number[] | undefined, exactness: number) => {
         for (const document of list ?? []) named.set(document, Math.max(exactness, named.get(document) ?? 0))
@@ -43,10 +52,16 @@ export function createNames(): Names {
       take(keys.get(keyOf(whole)), EXACTNESS.key)
       if (named.size === 0)
         for (const word of identifiersOf(whole)) take(keys.get(keyOf(word)), EXACTNESS.word)
-      if (named.size === 0 && mayBeMistyped(whole)) take(nearTo(keys, keyOf(whole)), NEARLY)
+      if (named.size === 0 && (hasUnknown ? whole.length <= MAX_NAME_CHARACTERS : mayBeMistyped(whole)))
+        take(nearby.to(whole), NEARLY)
       return named
     },
   }
+}
+
+/** How a query names a tool: its path, its name, the same words in another form, one of its words, or with a slip. */
+export function exactnessName(exactness: number): (typeof EXACTNESS_NAMES)[number] | undefined {
+  return EXACTNESS_NAMES[exactness - 1]
 }
 
 /** An identifier as its words: `createIssue`, `create_issue` and `Create issue` have one key. */
@@ -54,11 +69,32 @@ function keyOf(name: string): string {
   return splitIdentifier(name.trim()).toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
-function nearTo(keys: ReadonlyMap<string, number[]>, key: string): number[] {
-  if (key.length < MIN_MISTYPED_CHARACTERS) return []
-  const near: number[] = []
-  for (const [other, documents] of keys) if (isOneEdit(key, other)) near.push(...documents)
-  return near
+type Nearby = { add(key: string, document: number): void; to(query: string): number[] }
+
+/** Finds keys that differ by one slip, by their letters alone: one in a name in camelCase often moves its words. */
+function createNearby(): Nearby {
+  const byLength = new Map<number, Map<string, number[]>>()
+  return {
+    add(key, document) {
+      const letters = lettersOf(key)
+      const alike = byLength.get(letters.length) ?? new Map<string, number[]>()
+      byLength.set(letters.length, alike)
+      put(alike, letters, document)
+    },
+    to(query) {
+      const letters = lettersOf(keyOf(query))
+      if (letters.length < MIN_MISTYPED_CHARACTERS) return []
+      const near: number[] = []
+      for (const length of [letters.length - 1, letters.length, letters.length + 1])
+        for (const [other, documents] of byLength.get(length) ?? [])
+          if (isOneEdit(letters, other)) near.push(...documents)
+      return near
+    },
+  }
+}
+
+function lettersOf(key: string): string {
+  return key.replaceAll(' ', '')
 }
 
 /** Words that look like identifiers, without the punctuation around them. */

@@ -1,6 +1,6 @@
 /** The names that come nearest to one that does not exist: "did you mean". Pure. */
+import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { editDistance } from '../../../crds/nearest.ts'
-import { fold, splitIdentifier } from './text.ts'
 
 const MAX_CHARACTERS = 200
 /** What counts more: that the wanted name is found in the other, rather than the other way round. */

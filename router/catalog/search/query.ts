@@ -1,19 +1,20 @@
-/** A query as the index reads it: its terms, what may stand for each of them, and the action it asks for. Pure. */
-import { actionsOf } from './actions.ts'
+/** A query as the index reads it: its terms, what may stand for each of them, and what it asks to be done. Pure. */
 import type { Gloss, Glossary } from './gloss.ts'
+import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
 import { isStopword, stem, type Word, wordsOf } from './text.ts'
 
 export type Query = {
   text: string
+  /** In English, where it is in another language. */
+  english?: string
   /** Every term once: how often it stands in the query, and its word as it was written first. */
   terms: ReadonlyMap<string, QueryTerm>
   /** English stems for a term of another language. */
   foreign: ReadonlyMap<string, readonly string[]>
   /** Neighbouring words written as one, each with its weight. */
   pairs: ReadonlyMap<string, number>
-  /** Bits of the classes of actions that are named. */
-  actions: number
+  intent: Intent
 }
 
 export type QueryTerm = { count: number; word: string }
@@ -37,10 +38,11 @@ export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Q
   }
   return {
     text: bounded,
+    english: gloss?.text,
     foreign: gloss ? translations(gloss, terms) : new Map(),
     terms,
     pairs: pairsOf(words),
-    actions: actionsOf(gloss ? wordsOf(gloss.text) : words, lexicon),
+    intent: intentOf(gloss ? wordsOf(gloss.text) : words, lexicon),
   }
 }
 

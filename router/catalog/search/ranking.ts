@@ -1,26 +1,32 @@
 /** From a query to the answer: scores of the layers, exact names first, how sure we are. Pure. */
 import type { Corpus } from './corpus.ts'
 import type { Glossary } from './gloss.ts'
-import { createLexicalScorer } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import { NEARLY } from './names.ts'
-import { readQuery } from './query.ts'
-import type { SearchDocument, SearchHit, SearchIndex } from './search-index.ts'
+import { type Query, readQuery } from './query.ts'
+import { createScorer, type Match } from './scorer.ts'
+import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
 
-/** Below it a match is probably none. */
-const WEAK_RELEVANCE = 0.15
+/** Below it a match is probably none: two of a hundred queries that can be answered, and most of those that cannot. */
+const WEAK = { words: 0.15, meaning: 0.2 }
 /** Of a tool whose name differs from the query by one letter. */
 const NEARLY_RELEVANCE = 0.9
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
-export function createSearch(corpus: Corpus, lexicon: Lexicon, glossary: Glossary): SearchIndex['search'] {
-  const score = createLexicalScorer(corpus, lexicon)
+/** What explains an answer, too. */
+export type Ranked = SearchAnswer & { query: Query; named: ReadonlyMap<number, number>; match?: Match }
+
+export type Ranking = (text: string, options: SearchOptions) => Ranked
+
+export function createRanking(corpus: Corpus, lexicon: Lexicon, glossary: Glossary): Ranking {
+  const score = createScorer(corpus, lexicon)
   const { documents, names } = corpus
-  return (text, { limit, visible = () => true }) => {
+  return (text, { limit, visible = () => true, meaning }) => {
     const query = readQuery(text, lexicon, glossary)
-    if (!LETTER_OR_DIGIT.test(query.text)) return { hits: [], total: 0 }
-    const { hits, scores, best, cover } = score(query, visible)
-    const named = visibleOnly(names.named(query.text), visible)
+    if (!LETTER_OR_DIGIT.test(query.text)) return { query, named: new Map(), hits: [], total: 0 }
+    const match = score(query, visible, meaning)
+    const { hits, scores, best, confidence } = match
+    const named = visibleOnly(names.named(query.text, hasUnknown(query, corpus)), visible)
     const unmet = [...named.keys()].filter(document => scores[document] === 0)
     const before = (a: number, b: number) =>
       (named.get(b) ?? 0) - (named.get(a) ?? 0) ||
@@ -30,12 +36,16 @@ export function createSearch(corpus: Corpus, lexicon: Lexicon, glossary: Glossar
       const exactness = named.get(document) ?? 0
       if (exactness > NEARLY) return { document, relevance: 1, weak: false, exact: true }
       if (exactness === NEARLY) return { document, relevance: NEARLY_RELEVANCE, weak: false, exact: false }
-      const relevance = (cover * (scores[document] as number)) / best
-      return { document, relevance, weak: relevance < WEAK_RELEVANCE, exact: false }
+      const relevance = best > 0 ? (confidence * (scores[document] as number)) / best : 0
+      return { document, relevance, weak: relevance < (meaning ? WEAK.meaning : WEAK.words), exact: false }
     }
     const order = bestOf([unmet, hits], limit, before)
-    return { hits: order.map(toHit), total: hits.length + unmet.length }
+    return { query, named, match, hits: order.map(toHit), total: hits.length + unmet.length }
   }
+}
+
+function hasUnknown(query: Query, { tools }: Corpus): boolean {
+  return query.terms.keys().some(term => tools.count(term) === 0)
 }
 
 function visibleOnly(

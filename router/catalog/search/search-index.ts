@@ -2,16 +2,25 @@
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 
-/** One thing that can be found. Its id is its position in the array that the index was built from. */
+/** One thing that can be found; see documents.ts. Its id is its position in the array that the index was built from. */
 export type SearchDocument = {
+  /** Absent for a tool. */
+  kind?: 'resource' | 'template' | 'prompt'
   server: string
   serverTitle?: string
   serverDescription?: string
+  /** From the manifest: the server's category and keywords. */
+  serverKeywords?: string[]
+  /** What the upstream calls itself, and what it tells agents. */
+  upstreamTitle?: string
+  instructions?: string
   tool: string
   title?: string
   description?: string
   inputSchema?: JsonObject
-  /** From the manifest: server keywords, category, and the tool's own. */
+  /** Of a resource or a template. */
+  uri?: string
+  /** From the manifest: the tool's own category and keywords. */
   keywords: string[]
 }
 
@@ -19,12 +28,16 @@ export interface SearchIndex {
   readonly documents: readonly SearchDocument[]
   /** Best first. Never throws, whatever the query. Documents that `visible` refuses are left out before ranking. */
   search(query: string, options: SearchOptions): SearchAnswer
+  /** What is to be encoded for a query: itself, its English where it is in another language, its words written out where they are clipped or mistyped. */
+  queryText(query: string): string
+  /** Why `search` gives what it gives; slower than it. */
+  explain(query: string, options: SearchOptions): Explanation
 }
 
 export type SearchOptions = {
   limit: number
   visible?: (document: number) => boolean
-  /** By meaning too: the query's vector, and those of the documents. */
+  /** By meaning too: the vector of what `queryText` makes of the query, and those of the documents. */
   meaning?: { query: Vector; documents: VectorTable }
 }
 
@@ -50,4 +63,61 @@ export type SearchHit = {
   weak: boolean
   /** The query named this tool exactly. */
   exact: boolean
+}
+
+/** JSON through and through: what the ranking made of a query, and what every hit got for what. */
+export type Explanation = {
+  query: string
+  /** The query in English, where it is in another language. */
+  english?: string
+  terms: ExplainedTerm[]
+  /** Classes of actions that the query asks for: `create`, `list`. */
+  actions: string[]
+  /** Share of the query's weight that the best hit met by words, 0 to 1. */
+  cover: number
+  /** The nearness that counts as all, and the one that counts as nothing; absent without vectors. */
+  similarity?: { best: number; least: number }
+  /** Documents without a vector yet; absent without vectors. */
+  pending?: number
+  hits: ExplainedHit[]
+  total: number
+}
+
+/** One word of the query, or two neighbours written as one. */
+export type ExplainedTerm = {
+  term: string
+  /** As it was written first. */
+  word: string
+  /** How often it counts. */
+  count: number
+  /** What may stand for it in a document, itself included, heaviest first: weight 0 to 1, how many documents hold it, and how much it tells. */
+  alternatives: { term: string; weight: number; documents: number; rarity: number }[]
+}
+
+export type ExplainedHit = {
+  server: string
+  tool: string
+  kind?: SearchDocument['kind']
+  relevance: number
+  weak: boolean
+  /** How exactly the query names it, where it does. */
+  named?: 'path' | 'name' | 'words' | 'word' | 'nearly'
+  /** What it got for each term of the query, by what it was met and where it stands. */
+  met: { term: string; by: string; fields: string[]; score: number }[]
+  /** Factor on the sum of these scores: how much of its name the query speaks of. */
+  nameFactor: number
+  /** Added after that: the share of its server. */
+  serverScore: number
+  /** All of it over the best, 0 to 1. */
+  lexical: number
+  /** Similarity to the query; absent without a vector. */
+  cosine?: number
+  /** The same with a share of what its server's tools have on average. */
+  nearness?: number
+  /** What nearness is worth, 0 to 1; without a vector, what the words say. */
+  semantic?: number
+  /** Factor on both: whether it does what the query asks to be done. */
+  actionFactor: number
+  /** What hits are ordered by, unless the query names one. */
+  score: number
 }

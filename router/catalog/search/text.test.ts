@@ -1,7 +1,8 @@
 /** Tests of the words that names and sentences are split into. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTermReader, splitIdentifier, wordsOf } from './text.ts'
+import { splitIdentifier } from '../../../core/catalog/identifiers.ts'
+import { createTermReader, wordsOf } from './text.ts'
 
 test('identifiers are split at every kind of border, and short names with digits stay whole', () => {
   const cases: Record<string, string> = {

@@ -1,5 +1,6 @@
 /** Turns names, sentences and queries into the terms that the index holds. Pure. */
 import porter2 from 'wink-porter2-stemmer'
+import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import stopwordList from './data/stopwords.json' with { type: 'json' }
 
 /** One word of a text after identifiers were split: lower case. CJK text gives bigrams. */
@@ -12,21 +13,12 @@ export type Word = {
 }
 
 const RUN = /[\p{L}\p{N}_][\p{L}\p{N}_\-.']*/gu
-const NOT_ASCII = /[^\x20-\x7e\s]/
 const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]/
 const CJK_RUN = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]+/g
 /** Longest joined form of a compound: `site_map` is also found as `sitemap`. */
 const MAX_COMPOUND_CHARACTERS = 24
 const MAX_COMPOUND_PARTS = 4
 const STOPWORDS: ReadonlySet<string> = new Set(stopwordList.words.split(' '))
-
-/** Splits an identifier at camelCase, ACRONYMWord, `_`, `-`, `.`, `/` and `:`; `s3`, `k8s` and `ec2` stay whole. */
-export function splitIdentifier(text: string): string {
-  return text
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
-    .replace(/[_\-./:]+/g, ' ')
-}
 
 /** Porter2 stem of a lower-case ASCII word; anything else as it is. */
 export function stem(word: string): string {
@@ -35,11 +27,6 @@ export function stem(word: string): string {
 
 export function isStopword(word: string): boolean {
   return STOPWORDS.has(word)
-}
-
-/** Removes diacritics: `Büro` is found by `buro`. */
-export function fold(text: string): string {
-  return NOT_ASCII.test(text) ? text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') : text
 }
 
 /** The words of a text in order, stopwords included. */

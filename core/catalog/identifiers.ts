@@ -1,0 +1,16 @@
+/** Identifiers as words, and letters without their accents. Pure. */
+
+const NOT_ASCII = /[^\x20-\x7e\s]/
+
+/** Splits an identifier at camelCase, ACRONYMWord, `_`, `-`, `.`, `/` and `:`; `s3`, `k8s` and `ec2` stay whole. */
+export function splitIdentifier(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/[_\-./:]+/g, ' ')
+}
+
+/** Removes diacritics: `Büro` is found by `buro`. */
+export function fold(text: string): string {
+  return NOT_ASCII.test(text) ? text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') : text
+}

@@ -1,0 +1,136 @@
+/** The search by meaning on a laptop: real servers, a real embeddings service but for its model. */
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Clock } from '../core/async.ts'
+import { cachedModelFile } from '../core/encoder/model-place.ts'
+import { createLog } from '../core/log.ts'
+import { startEmbeddings } from '../test/support/embeddings.ts'
+import { createLeapClock } from '../test/support/leap-clock.ts'
+import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
+import { discoverTools } from '../test/support/mcp.ts'
+import { skipModel, testModelFile } from '../test/support/model.ts'
+import { startLocal } from './gateway.ts'
+
+const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
+
+async function start(t: TestContext, space: Workspace, env: Record<string, string> = {}, clock?: Clock) {
+  const gateway = await startLocal({
+    paths: [space.folder],
+    host: '127.0.0.1',
+    port: 0,
+    watch: true,
+    cacheFolder: space.cache,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    log: createLog({ level: 'silent' }),
+    onProgress: () => {},
+    onFindings: () => {},
+    clock,
+  })
+  t.after(() => gateway.close())
+  const until = async (reached: () => boolean) => {
+    for (let tries = 0; !reached(); tries++) {
+      assert.ok(tries < 1_000, `not reached: ${JSON.stringify(gateway.status(), null, 1)}`)
+      await wait(10)
+    }
+  }
+  await until(() => gateway.ready())
+  const best = async (query: string) => (await discoverTools(gateway.url, query)).tools[0]?.tool_path
+  return { gateway, until, best }
+}
+
+async function prepare(t: TestContext) {
+  const space = createWorkspace()
+  t.after(() => space.remove())
+  const service = await startEmbeddings()
+  t.after(() => service.close())
+  const overrides = { echo: { description: 'Opens a mailbox' } }
+  space.write('post', { ...SERVER, tools: { overrides } })
+  const writeGateway = (search: object) => {
+    const manifest = { apiVersion: 'portolan.dev/v1alpha1', kind: 'McpGateway', metadata: { name: 'home' } }
+    writeFileSync(join(space.folder, 'gateway.yaml'), JSON.stringify({ ...manifest, spec: { search } }))
+  }
+  const embeddings = { url: service.url, model: 'm', secretRef: { name: 'vault', key: 'token' } }
+  return { space, service, embeddings, writeGateway }
+}
+
+test('a service is asked with the key that the environment holds, a tool is found by what it means, and a restart asks for no document', async t => {
+  const { space, service, embeddings, writeGateway } = await prepare(t)
+  writeGateway({ embeddings })
+  const { gateway, until, best } = await start(t, space, { VAULT_TOKEN: 'hush' })
+  assert.equal(await best('open mailbox'), 'post:echo')
+  await until(() => gateway.status().search.pending === 0)
+  assert.equal(await best('glunk'), 'post:echo')
+  assert.deepEqual(gateway.status().search, { semantic: 'endpoint', reason: undefined, pending: 0 })
+  assert.ok(service.asked.every(({ authorization }) => authorization === 'Bearer hush'))
+  assert.doesNotMatch(JSON.stringify(gateway.status()), /hush/)
+  await gateway.close()
+  const asked = service.asked.length
+  const again = await start(t, space, { VAULT_TOKEN: 'hush' })
+  await again.until(() => again.gateway.status().search.pending === 0)
+  assert.equal(await again.best('glunk'), 'post:echo')
+  assert.deepEqual(
+    service.asked.slice(asked).map(({ texts }) => texts),
+    [['portolan'], ['glunk']],
+  )
+})
+
+test('semantic none ends the search by meaning, while the gateway runs', async t => {
+  const { space, embeddings, writeGateway } = await prepare(t)
+  writeGateway({ embeddings: { ...embeddings, secretRef: { ...embeddings.secretRef, optional: true } } })
+  const { gateway, until, best } = await start(t, space)
+  await until(() => gateway.status().search.semantic === 'endpoint' && gateway.status().search.pending === 0)
+  assert.equal(await best('glunk'), 'post:echo')
+  writeGateway({ semantic: 'none' })
+  await until(() => gateway.status().search.semantic === 'off')
+  assert.equal(await best('glunk'), undefined)
+})
+
+test('a key that is nowhere is a problem of the gateway, with its place, until it is given', async t => {
+  const { space, embeddings, writeGateway } = await prepare(t)
+  writeGateway({ embeddings })
+  const { gateway, until, best } = await start(t, space)
+  const [problem] = gateway.status().problems
+  assert.deepEqual([problem?.reason, problem?.path], ['SecretNotFound', 'spec.search.embeddings.secretRef'])
+  assert.match(problem?.message ?? '', /^home: .*VAULT_TOKEN/)
+  assert.match(problem?.file ?? '', /gateway\.yaml$/)
+  assert.equal(gateway.status().search.semantic, 'off')
+  assert.equal(await best('open mailbox'), 'post:echo')
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'vault' },
+    stringData: { token: 'hush' },
+  }
+  writeFileSync(join(space.folder, 'secret.yaml'), JSON.stringify(secret))
+  await until(() => gateway.status().search.semantic === 'endpoint' && gateway.status().search.pending === 0)
+  assert.equal(await best('glunk'), 'post:echo')
+})
+
+test('a model that is fetched while the gateway runs is used, a restart has its vectors at once', {
+  skip: skipModel(),
+}, async t => {
+  const space = createWorkspace()
+  t.after(() => space.remove())
+  const overrides = { echo: { description: 'Translates a text into another language' } }
+  space.write('helper', { ...SERVER, tools: { overrides } })
+  const modelFile = cachedModelFile(space.cache)
+  const clock = createLeapClock()
+  const { gateway, until, best } = await start(t, space, {}, clock)
+  await until(() => /portolan model/.test(gateway.status().search.reason ?? ''))
+  mkdirSync(dirname(modelFile), { recursive: true })
+  copyFileSync(testModelFile(), modelFile)
+  clock.leap(10_000)
+  await until(() => gateway.status().search.semantic === 'embedded' && gateway.status().search.pending === 0)
+  assert.equal(await best('I do not understand this German letter'), 'helper:echo')
+  await gateway.close()
+  const again = await start(t, space)
+  const begun = performance.now()
+  await again.until(
+    () =>
+      again.gateway.status().search.pending === 0 && again.gateway.status().search.semantic === 'embedded',
+  )
+  t.diagnostic(`vectors ${Math.round(performance.now() - begun)} ms after it was ready`)
+})

@@ -1,0 +1,135 @@
+/** Why a search gives what it gives: the same ranking, taken apart for each of its hits. Pure. */
+import type { Corpus } from './corpus.ts'
+import { FIELDS } from './fields.ts'
+import { semanticOf } from './fusion.ts'
+import { intentFactor } from './intent.ts'
+import { alternativesOf, nameFactor, worthOf } from './lexical.ts'
+import type { Lexicon } from './lexicon.ts'
+import { exactnessName } from './names.ts'
+import { impactOf, inverseFrequency } from './postings.ts'
+import type { Query } from './query.ts'
+import type { Ranked, Ranking } from './ranking.ts'
+import type { Match } from './scorer.ts'
+import type {
+  ExplainedHit,
+  ExplainedTerm,
+  Explanation,
+  SearchDocument,
+  SearchHit,
+  SearchOptions,
+} from './search-index.ts'
+
+type Unit = ExplainedTerm & { cap: number }
+
+export function createExplain(
+  corpus: Corpus,
+  lexicon: Lexicon,
+  rank: Ranking,
+): (text: string, options: SearchOptions) => Explanation {
+  return (text, options) => {
+    const ranked = rank(text, options)
+    const { query, match, hits, total } = ranked
+    const units = unitsOf(query, corpus, lexicon)
+    const range = match?.fused?.range
+    return {
+      query: query.text,
+      ...(query.english !== undefined && { english: query.english }),
+      terms: units.map(({ cap: _, ...term }) => term),
+      actions: lexicon.classNames(query.intent.classes),
+      cover: match?.words.cover ?? 0,
+      ...(range && { similarity: range }),
+      ...(options.meaning && { pending: options.meaning.documents.pending }),
+      hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, units, ranked, match, options })) : [],
+      total,
+    }
+  }
+}
+
+function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
+  const size = corpus.documents.length
+  const alternative = ([term, weight]: [string, number]) => {
+    const documents = corpus.tools.count(term)
+    return { term, weight, documents, rarity: inverseFrequency(documents, size) }
+  }
+  const terms = query.terms.entries().map(([term, { count, word }]): Unit => {
+    const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
+    const known = [...alternatives].map(alternative).filter(({ documents }) => documents > 0)
+    return { term, word, count, cap, alternatives: known.sort((a, b) => b.weight - a.weight) }
+  })
+  const pairs = query.pairs
+    .entries()
+    .map(
+      ([pair, count]): Unit => ({
+        term: pair,
+        word: pair,
+        count,
+        cap: 0,
+        alternatives: [alternative([pair, 1])],
+      }),
+    )
+    .filter(({ alternatives }) => (alternatives[0]?.documents ?? 0) > 0)
+  return [...terms, ...pairs]
+}
+
+type Context = {
+  corpus: Corpus
+  lexicon: Lexicon
+  units: readonly Unit[]
+  ranked: Ranked
+  match: Match
+  options: SearchOptions
+}
+
+function explainHit({ document, relevance, weak }: SearchHit, context: Context): ExplainedHit {
+  const { corpus, lexicon, units, ranked, match, options } = context
+  const { server, tool, kind } = corpus.documents[document] as SearchDocument
+  const met = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
+  const own = corpus.actions[document] as number
+  const action = intentFactor(ranked.query.intent, own, lexicon.reading)
+  const factor = nameFactor(corpus, document)
+  const score = match.scores[document] as number
+  const words = match.fused ? (match.words.scores[document] as number) : score / action
+  const lexical = match.words.best > 0 ? words / match.words.best : 0
+  const inName = met.reduce((sum, part) => sum + part.score, 0) * factor
+  const named = ranked.named.get(document)
+  return {
+    server,
+    tool,
+    ...(kind && { kind }),
+    relevance,
+    weak,
+    ...(named !== undefined && { named: exactnessName(named) }),
+    met,
+    nameFactor: factor,
+    serverScore: Math.max(0, words - inName),
+    lexical,
+    ...meaningOf(document, lexical, match, options),
+    actionFactor: action,
+    score,
+  }
+}
+
+function meaningOf(
+  document: number,
+  lexical: number,
+  { fused }: Match,
+  { meaning }: SearchOptions,
+): Pick<ExplainedHit, 'cosine' | 'nearness' | 'semantic'> {
+  if (!fused || !meaning) return {}
+  const nearness = fused.nearness[document] as number
+  const semantic = semanticOf(nearness, lexical, fused.range)
+  if (Number.isNaN(nearness)) return { semantic }
+  return { cosine: meaning.documents.similarities(meaning.query)[document], nearness, semantic }
+}
+
+/** By which alternative a document met a term best, and what it got for it. */
+function bestOf({ term, count, cap, alternatives }: Unit, document: number, corpus: Corpus) {
+  let best = { term, by: term, score: 0 }
+  for (const { term: by, weight, rarity } of alternatives) {
+    const step = corpus.tools.of(by).findIndex(list => list?.includes(document))
+    const score = step < 0 ? 0 : count * worthOf(weight, rarity, cap) * impactOf(step)
+    if (score > best.score) best = { term, by, score }
+  }
+  const fields = FIELDS.filter(field => corpus.fields[document]?.[field].includes(best.by))
+  return { ...best, fields }
+}

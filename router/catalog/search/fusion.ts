@@ -1,0 +1,125 @@
+/** Joins what a query's words say with what its meaning says: score = lexical / best lexical + .85 · semantic. Pure. */
+import type { LexicalMatch } from './lexical.ts'
+import type { SearchOptions } from './search-index.ts'
+
+/** What one query met, by words and meaning. It is a view on scratch memory: the next query overwrites it. */
+export type FusedMatch = {
+  /** The visible documents that met the query, in no order. */
+  hits: Int32Array
+  /** Score by document. */
+  scores: Float64Array
+  /** How sure it is that anything answers the query, 0 to 1. */
+  confidence: number
+  range: SimilarityRange
+  /** What is made of the similarities: those that `range` is about. */
+  nearness: Float32Array
+}
+
+/** The nearness that counts as all, and the one that counts as nothing. */
+export type SimilarityRange = { best: number; least: number }
+
+export type Fusion = (
+  match: LexicalMatch,
+  visible: (document: number) => boolean,
+  meaning: NonNullable<SearchOptions['meaning']>,
+) => FusedMatch
+
+const MEANING = 0.85
+/** So many of the nearest documents are met by meaning. */
+const NEAREST = 50
+/** How much it counts that the other tools of a server are near the query, too. */
+const SERVER_NEARNESS = 0.3
+/** Servers of a few tools are taken to be nearer to the mean of all: as if they had so many average tools more. */
+const AVERAGE_TOOLS = 2
+const SIMILARITY_CONFIDENCE = 0.7
+const COVER_CONFIDENCE = 0.3
+
+export function createFusion(serverOf: Int32Array, serverCount: number): Fusion {
+  const size = serverOf.length
+  const scores = new Float64Array(size)
+  const hits = new Int32Array(size)
+  const nearest = new Float64Array(NEAREST + 1)
+  const nearnessOf = createNearness(serverOf, serverCount)
+  return (match, visible, { query, documents }) => {
+    const { nearness, bestSimilarity } = nearnessOf(documents.similarities(query), visible)
+    const range = rangeOf(nearness, nearest)
+    let count = 0
+    for (let document = 0; document < size; document++) {
+      const words = match.scores[document] as number
+      scores[document] = 0
+      if (words === 0 && !((nearness[document] as number) > range.least)) continue
+      const lexical = match.best > 0 ? words / match.best : 0
+      scores[document] = lexical + MEANING * semanticOf(nearness[document] as number, lexical, range)
+      hits[count++] = document
+    }
+    const sure = SIMILARITY_CONFIDENCE * Math.max(0, bestSimilarity) + COVER_CONFIDENCE * match.cover
+    const confidence = documents.pending > 0 ? Math.max(sure, match.cover) : sure
+    return { hits: hits.subarray(0, count), scores, confidence, range, nearness }
+  }
+}
+
+/**
+ * What nearness is worth, 0 to 1. A document whose vector is still to come is taken to mean what its words say: measured with
+ * a third of the vectors missing, such tools are found nearly as well as the others, and those lose next to nothing.
+ */
+export function semanticOf(nearness: number, lexical: number, { best, least }: SimilarityRange): number {
+  if (Number.isNaN(nearness)) return lexical
+  return best > least ? Math.max(0, (nearness - least) / (best - least)) : 0
+}
+
+type Nearness = (
+  similarities: Float32Array,
+  visible: (document: number) => boolean,
+) => { nearness: Float32Array; bestSimilarity: number }
+
+/** Similarity plus a share of the mean of the document's server; NaN for what is hidden or has no vector. */
+function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
+  const nearness = new Float32Array(serverOf.length)
+  const sums = new Float64Array(serverCount)
+  const counts = new Float64Array(serverCount)
+  return (similarities, visible) => {
+    sums.fill(0)
+    counts.fill(0)
+    let bestSimilarity = -1
+    for (let document = 0; document < nearness.length; document++) {
+      const similarity = similarities[document] as number
+      const known = !Number.isNaN(similarity) && visible(document)
+      nearness[document] = known ? similarity : Number.NaN
+      if (!known) continue
+      const server = serverOf[document] as number
+      sums[server] = (sums[server] as number) + similarity
+      counts[server] = (counts[server] as number) + 1
+      bestSimilarity = Math.max(bestSimilarity, similarity)
+    }
+    const average = sum(sums) / (sum(counts) || 1)
+    const meanOf = (server: number) =>
+      ((sums[server] as number) + AVERAGE_TOOLS * average) / ((counts[server] as number) + AVERAGE_TOOLS)
+    for (let server = 0; server < serverCount; server++) sums[server] = SERVER_NEARNESS * meanOf(server)
+    for (let document = 0; document < nearness.length; document++)
+      nearness[document] = (nearness[document] as number) + (sums[serverOf[document] as number] as number)
+    return { nearness, bestSimilarity }
+  }
+}
+
+/** The best nearness, and that of the first document which is not among the nearest. */
+function rangeOf(nearness: Float32Array, nearest: Float64Array): SimilarityRange {
+  let count = 0
+  for (let document = 0; document < nearness.length; document++) {
+    const near = nearness[document] as number
+    const full = count === nearest.length
+    if (!(near > (full ? (nearest[count - 1] as number) : Number.NEGATIVE_INFINITY))) continue
+    let at = full ? count - 1 : count++
+    while (at > 0 && (nearest[at - 1] as number) < near) {
+      nearest[at] = nearest[at - 1] as number
+      at--
+    }
+    nearest[at] = near
+  }
+  return count === 0
+    ? { best: 0, least: 0 }
+    : { best: nearest[0] as number, least: nearest[count - 1] as number }
+}
+
+function sum(values: Float64Array): number {
+  return values.reduce((total, value) => total + value, 0)
+}

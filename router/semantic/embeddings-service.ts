@@ -1,0 +1,127 @@
+/** Speaks to an embeddings service over HTTP: the shape of OpenAI, or the one of text-embeddings-inference. */
+import { Pool } from 'undici'
+import type { Clock } from '../../core/async.ts'
+import { readBounded } from '../../core/bounded.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import { deadline } from '../../core/mcp/deadline.ts'
+
+const MAX_CONNECTIONS = 16
+const CONNECT_TIMEOUT_MS = 5_000
+/** Queries are rare, and a new connection costs as much as an answer. */
+const IDLE_CONNECTION_MS = 60_000
+/** 32 texts of 4,096 dimensions are some 3 MB. */
+export const MAX_ANSWER_BYTES = 16 * 2 ** 20
+export const MAX_DIMENSIONS = 8_192
+
+export type EmbeddingsAddress = {
+  /** The base, such as `https://api.openai.com/v1`, or whole with `/embeddings` or `/embed` at its end. */
+  url: string
+  model: string
+  apiKey?: string
+}
+
+export type EmbeddingsService = {
+  /** For each text the components of its vector, of length 1, all of as many dimensions. Throws Fault `io`, or `cancelled`. */
+  embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<number[][]>
+  close(): Promise<void>
+}
+
+export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): EmbeddingsService {
+  const url = endpointUrl(address.url)
+  const native = url.pathname.endsWith('/embed')
+  const pool = new Pool(url.origin, {
+    connections: MAX_CONNECTIONS,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    // The deadline ends a silence.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const path = url.pathname + url.search
+  const headers = {
+    'content-type': 'application/json',
+    ...(address.apiKey !== undefined && { authorization: `Bearer ${address.apiKey}` }),
+  }
+
+  async function ask(input: readonly string[], signal: AbortSignal): Promise<unknown> {
+    const question = native
+      ? { inputs: input, truncate: true }
+      : { model: address.model, input, encoding_format: 'float' }
+    const request = { method: 'POST', path, headers, body: JSON.stringify(question), signal } as const
+    const { statusCode, body } = await pool.request(request)
+    const text = await readBounded(body, MAX_ANSWER_BYTES, () => fault('answers too much'))
+    if (statusCode !== 200) throw fault(statusSentence(statusCode))
+    return JSON.parse(text.toString('utf8'))
+  }
+
+  return {
+    async embed(texts, timeoutMs, signal) {
+      const limit = deadline(clock, timeoutMs, 'late', signal)
+      try {
+        return unitVectors(await ask(texts, limit.signal), texts.length)
+      } catch (cause) {
+        if (signal?.aborted) throw new Fault('cancelled', 'The encoding was cancelled', { cause })
+        if (limit.signal.aborted) throw fault('does not answer in time')
+        throw cause instanceof Fault ? cause : fault(brokenSentence(cause), cause)
+      } finally {
+        limit.clear()
+      }
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+function endpointUrl(text: string): URL {
+  const url = new URL(text)
+  const path = url.pathname.replace(/\/+$/, '')
+  url.pathname = /\/embed(dings)?$/.test(path) ? path : `${path}/embeddings`
+  return url
+}
+
+/** Throws where the answer is not one vector for each text. */
+function unitVectors(answer: unknown, count: number): number[][] {
+  const vectors = isObject(answer) && Array.isArray(answer.data) ? inOrder(answer.data) : answer
+  if (!Array.isArray(vectors) || vectors.length !== count || !vectors.every(isVector))
+    throw fault('answers something that is not a vector for each text')
+  if (vectors.some(({ length }) => length !== vectors[0]?.length))
+    throw fault('answers vectors of different dimensions')
+  return vectors.map(unit)
+}
+
+function inOrder(data: unknown[]): unknown[] {
+  const sorted = data.filter(isObject).sort((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0))
+  return sorted.map(({ embedding }) => embedding)
+}
+
+function isVector(value: unknown): value is number[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= MAX_DIMENSIONS &&
+    value.every(component => typeof component === 'number' && Number.isFinite(component))
+  )
+}
+
+function unit(vector: readonly number[]): number[] {
+  const length = Math.hypot(...vector) || 1
+  return vector.map(component => component / length)
+}
+
+function statusSentence(status: number): string {
+  if (status === 401 || status === 403) return `refuses the API key, or wants one (${status})`
+  if (status === 404) return 'has no such path, or no such model (404)'
+  if (status === 429) return 'asks to slow down (429)'
+  return `answers ${status}`
+}
+
+/** Of what is neither an answer nor late: never the address. */
+function brokenSentence(cause: unknown): string {
+  if (cause instanceof SyntaxError) return 'answers something that is no JSON'
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : messageOf(cause)
+  return `cannot be reached (${code})`
+}
+
+function fault(what: string, cause?: unknown): Fault {
+  return new Fault('io', `The embeddings service ${what}`, { cause, retryable: true })
+}

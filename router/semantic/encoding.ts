@@ -1,0 +1,153 @@
+/** One way of encoding for as long as the config asks for it: opened as soon as it is there, used, closed. */
+import { type Clock, delay } from '../../core/async.ts'
+import type { Vector } from '../../core/catalog/vectors.ts'
+import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { QueryEncoder } from '../meta/meta-tool.ts'
+import { DocumentVectors } from './document-vectors.ts'
+import { createQueryEncoder, type Missed } from './query-encoder.ts'
+
+/** A model may be fetched, and a service come back, at any time. */
+const OPEN_AGAIN_MS = 10_000
+
+export type EncodingOptions = {
+  /** Throws, with a sentence, where there is no encoder now. `onOther`: it has become another one, to be opened anew. */
+  open: (onOther: () => void, signal: AbortSignal) => Promise<SentenceEncoder>
+  /** What is known of an encoder's vectors, by key. */
+  vectorsOf: (encoder: string) => Map<string, Vector>
+  /** How long a search waits for the vector of its query. */
+  queryTimeoutMs: number
+  /** See DocumentVectors. */
+  encodesAtOnce?: number
+  log: Log
+  clock: Clock
+  /** `equip` has something new to give. */
+  onVectors: () => void
+  /** What `trouble` says may be another thing now. */
+  onTrouble: () => void
+  /** A search did without the vector of its query. */
+  onMissed: (why: Missed) => void
+}
+
+type Opened = { encoder: SentenceEncoder; documents: DocumentVectors; encodeQuery: QueryEncoder }
+
+/** Why it is not open, why documents and why queries fail. */
+type Troubles = { open?: string; documents?: string; queries?: string }
+
+/** Ends with `close`. */
+export class Encoding {
+  readonly #options: EncodingOptions
+  readonly #life = new AbortController()
+  #opened: Opened | undefined
+  #opening: Promise<void>
+  #closing: Promise<unknown> = Promise.resolve()
+  #troubles: Troubles = {}
+  #missing = false
+
+  constructor(options: EncodingOptions) {
+    this.#options = options
+    this.#opening = this.#open()
+  }
+
+  isOpen(): boolean {
+    return this.#opened !== undefined
+  }
+
+  /** What is wrong, as a sentence; undefined where nothing is. */
+  trouble(): string | undefined {
+    const { open, queries, documents } = this.#troubles
+    return open ?? queries ?? documents
+  }
+
+  /** The catalog with its vectors, as far as they are known; see DocumentVectors. */
+  *equip(catalog: Catalog): Generator<void, Catalog> {
+    return this.#opened ? yield* this.#opened.documents.equip(catalog) : { ...catalog, vectors: undefined }
+  }
+
+  encodeQuery(text: string, signal: AbortSignal): Promise<Vector | undefined> {
+    return this.#opened ? this.#opened.encodeQuery(text, signal) : Promise.resolve(undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#life.abort()
+    this.#drop()
+    await this.#opening
+    await this.#closing
+  }
+
+  /** Tries until it is open. Never rejects. */
+  async #open(): Promise<void> {
+    const { signal } = this.#life
+    while (!signal.aborted) {
+      try {
+        const encoder = await this.#options.open(() => this.#reopen(encoder), signal)
+        this.#opened = this.#use(encoder)
+        if (signal.aborted) return this.#drop()
+        this.#troubles = {}
+        this.#options.onTrouble()
+        return this.#options.onVectors()
+      } catch (error) {
+        this.#trouble('open', error)
+      }
+      await this.#pause()
+    }
+  }
+
+  /** Not at once: who changes all the time is not followed. */
+  #reopen(encoder: SentenceEncoder): void {
+    if (this.#opened?.encoder !== encoder) return
+    this.#drop()
+    this.#options.onVectors()
+    this.#opening = this.#pause().then(() => this.#open())
+  }
+
+  #pause(): Promise<void> {
+    return delay(this.#options.clock, OPEN_AGAIN_MS, this.#life.signal).catch(() => {})
+  }
+
+  #use(encoder: SentenceEncoder): Opened {
+    const { vectorsOf, queryTimeoutMs: timeoutMs, encodesAtOnce, clock, onVectors } = this.#options
+    const documents = new DocumentVectors({
+      encoder,
+      vectors: vectorsOf(encoder.id),
+      encodesAtOnce,
+      clock,
+      onVectors,
+      onEncoded: error => this.#trouble('documents', error),
+    })
+    const encodeQuery = createQueryEncoder({
+      encoder,
+      timeoutMs,
+      clock,
+      onEncoded: error => this.#trouble('queries', error),
+      onAnswered: missed => this.#answered(missed),
+    })
+    return { encoder, documents, encodeQuery }
+  }
+
+  #drop(): void {
+    const last = this.#opened
+    this.#opened = undefined
+    this.#troubles = {}
+    if (!last) return
+    last.documents.close()
+    this.#closing = Promise.allSettled([this.#closing, last.encoder.close()])
+  }
+
+  #trouble(what: keyof Troubles, error?: unknown): void {
+    const sentence = error === undefined ? undefined : messageOf(error)
+    if (this.#troubles[what] === sentence || this.#life.signal.aborted) return
+    this.#troubles[what] = sentence
+    this.#options.onTrouble()
+  }
+
+  /** A line for the first of several in a row. */
+  #answered(missed: Missed | undefined): void {
+    if (missed) this.#options.onMissed(missed)
+    if (missed && !this.#missing)
+      this.#options.log.warn({ why: missed }, 'a query has no vector in time: it is searched by words alone')
+    this.#missing = missed !== undefined
+  }
+}

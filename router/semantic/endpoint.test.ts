@@ -1,0 +1,185 @@
+/** An embeddings service that is real but for its model: its shapes, its limits, and everything that goes wrong with it. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import { quantize, type Vector } from '../../core/catalog/vectors.ts'
+import { openVectorCache } from '../../core/encoder/vector-cache.ts'
+import { type EmbeddingsServer, embed, startEmbeddings } from '../../test/support/embeddings.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { type EndpointOptions, openEndpoint } from './endpoint.ts'
+
+const forever = new AbortController().signal
+
+async function start(t: TestContext): Promise<EmbeddingsServer> {
+  const service = await startEmbeddings()
+  t.after(() => service.close())
+  return service
+}
+
+async function open(t: TestContext, { url }: { url: string }, options: Partial<EndpointOptions> = {}) {
+  const others: number[] = []
+  const given = { url, model: 'm', clock: systemClock, onOther: () => others.push(1), ...options }
+  const encoder = await openEndpoint(given, forever)
+  t.after(() => encoder.close())
+  return { encoder, others }
+}
+
+/** Keys are as long as real ones. */
+const textOf = (full: string, name = full) => ({ key: full.slice(0, 22).padEnd(22, '.'), full, name })
+const many = (count: number) => Array.from({ length: count }, (_, at) => textOf(`text number ${at}`))
+
+function cosine(a: Vector, b: Vector): number {
+  const dot = (x: Vector, y: Vector) =>
+    x.values.reduce((sum, value, at) => sum + value * (y.values[at] as number), 0)
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))
+}
+
+test('it is asked at its base, at its whole address, and as text-embeddings-inference', async t => {
+  const service = await start(t)
+  const { origin } = new URL(service.url)
+  for (const [url, path] of [
+    [service.url, '/v1/embeddings'],
+    [`${service.url}/`, '/v1/embeddings'],
+    [`${origin}/v1/embeddings?version=2`, '/v1/embeddings?version=2'],
+    [`${origin}/embed`, '/embed'],
+  ] as const) {
+    const { encoder } = await open(t, { url }, { apiKey: 'hush' })
+    assert.ok(cosine(await encoder.encodeQuery('read a file'), quantize(embed('read a file'))) > 0.999)
+    const { authorization, ...asked } = service.asked.at(-1) ?? {}
+    assert.equal(authorization, 'Bearer hush')
+    const model = path === '/embed' ? undefined : 'm'
+    assert.deepEqual(asked, { path, model, texts: ['read a file'] })
+  }
+})
+
+test('vectors of documents come in order, each of its whole text with its name, from bounded batches', async t => {
+  const service = await start(t)
+  const { encoder } = await open(t, service)
+  const texts = many(50)
+  const vectors = await encoder.encodeTexts(texts, forever)
+  assert.equal(vectors.length, 50)
+  for (const [at, vector] of vectors.entries()) {
+    assert.ok(cosine(vector, quantize(embed(texts[at]?.full ?? ''))) > 0.999)
+    assert.ok(Math.abs(Math.max(...vector.values.map(Math.abs)) - 127) <= 1)
+  }
+  assert.ok(service.asked.every(({ texts }) => texts.length <= 64))
+  assert.ok(service.most <= 2, `${service.most} at a time`)
+  const before = service.asked.length
+  const long = Array.from({ length: 5 }, (_, at) => textOf(`${at} ${'x'.repeat(12_000)}`, 'name'))
+  await encoder.encodeTexts(long, forever)
+  assert.deepEqual(
+    service.asked
+      .slice(before)
+      .map(({ texts }) => texts.length / 2)
+      .sort(),
+    [1, 2, 2],
+  )
+})
+
+test('what is kept on disk is not asked for again', async t => {
+  const service = await start(t)
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-test-vectors-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'vectors.bin')
+  const openCache = (encoder: string, dimensions: number) =>
+    openVectorCache({ file, encoder, dimensions, maxVectors: 100 })
+  const first = await open(t, service, { openCache })
+  const vectors = await first.encoder.encodeTexts(many(3), forever)
+  await first.encoder.close()
+  const asked = service.asked.length
+  const second = await open(t, service, { openCache })
+  assert.deepEqual(await second.encoder.encodeTexts(many(3), forever), vectors)
+  assert.equal(service.asked.length, asked + 1)
+  const other = await open(t, service, { openCache, model: 'other' })
+  assert.notEqual(other.encoder.id, first.encoder.id)
+  await other.encoder.encodeTexts(many(3), forever)
+  assert.equal(service.asked.length, asked + 3)
+})
+
+test('a service that fails is named by what is wrong, never by its address or its key', async t => {
+  const service = await start(t)
+  const { encoder } = await open(t, service, { apiKey: 'hush' })
+  for (const [mood, message] of [
+    [401, /refuses the API key.*401/],
+    [404, /no such model/],
+    [429, /slow down/],
+    [500, /answers 500/],
+    ['nonsense', /no JSON/],
+    ['oneTooFew', /a vector for each text/],
+    ['huge', /too much/],
+  ] as const) {
+    service.mood = mood
+    await assert.rejects(encoder.encodeTexts(many(1), forever), error => {
+      const { code, message: said } = error as Error & { code: string }
+      assert.equal(code, 'io')
+      assert.match(said, message)
+      assert.doesNotMatch(said, /hush|127\.0\.0\.1/)
+      return true
+    })
+  }
+  await service.close()
+  await assert.rejects(encoder.encodeTexts(many(1), forever), {
+    code: 'io',
+    message: /cannot be reached \(\w+\)/,
+  })
+})
+
+test('a query waits for one second and a batch for thirty, or until the caller leaves', async t => {
+  const service = await start(t)
+  const clock = createManualClock()
+  const { encoder } = await open(t, service, { clock })
+  service.mood = 'silent'
+  const query = encoder.encodeQuery('a')
+  await service.untilAsked(2)
+  clock.advance(1_000)
+  await assert.rejects(query, { code: 'io', message: /in time/ })
+  const batch = encoder.encodeTexts(many(1), forever)
+  await service.untilAsked(3)
+  clock.advance(29_999)
+  clock.advance(1)
+  await assert.rejects(batch, { code: 'io', message: /in time/ })
+  const caller = new AbortController()
+  const left = encoder.encodeTexts(many(1), caller.signal)
+  await service.untilAsked(4)
+  caller.abort()
+  await assert.rejects(left, { code: 'cancelled' })
+})
+
+test('after three failed queries it is left alone for ten seconds, and then asked again', async t => {
+  const service = await start(t)
+  const clock = createManualClock()
+  const { encoder } = await open(t, service, { clock })
+  service.mood = 503
+  const fails = () => assert.rejects(encoder.encodeQuery('a'), { code: 'io', message: /503/ })
+  for (let at = 0; at < 3; at++) await fails()
+  const asked = service.asked.length
+  await fails()
+  assert.equal(service.asked.length, asked)
+  clock.advance(10_000)
+  await fails()
+  assert.equal(service.asked.length, asked + 1)
+  await fails()
+  assert.equal(service.asked.length, asked + 1)
+  service.mood = 'well'
+  await encoder.encodeTexts(many(1), forever)
+  assert.ok(await encoder.encodeQuery('a'))
+})
+
+test('other dimensions make it another encoder', async t => {
+  const service = await start(t)
+  const { encoder, others } = await open(t, service)
+  service.dimensions = 128
+  await assert.rejects(encoder.encodeQuery('a'), { code: 'io', message: /other dimensions than 256/ })
+  assert.equal(others.length, 1)
+  const again = await open(t, service)
+  assert.notEqual(again.encoder.id, encoder.id)
+})
+
+test('one that does not answer is not opened', async t => {
+  const service = await start(t)
+  service.mood = 401
+  await assert.rejects(open(t, service), { code: 'io', message: /401/ })
+})

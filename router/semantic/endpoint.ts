@@ -1,0 +1,147 @@
+/** A sentence encoder that asks an embeddings service: in batches, with limits, and not at all while it is away. */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../core/async.ts'
+import type { SearchText } from '../../core/catalog/search-text.ts'
+import { quantize, type Vector } from '../../core/catalog/vectors.ts'
+import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import type { VectorCache } from '../../core/encoder/vector-cache.ts'
+import { Fault } from '../../core/errors.ts'
+import { connectEmbeddings, type EmbeddingsAddress, type EmbeddingsService } from './embeddings-service.ts'
+
+export const QUERY_TIMEOUT_MS = 1_000
+const DOCUMENTS_TIMEOUT_MS = 30_000
+/** What is sent to learn that the service is there, and of how many dimensions its vectors are. */
+const GREETING = 'portolan'
+const GREETING_TIMEOUT_MS = 10_000
+/** An answer of more of them would hold the event loop too long. */
+const MAX_TEXTS = 32
+const MAX_TEXT_BYTES = 32 * 1024
+const CONCURRENCY = 2
+const FAILURES_TO_PAUSE = 3
+const PAUSE_MS = 10_000
+/** How much the name counts beside the whole text: as with the embedded encoder. */
+const NAME_WEIGHT = 0.3
+
+/** Opens what is kept on disk of the vectors of one encoder. */
+export type OpenCache = (encoder: string, dimensions: number) => Promise<VectorCache>
+
+export type EndpointOptions = EmbeddingsAddress & {
+  clock: Clock
+  openCache?: OpenCache
+  /** Its vectors have other dimensions from now on: it has become another encoder, to be opened anew. */
+  onOther: () => void
+}
+
+/** Asks the service once. Throws Fault `io` where it does not answer with a vector. */
+export async function openEndpoint(options: EndpointOptions, signal: AbortSignal): Promise<SentenceEncoder> {
+  const { url, model, clock, openCache } = options
+  const service = connectEmbeddings(options, clock)
+  try {
+    const [greeting = []] = await service.embed([GREETING], GREETING_TIMEOUT_MS, signal)
+    const address = createHash('sha256')
+      .update(JSON.stringify([url, model]))
+      .digest('hex')
+    const id = `endpoint:${address.slice(0, 16)}/${greeting.length}`
+    return encoderOf(id, service, greeting.length, options, await openCache?.(id, greeting.length))
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+}
+
+function encoderOf(
+  id: string,
+  service: EmbeddingsService,
+  dimensions: number,
+  { clock, onOther }: EndpointOptions,
+  cache: VectorCache | undefined,
+): SentenceEncoder {
+  const guard = createGuard(clock)
+
+  async function embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal) {
+    const vectors = await service.embed(texts, timeoutMs, signal)
+    if (vectors[0]?.length === dimensions) return vectors
+    onOther()
+    throw new Fault('io', `The embeddings service answers vectors of other dimensions than ${dimensions}`)
+  }
+
+  async function encodeBatch(batch: readonly SearchText[], signal: AbortSignal) {
+    const inputs = batch.flatMap(({ full, name }) => [full, name])
+    const vectors = await embed(inputs, DOCUMENTS_TIMEOUT_MS, signal)
+    guard.passed()
+    return batch.map(({ key }, at) => {
+      const vector = combine(vectors[2 * at] as number[], vectors[2 * at + 1] as number[])
+      cache?.put(key, vector)
+      return [key, vector] as const
+    })
+  }
+
+  return {
+    id,
+    async encodeQuery(text, signal) {
+      guard.enter()
+      try {
+        const [vector = []] = await embed([text], QUERY_TIMEOUT_MS, signal)
+        guard.passed()
+        return quantize(vector)
+      } catch (error) {
+        if (!signal?.aborted) guard.failed(error)
+        throw error
+      }
+    },
+    async encodeTexts(texts, signal) {
+      const kept = texts.map(({ key }) => [key, cache?.get(key)] as const)
+      const made = new Map(kept.filter((entry): entry is [string, Vector] => entry[1] !== undefined))
+      const batches = batchesOf(texts.filter(({ key }) => !made.has(key)))
+      const work = async () => {
+        for (let batch = batches.pop(); batch; batch = batches.pop())
+          for (const [key, vector] of await encodeBatch(batch, signal)) made.set(key, vector)
+      }
+      await Promise.all(Array.from({ length: CONCURRENCY }, work))
+      return texts.map(({ key }) => made.get(key) as Vector)
+    },
+    async close() {
+      await Promise.all([service.close(), cache?.close()])
+    },
+  }
+}
+
+/** As few as hold all texts, each within the limits of one request. */
+function batchesOf(texts: readonly SearchText[]): SearchText[][] {
+  const batches: SearchText[][] = []
+  let room = { texts: 0, bytes: 0 }
+  for (const text of texts) {
+    const bytes = Buffer.byteLength(text.full) + Buffer.byteLength(text.name)
+    if (room.texts < 2 || room.bytes < bytes) {
+      batches.push([])
+      room = { texts: MAX_TEXTS, bytes: MAX_TEXT_BYTES }
+    }
+    batches.at(-1)?.push(text)
+    room = { texts: room.texts - 2, bytes: room.bytes - bytes }
+  }
+  return batches
+}
+
+function combine(full: readonly number[], name: readonly number[]): Vector {
+  const sums = full.map((component, at) => component + NAME_WEIGHT * (name[at] as number))
+  return quantize(sums.map(sum => sum / (1 + NAME_WEIGHT)))
+}
+
+/** Keeps queries from waiting for a service that is away: after some failures in a row it is left alone for a while. */
+function createGuard(clock: Clock) {
+  let failures = 0
+  let pausedUntil = 0
+  let last: unknown
+  return {
+    enter(): void {
+      if (clock.now() < pausedUntil) throw last
+    },
+    passed(): void {
+      failures = pausedUntil = 0
+    },
+    failed(error: unknown): void {
+      last = error
+      if (++failures >= FAILURES_TO_PAUSE) pausedUntil = clock.now() + PAUSE_MS
+    },
+  }
+}

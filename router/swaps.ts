@@ -1,0 +1,92 @@
+/** Makes catalogs of snapshots and of new vectors and swaps them in, one at a time, with turns for the event loop between. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Log } from '../core/log.ts'
+import { buildCatalog, type Catalog } from './catalog/catalog.ts'
+import { runSliced } from './catalog/search/build.ts'
+import type { RouterMetrics } from './metrics.ts'
+import type { Semantic } from './semantic/semantic.ts'
+import type { Newest } from './source/newest.ts'
+import type { Snapshot, Source } from './source/source.ts'
+
+/** The longest that building a catalog holds the event loop before it gives way. */
+const SLICE_MS = 5
+
+export type SwapsOptions = {
+  served: Newest<Catalog>
+  semantic: Pick<Semantic, 'adopt' | 'equip'>
+  /** Called after a catalog of a new snapshot was swapped in. */
+  onSwapped: (catalog: Catalog) => void
+  metrics: Pick<RouterMetrics, 'reloaded' | 'reloadFailed'>
+  log: Log
+}
+
+export type Swaps = {
+  /** Builds every snapshot and swaps it in; one that does not build leaves the last good catalog in place. Never rejects. */
+  follow(source: Source, signal: AbortSignal): Promise<void>
+  /** There are new vectors: what is served gets them. */
+  refresh(): void
+}
+
+export function createSwaps({ served, semantic, onSwapped, metrics, log }: SwapsOptions): Swaps {
+  let last: Promise<void> = Promise.resolve()
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    last = last.then(work)
+    return last
+  }
+
+  async function take(snapshot: Snapshot): Promise<void> {
+    const { generation } = snapshot
+    const begun = performance.now()
+    try {
+      const previous = served.current()
+      semantic.adopt(snapshot.config.search)
+      const next = await slicedly(buildAndEquip(snapshot, previous))
+      served.publish(next)
+      onSwapped(next)
+      const durationMs = performance.now() - begun
+      metrics.reloaded(next, durationMs)
+      const { servers, tools } = next.totals
+      // Servers fall asleep and wake all day long: only what changes the offer is worth a line.
+      const level = next.index === previous?.index ? 'debug' : 'info'
+      log[level]({ generation, servers, tools, durationMs: Math.round(durationMs) }, 'catalog swapped')
+    } catch (error) {
+      metrics.reloadFailed()
+      log.error({ err: error, generation }, 'catalog not built; the last good one stays')
+    }
+  }
+
+  function* buildAndEquip(snapshot: Snapshot, previous?: Catalog): Generator<void, Catalog> {
+    return yield* semantic.equip(yield* buildCatalog(snapshot, previous))
+  }
+
+  async function takeVectors(): Promise<void> {
+    const now = served.current()
+    if (!now) return
+    try {
+      served.publish(await slicedly(semantic.equip(now)))
+    } catch (error) {
+      log.error({ err: error }, 'new vectors not taken; the catalog stays as it is')
+    }
+  }
+
+  return {
+    async follow(source, signal) {
+      try {
+        for await (const snapshot of source.watch(signal)) await inTurn(() => take(snapshot))
+      } catch (error) {
+        log.error({ err: error }, 'source failed; the last good catalog stays')
+      }
+    },
+    refresh: () => void inTurn(takeVectors),
+  }
+}
+
+function slicedly<T>(steps: Generator<void, T>): Promise<T> {
+  let sliceBegun = performance.now()
+  return runSliced(steps, () => {
+    if (performance.now() - sliceBegun < SLICE_MS) return undefined
+    return nextTurn().then(() => {
+      sliceBegun = performance.now()
+    })
+  })
+}
