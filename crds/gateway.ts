@@ -12,7 +12,9 @@ export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct'])
 const profiles = z.strictObject({
   default: profile
     .default('hierarchical')
-    .describe('The meta-tools served at /mcp: hierarchical, search, registry, or direct (all tools listed).'),
+    .describe(
+      'What is served at /mcp. hierarchical: four meta-tools that find, call and read. search: five, with exact selection, patterns and schemas on demand. registry: three, and the tools that were activated. direct: all tools listed.',
+    ),
   allowed: z.array(profile).max(4).default([]).describe('Profiles served besides it, at /mcp/<profile>.'),
 })
 
@@ -30,12 +32,16 @@ const search = z.strictObject({
     ),
   embeddings: z
     .strictObject({
-      url: url.describe('An OpenAI-compatible endpoint.'),
+      url: url.describe(
+        'OpenAI-compatible, such as https://api.openai.com/v1, or text-embeddings-inference, such as http://tei/embed.',
+      ),
       model: z.string().min(1).max(256).describe('Name of the model.'),
       secretRef: secretKeyRef.optional().describe('The Secret and key that hold the API key.'),
     })
     .optional()
-    .describe(`An embeddings service instead of the embedded encoder. ${LATER}`),
+    .describe(
+      'An embeddings service instead of the embedded encoder: the routers ask it. While it is away, tools are found by words alone.',
+    ),
 })
 
 const budget = z.strictObject({
@@ -44,8 +50,13 @@ const budget = z.strictObject({
     .min(500)
     .max(1_000_000)
     .default(5_000)
-    .describe('What activated definitions may cost.'),
-  activeTools: z.int().min(1).max(1_000).default(10).describe('Tools active at a time.'),
+    .describe('What the definitions in the profile registry may cost, the meta-tools included.'),
+  activeTools: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(10)
+    .describe('Tools that are active at a time in the profile registry.'),
   responseTokens: z
     .int()
     .min(200)
@@ -182,6 +193,15 @@ export const gatewayStatus = z.strictObject({
     })
     .optional()
     .describe('The price of tools/list (o200k_base).'),
+  search: z
+    .strictObject({
+      semantic: z
+        .enum(['embedded', 'endpoint', 'off'])
+        .describe('embedded or endpoint: by meaning too, and by whose vectors. off: by words alone.'),
+      reason: z.string().max(1_000).optional().describe('Why it is off, or what is wrong.'),
+    })
+    .optional()
+    .describe('How tools are found.'),
   routers: z
     .array(
       z.strictObject({

@@ -8,7 +8,9 @@ const image = { PORTOLAN_IMAGE: 'portolan/portolan:1.0.0' }
 const read = (env: Record<string, string>) => readConfig({ env: { ...image, ...env } })
 
 test('an image is all that must be said', () => {
-  assert.deepEqual(read({ UNRELATED: 'x', PORTOLAN_NPM_REGISTRY: '' }), {
+  const { modelFile, ...config } = read({ UNRELATED: 'x', PORTOLAN_NPM_REGISTRY: '', PORTOLAN_MODEL: '' })
+  assert.match(modelFile, /minilm\.bin$/)
+  assert.deepEqual(config, {
     settings: {
       image: 'portolan/portolan:1.0.0',
       imagePullPolicy: 'IfNotPresent',
@@ -30,18 +32,19 @@ test('an image is all that must be said', () => {
 })
 
 test('lists, switches, times and resources are read', () => {
-  const { settings, namespaces, resyncMs } = read({
+  const { settings, namespaces, resyncMs, modelFile } = read({
     PORTOLAN_WATCH_NAMESPACES: 'one, two',
     PORTOLAN_IMAGE_PULL_SECRETS: 'mine',
     PORTOLAN_NETWORK_POLICIES: 'false',
     PORTOLAN_RESYNC: '1h30m',
+    PORTOLAN_MODEL: '/models/minilm.bin',
     PORTOLAN_RESOURCES: '{"server": {"requests": {"cpu": "20m"}, "limits": {"memory": "1Gi"}}}',
   })
   assert.deepEqual(
     [namespaces, settings.imagePullSecrets, settings.networkPolicies],
     [['one', 'two'], ['mine'], false],
   )
-  assert.equal(resyncMs, 5_400_000)
+  assert.deepEqual([resyncMs, modelFile], [5_400_000, '/models/minilm.bin'])
   assert.deepEqual(settings.resources.server, { requests: { cpu: '20m' }, limits: { memory: '1Gi' } })
   assert.deepEqual(settings.resources.install, {})
 })

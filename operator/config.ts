@@ -1,6 +1,7 @@
 /** What the operator takes from the environment; the chart sets it. */
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { modelFileOf } from '../core/encoder/model-place.ts'
 import { Fault } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import type { LogLevel } from '../core/log.ts'
@@ -9,6 +10,7 @@ import type { OperatorSettings, Resources } from './plan/settings.ts'
 import type { Namespaces } from './runtime/cache.ts'
 
 /*
+ * PORTOLAN_MODEL                  file of the sentence encoder                                 (beside the program)
  * PORTOLAN_NAMESPACE              where the operator itself is: its Lease is there             (that of its ServiceAccount)
  * PORTOLAN_POD                    name of its pod, shown in the Lease and in events            (the host's name)
  * PORTOLAN_WATCH_NAMESPACES       namespaces to serve, with commas between                     (all)
@@ -39,6 +41,8 @@ export type OperatorConfig = {
   namespaces: Namespaces
   resyncMs: number
   discoveryConcurrency: number
+  /** Of the sentence encoder; it need not be there. */
+  modelFile: string
   logLevel: LogLevel
   port: number
 }
@@ -69,6 +73,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
     namespaces: set.PORTOLAN_WATCH_NAMESPACES.length > 0 ? set.PORTOLAN_WATCH_NAMESPACES : 'all',
     resyncMs: set.PORTOLAN_RESYNC,
     discoveryConcurrency: set.PORTOLAN_DISCOVERY_CONCURRENCY,
+    modelFile: modelFileOf(env),
     logLevel: set.PORTOLAN_LOG_LEVEL,
     port: set.PORTOLAN_PORT,
   }

@@ -147,6 +147,7 @@ async function start(t: TestContext, namespace: string, clock: Clock = systemClo
     pod: 'second',
     resyncMs: 3_600_000,
     discoveryConcurrency: 1,
+    openEncoder: async () => undefined,
     port: 0,
     log,
     clock,

@@ -1,6 +1,7 @@
 /** The operator as a whole: caches that always run, and controllers that run in the one replica that leads. */
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../core/async.ts'
+import type { SentenceEncoder } from '../core/encoder/encoder.ts'
 import type { KubeClient } from '../core/kube/client.ts'
 import { leadWhileHolding } from '../core/kube/lease.ts'
 import type { Log } from '../core/log.ts'
@@ -12,6 +13,9 @@ import { createEventRecorder, type EventRecorder } from './runtime/events.ts'
 import { createOperatorMetrics, type OperatorMetrics } from './runtime/metrics.ts'
 import { serveHealth } from './runtime/serve.ts'
 
+/** Loads the encoder; undefined where there is none, which the log was told. Throws Fault `io`. */
+export type OpenEncoder = () => Promise<SentenceEncoder | undefined>
+
 export const LEASE_NAME = 'portolan-operator'
 const CLOSE_LIMIT_MS = 5_000
 
@@ -21,6 +25,7 @@ export type OperatorContext = {
   caches: Caches
   settings: OperatorSettings
   discoveryConcurrency: number
+  openEncoder: OpenEncoder
   events: EventRecorder
   metrics: OperatorMetrics
   log: Log
@@ -48,6 +53,7 @@ export type OperatorOptions = {
   pod: string
   resyncMs: number
   discoveryConcurrency: number
+  openEncoder: OpenEncoder
   /** Of the health server; 0 for any that is free. */
   port: number
   log: Log
@@ -129,7 +135,7 @@ async function work(
 }
 
 function contextOf(options: OperatorOptions, caches: Caches, metrics: OperatorMetrics): OperatorContext {
-  const { client, settings, discoveryConcurrency, pod, log, clock, random = Math.random } = options
+  const { client, pod, log, clock, random = Math.random } = options
   const events = createEventRecorder({ client, instance: pod, log, clock })
-  return { client, caches, settings, discoveryConcurrency, events, metrics, log, clock, random }
+  return { ...options, caches, events, metrics, random }
 }

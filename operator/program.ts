@@ -1,5 +1,6 @@
 /** The operator as a process: from its environment to its exit code. */
 import { systemClock } from '../core/async.ts'
+import { createEmbeddedEncoder } from '../core/encoder/embedded.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { Access } from '../core/kube/access.ts'
 import { KubeClient } from '../core/kube/client.ts'
@@ -50,8 +51,13 @@ async function run(
   leaseClient: KubeClient,
   log: Log,
 ): Promise<void> {
-  const { settings, namespace = access.namespace, ...rest } = config
-  const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient }
+  const { settings, namespace = access.namespace, modelFile, ...rest } = config
+  const openEncoder = () =>
+    createEmbeddedEncoder({
+      modelFile,
+      unavailable: reason => log.warn({ reason }, 'no sentence encoder: tools are found by words alone'),
+    })
+  const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient, openEncoder }
   const operator = await startOperator({ ...all, createControllers, log, clock: systemClock })
   log.info(
     { namespace, pod: config.pod, port: operator.port, watched: config.namespaces },

@@ -6,6 +6,7 @@ import type { ControllerSet, OperatorContext } from '../operator.ts'
 import { createApplier } from '../runtime/apply.ts'
 import { DescriptionTokens } from './description-tokens.ts'
 import { createDiscovery } from './discovery.ts'
+import { createEncoding } from './encoding.ts'
 import { createGatewayControllers } from './gateway.ts'
 import { createManifests } from './manifests.ts'
 import { DISCOVERY_MANAGER, Publisher } from './publish.ts'
@@ -32,7 +33,8 @@ export function createControllers(context: OperatorContext, connectors: Connecto
     (kind === 'Secret' ? caches.secrets : caches.configMaps).get(key)
   const references = new References({ client, metadataOf })
   const applier = createApplier({ client, log, metrics, fieldManager: DISCOVERY_MANAGER })
-  const publisher = new Publisher({ client, caches, applier, slices, tokens, clock, metrics })
+  const encoding = createEncoding({ ...context, onDone: key => discovery.controller.queue.add(key) })
+  const publisher = new Publisher({ client, caches, applier, tokens, encoding, clock, metrics })
   const shared = { ...context, manifests, references, index, slices, tokens }
 
   caches.configMaps.onChange((before, now) => {
@@ -44,15 +46,16 @@ export function createControllers(context: OperatorContext, connectors: Connecto
     ...shared,
     targets,
     publisher,
+    encoding,
     countTokens,
     concurrency: context.discoveryConcurrency,
     connector: connectors.server,
   })
   const gateways = createGatewayControllers({ ...shared, connect: connectors.gateway })
   return {
-    controllers: [server, discovery.controller, ...gateways.controllers],
+    controllers: [server, discovery.controller, encoding.controller, ...gateways.controllers],
     async close() {
-      await Promise.all([discovery.close(), counter.close()])
+      await Promise.all([discovery.close(), encoding.close(), counter.close()])
     },
   }
 }

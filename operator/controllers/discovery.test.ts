@@ -1,18 +1,24 @@
 /** What discovery does when the world fails around it: real MCP servers, and an API server that does what a test says. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { V1ConfigMap } from '@kubernetes/client-node'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
+import { decodeSlices, readSlice } from '../../core/catalog/slices.ts'
+import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { ApiError } from '../../core/kube/api-error.ts'
-import type { KubeObject } from '../../core/kube/object.ts'
+import type { Kube, KubeObject, ObjectRef } from '../../core/kube/object.ts'
 import { createLog } from '../../core/log.ts'
-import { type McpServer, mcpServerSchema } from '../../crds/server.ts'
+import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
+import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { answer, type Behaviour, hang, startRude } from '../../test/upstreams/http/rude.ts'
 import { createApplier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
+import { runController } from '../runtime/controller.ts'
 import { createOperatorMetrics } from '../runtime/metrics.ts'
 import { DescriptionTokens } from './description-tokens.ts'
 import { createDiscovery } from './discovery.ts'
+import { createEncoding } from './encoding.ts'
 import { Publisher } from './publish.ts'
 import { SliceSets } from './slice-sets.ts'
 import { Targets } from './targets.ts'
@@ -57,13 +63,68 @@ test('servers that fail and hang leave half of the places to the others', { time
   await assert.rejects(hanging)
 })
 
-/** Discovery with two places, on a clock that stands still. */
-function begin(t: TestContext) {
+test('a list is published before its vectors, and with them once; another operator encodes nothing', async t => {
+  const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit'), tool('push')] }) })
+  t.after(() => rude.close())
+  const world = begin(t)
+  const key = world.add('git', rude.url)
+  await world.settle(key)
+  assert.deepEqual(world.written.map(vectorsIn), [0, 2])
+  world.clock.advance(HOUR_MS)
+  await world.settle(key)
+  const next = begin(t, world)
+  await next.settle(next.add('git', rude.url))
+  assert.deepEqual([world.written.length, next.encoder.encoded], [2, []])
+  assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 3)
+})
+
+test('another description is encoded without asking the server again', async t => {
+  const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit'), tool('push')] }) })
+  t.after(() => rude.close())
+  const world = begin(t)
+  const key = world.add('own', rude.url)
+  await world.settle(key)
+  world.add('own', rude.url, { tools: { overrides: { push: { description: 'Sends changes' } } } }, 2)
+  await world.settle(key)
+  assert.deepEqual(world.written.map(vectorsIn), [0, 2, 1, 2])
+  assert.deepEqual(world.encoder.encoded, ['own: commit. ', 'own: push. ', 'own: push. Sends changes'])
+  assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 1)
+})
+
+test('vectors that could not be written are written later, and not made again', async t => {
+  const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit')] }) })
+  t.after(() => rude.close())
+  const world = begin(t)
+  const key = world.add('git', rude.url)
+  const held = Promise.withResolvers<void>()
+  world.hold(held.promise)
+  await world.ask(key)
+  held.resolve()
+  await world.encoded()
+  world.away(true)
+  await assert.rejects(world.ask(key), ApiError)
+  world.away(false)
+  await world.ask(key)
+  assert.deepEqual(world.written.map(vectorsIn), [0, 1])
+  assert.equal(world.encoder.encoded.length, 1)
+})
+
+/** How many vectors the slice holds. */
+function vectorsIn(slice: KubeObject): number {
+  return decodeSlices([readSlice(slice as Kube<V1ConfigMap>)]).vectors?.keys.length ?? 0
+}
+
+function tool(name: string) {
+  return { name, inputSchema: { type: 'object' } }
+}
+
+/** Discovery with two places, on a clock that stands still; `before` is one whose cluster it takes over. */
+function begin(t: TestContext, before?: { standing: Map<string, KubeObject>; written: KubeObject[] }) {
   const clock = createManualClock(1_800_000_000_000)
   const log = createLog({ level: 'silent' })
   const metrics = createOperatorMetrics(clock)
   const objects = new Map<string, McpServer>()
-  const written: KubeObject[] = []
+  const { standing, written } = before ?? { standing: new Map<string, KubeObject>(), written: [] }
   const listeners: ((before?: KubeObject, now?: KubeObject) => void)[] = []
   let away = false
   const answerTo = async <T>(value: T): Promise<T> => {
@@ -71,11 +132,18 @@ function begin(t: TestContext) {
     return value
   }
   const client = {
-    get: () => answerTo(undefined),
+    get: async <T extends KubeObject>({ name }: ObjectRef) => answerTo(standing.get(name) as T | undefined),
     applyStatus: <T>(object: T) => answerTo(object),
     apply: async <T extends KubeObject>(object: T) => {
+      await answerTo(object)
       written.push(object)
-      return answerTo(object)
+      const { name } = object.metadata
+      const made = {
+        ...object,
+        metadata: { ...object.metadata, uid: name, resourceVersion: `${written.length}` },
+      }
+      standing.set(name, made)
+      return made
     },
     delete: () => answerTo(true),
   }
@@ -92,24 +160,45 @@ function begin(t: TestContext) {
   const countTokens = async (texts: readonly string[]) => texts.map(() => 1)
   const applier = createApplier({ client, log, metrics, fieldManager: 'test' })
   const tokens = new DescriptionTokens(countTokens)
-  const publisher = new Publisher({ client, caches, applier, slices, tokens, clock, metrics })
-  const shared = { client, caches, targets, slices, publisher, countTokens, clock, log, metrics }
-  const discovery = createDiscovery({ ...shared, concurrency: 2, random: () => 0.5 })
-  t.after(() => discovery.close())
+  const encoder = createHashingEncoder(ENCODER_ID)
+  let held = Promise.resolve()
+  const openEncoder = () => held.then(() => encoder)
+  const random = () => 0.5
+  const onDone = (key: string) => discovery.controller.queue.add(key)
+  const encoding = createEncoding({ openEncoder, onDone, clock, random, metrics })
+  const publisher = new Publisher({ client, caches, applier, tokens, encoding, clock, metrics })
+  const shared = { client, caches, targets, slices, publisher, encoding, countTokens, clock, log, metrics }
+  const discovery = createDiscovery({ ...shared, concurrency: 2, random })
   const stop = new AbortController()
+  const running = runController(encoding.controller, { log, metrics, clock }, stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await Promise.all([running, discovery.close(), encoding.close()])
+  })
+  /** When no vector is still to come. */
+  const encoded = async () => {
+    const pending = metrics.registry.getSingleMetric('portolan_vectors_pending')
+    while ((await pending?.get())?.values[0]?.value !== 0) await new Promise(setImmediate)
+  }
   return {
     clock,
     written,
+    standing,
+    encoder,
+    /** Nothing is encoded before. */
+    hold: (until: Promise<void>) => {
+      held = until
+    },
     stop,
     away: (value: boolean) => {
       away = value
     },
-    add: (name: string, url: string) => {
+    add: (name: string, url: string, spec: Partial<McpServerSpecInput> = {}, generation = 1) => {
       const server = mcpServerSchema.parse({
         apiVersion: 'portolan.dev/v1alpha1',
         kind: 'McpServer',
-        metadata: { name, namespace: 'team', uid: name },
-        spec: { remote: { url } },
+        metadata: { name, namespace: 'team', uid: name, generation },
+        spec: { ...spec, remote: { url } },
       })
       const endpoint = endpointOf(server, 'cluster')
       if (endpoint.kind !== 'http') throw new Error('no endpoint over HTTP')
@@ -118,6 +207,13 @@ function begin(t: TestContext) {
       return `team/${name}`
     },
     ask: (key: string) => discovery.controller.reconcile(key, stop.signal),
+    encoded,
+    /** Asks, and once more when its vectors are made. */
+    async settle(key: string) {
+      await discovery.controller.reconcile(key, stop.signal)
+      await encoded()
+      await discovery.controller.reconcile(key, stop.signal)
+    },
     change(before: KubeObject | undefined, now: KubeObject | undefined) {
       slices.take(before, now)
       for (const listener of listeners) listener(before, now)

@@ -4,7 +4,6 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { ApiError, isDenied } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
-import { type KubeObject, keyOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import type { createConnector } from '../../core/mcp/connector.ts'
 import { discover } from '../../core/mcp/discover.ts'
@@ -17,13 +16,14 @@ import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
 import { createMemory, dueAt, intervalOf, type Memory, retryMs, wantedOf } from './discovery-memory.ts'
 import { speaksOf } from './discovery-status.ts'
+import { refreshOf, wakeOnChanges } from './discovery-wakes.ts'
+import type { Encoding } from './encoding.ts'
 import type { Discovered, Publisher } from './publish.ts'
 import { type Serving, servingOf } from './serving.ts'
-import { namesItsSet, type SliceSets, serverOfSlice } from './slice-sets.ts'
+import type { SliceSets } from './slice-sets.ts'
 import type { Target, Targets } from './targets.ts'
 import { Upstreams } from './upstreams.ts'
 
-export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
 /** One asking has bounds of its own for each step; this is for all of them together. */
 const ASK_LIMIT_MS = 5 * 60_000
 /** A server that says that its lists changed often says so again at once. */
@@ -42,6 +42,7 @@ export type DiscoveryOptions = {
   targets: Targets
   slices: SliceSets
   publisher: Publisher
+  encoding: Pick<Encoding, 'isDone' | 'forget'>
   countTokens: CountTokens
   /** Servers that are asked at the same time. */
   concurrency: number
@@ -73,28 +74,6 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     },
     close: () => worker.close(),
   }
-}
-
-function wakeOnChanges(
-  { caches, targets, slices, publisher }: DiscoveryOptions,
-  queue: Queue,
-  again: (key: string) => void,
-) {
-  targets.onChange(key => queue.add(key))
-  caches.servers.onChange((before, now) => {
-    if (before && before.metadata.uid !== now?.metadata.uid) publisher.forget(before.metadata.uid)
-    if (now && refreshOf(before) !== refreshOf(now)) queue.add(keyOf(now))
-  })
-  caches.deployments.onChange((before, now) => {
-    const { namespace, ownerReferences } = (now ?? before)?.metadata ?? {}
-    const owner = ownerReferences?.find(({ kind }) => kind === 'McpServer')
-    if (owner) queue.add(`${namespace}/${owner.name}`)
-  })
-  caches.configMaps.onChange((before, now) => {
-    // One that names another set now was written by us.
-    const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
-    if (key !== undefined && !slices.isWhole(key)) again(key)
-  })
 }
 
 class DiscoveryWorker {
@@ -133,7 +112,7 @@ class DiscoveryWorker {
     const memory = this.#memoryOf(key, object.metadata.uid)
     const serving = servingOf(target, this.#options.caches)
     if (serving !== 'serving') return this.#wait(key, memory, serving)
-    const { clock, publisher } = this.#options
+    const { clock, encoding, publisher } = this.#options
     memory.servingSince ??= clock.now()
     const discovered: Discovered = { key, object, server: target.server }
     const wanted = wantedOf(target, refreshOf(object))
@@ -145,6 +124,8 @@ class DiscoveryWorker {
       if (last && !speaksOf(last, target.server.metadata.generation))
         await this.#repeat(discovered, last, signal)
     }
+    if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
+      this.#options.log.info({ server: key }, 'vectors made')
     return { afterMs: Math.max(dueAt(memory, target) - clock.now(), 0) }
   }
 
@@ -160,6 +141,7 @@ class DiscoveryWorker {
   /** What a server says once it may be asked again is new. */
   #forget(key: string): void {
     this.#memories.delete(key)
+    this.#options.encoding.forget(key)
     this.#upstreams.close(key)
   }
 
@@ -182,7 +164,7 @@ class DiscoveryWorker {
     const { publisher } = this.#options
     const works = last.conditions.every(({ status }) => status === 'True')
     const catalog = works ? await publisher.catalog(discovered, signal) : undefined
-    if (catalog) await publisher.counted(discovered, catalog, signal)
+    if (catalog) await publisher.found(discovered, catalog, catalog, signal)
     else await publisher.repeat(discovered, last, signal)
   }
 
@@ -243,7 +225,7 @@ class DiscoveryWorker {
       const asking = { server: target.server.metadata.name, clock, countTokens, previous }
       for await (const catalog of discover(upstream, asking, signal)) {
         isPublishing = true
-        if (await publisher.found(discovered, catalog, signal)) this.#tell(key, catalog)
+        if (await publisher.found(discovered, catalog, previous, signal)) this.#tell(key, catalog)
         isPublishing = false
       }
       isWell = true
@@ -287,9 +269,4 @@ class DiscoveryWorker {
 
 function isNetwork({ code }: Fault): boolean {
   return code === 'upstream_unreachable' || code === 'upstream_died'
-}
-
-/** A value that is another one than before is the wish to be asked now. */
-function refreshOf(object: KubeObject | undefined): string {
-  return object?.metadata.annotations?.[REFRESH_ANNOTATION] ?? ''
 }

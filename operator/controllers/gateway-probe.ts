@@ -13,7 +13,7 @@ import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
-import { askRouter } from './router-report.ts'
+import { askRouter, type RouterSays } from './router-report.ts'
 
 const WORKERS = 4
 const BEHIND_POLL_MS = 2_000
@@ -25,7 +25,7 @@ const FIRST_HANDSHAKE_RETRY_MS = 200
 const LAST_HANDSHAKE_RETRY_MS = 60_000
 
 /** What was last seen of a gateway. */
-export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens'>
+export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens' | 'search'>
 
 export type GatewayProbe = {
   controller: Controller
@@ -113,9 +113,21 @@ async function look(
   })
   reports.sort((a, b) => (a.pod < b.pod ? -1 : 1))
   const exposedTokens = said.find(one => one?.exposedTokens !== undefined)?.exposedTokens
+  const { search, loading } = searchOf(said)
   const newest = generationOf(caches, key)
-  const behind = reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
-  return { seen: { reports, handshake, exposedTokens }, behind }
+  const behind =
+    loading || reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
+  return { seen: { reports, handshake, exposedTokens, search }, behind }
+}
+
+/** Of several routers the one is told that has a reason to be; one that loads its encoder is not, but asked again soon. */
+function searchOf(said: readonly (RouterSays | undefined)[]): { search: Seen['search']; loading: boolean } {
+  const all = said.flatMap(one => one?.search ?? [])
+  const settled = all.filter(({ semantic, pending }) => semantic !== 'off' || pending === 0)
+  const told =
+    settled.find(({ semantic }) => semantic === 'off') ?? settled.find(({ reason }) => reason) ?? settled[0]
+  const { semantic, reason } = told ?? {}
+  return { search: semantic && { semantic, ...(reason && { reason }) }, loading: settled.length < all.length }
 }
 
 /** The newest generation of a gateway's feed. */

@@ -14,7 +14,7 @@ import type { OperatorContext } from '../operator.ts'
 import { planGateway, planInvalidGateway } from '../plan/gateway.ts'
 import { gatewayObjectName } from '../plan/names.ts'
 import type { GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
-import { type ReferenceName, referencesOf } from '../plan/references.ts'
+import { gatewayReferences, type ReferenceName, referencesOf } from '../plan/references.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
@@ -26,7 +26,7 @@ import {
   generationOf,
 } from './gateway-probe.ts'
 import type { Manifests } from './manifests.ts'
-import type { ReferenceIndex } from './reference-index.ts'
+import { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
 import type { SliceSets } from './slice-sets.ts'
 import { createWriters, HINDERED_AGAIN_MS } from './writers.ts'
@@ -38,7 +38,7 @@ const JOIN_MS = 100
 /** A gateway is not planned more often than that, whatever happens: each plan may mean a new catalog in every router. */
 const MIN_GAP_MS = 500
 const OWNED = {
-  fields: ['observedGeneration', 'url', 'servers', 'tools', 'generation', 'tokens', 'routers'],
+  fields: ['observedGeneration', 'url', 'servers', 'tools', 'generation', 'tokens', 'search', 'routers'],
   conditions: [CONDITION.accepted, CONDITION.ready],
 }
 
@@ -97,10 +97,15 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
       if (states.some(isMeant)) wake(key)
     }
   }
+  const named = new ReferenceIndex()
   caches.gateways.onChange((before, now) => {
     const object = now ?? before
-    if (object) wake(keyOf(object))
+    if (!object) return
+    const gateway = now && manifests.gateway(now).manifest
+    named.set(keyOf(object), object.metadata.namespace ?? '', gateway ? gatewayReferences(gateway) : [])
+    wake(keyOf(object))
   })
+  named.onChange(caches, wake)
   caches.servers.onChange((before, now) => wakeSelecting(before, now))
   caches.onOwnedChange(({ kind, namespace, name }) => {
     if (kind === 'McpGateway') wake(`${namespace}/${name}`)
@@ -170,7 +175,7 @@ async function observe(
     gateway,
     servers,
     slices: await slicesOf(options, object, selected, signal),
-    references: await references.read(namespace, namesIn(selected), signal),
+    references: await references.read(namespace, namesIn(gateway, selected), signal),
     descriptionTokens,
     deployment: caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`),
     pods: caches.podsOf(namespace, 'router', name),
@@ -182,8 +187,9 @@ async function observe(
   }
 }
 
-function namesIn(servers: readonly McpServer[]): ReferenceName[] {
-  const byId = new Map(servers.flatMap(referencesOf).map(name => [`${name.kind}/${name.name}`, name]))
+function namesIn(gateway: McpGateway, servers: readonly McpServer[]): ReferenceName[] {
+  const names = [...servers.flatMap(referencesOf), ...gatewayReferences(gateway)]
+  const byId = new Map(names.map(name => [`${name.kind}/${name.name}`, name]))
   return [...byId.values()]
 }
 

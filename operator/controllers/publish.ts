@@ -22,7 +22,7 @@ import {
   discoveryPart,
   failedStatus,
 } from './discovery-status.ts'
-import type { SliceSets } from './slice-sets.ts'
+import type { Encoding } from './encoding.ts'
 
 export const DISCOVERY_MANAGER = 'portolan-discovery'
 
@@ -30,8 +30,8 @@ export type PublisherOptions = {
   client: Pick<KubeClient, 'get' | 'applyStatus'>
   caches: Pick<Caches, 'find' | 'ownedBy'>
   applier: Applier
-  slices: SliceSets
   tokens: DescriptionTokens
+  encoding: Encoding
   clock: Clock
   metrics: OperatorMetrics
 }
@@ -41,7 +41,7 @@ export type Discovered = { key: string; object: Manifest; server: McpServer }
 
 export class Publisher {
   readonly #options: PublisherOptions
-  readonly #writeStatus: StatusWriter
+  readonly #applyStatus: StatusWriter
   /** By uid of the server, what we wrote last: the caches may not have it yet. */
   readonly #last = new Map<string, DiscoveryStatus>()
 
@@ -49,7 +49,7 @@ export class Publisher {
     const { client, clock, metrics } = options
     const owned = { fields: DISCOVERY_FIELDS, conditions: [CONDITION.toolsDiscovered] }
     this.#options = options
-    this.#writeStatus = createStatusWriter({ client, clock, metrics, owned, fieldManager: DISCOVERY_MANAGER })
+    this.#applyStatus = createStatusWriter({ client, clock, metrics, owned, fieldManager: DISCOVERY_MANAGER })
   }
 
   /** What was last said of a server, by us or by an operator before us. */
@@ -58,8 +58,7 @@ export class Publisher {
   }
 
   /** The list that stands in the cluster; undefined where none stands that can be read. */
-  async catalog({ key, object }: Discovered, signal: AbortSignal): Promise<ServerCatalog | undefined> {
-    if (!this.#options.slices.isWhole(key)) return undefined
+  async catalog({ object }: Discovered, signal: AbortSignal): Promise<ServerCatalog | undefined> {
     const { namespace = '', name } = object.metadata
     try {
       return await readCatalog(this.#options.client, namespace, name, undefined, signal)
@@ -69,33 +68,30 @@ export class Publisher {
     }
   }
 
-  /** True where it is another list than before. Slices first, so that the status never names what is not there. Throws ApiError, and Fault `io` where somebody else's ConfigMap stands in the way. */
-  async found(discovered: Discovered, catalog: ServerCatalog, signal: AbortSignal): Promise<boolean> {
+  /**
+   * A list, with the vectors that are known for it from the one that stands; the others are made from now on. True where it is another
+   * one than before. Slices first, so that the status never names what is not there. Throws ApiError, and Fault `io` where somebody
+   * else's ConfigMap stands in the way.
+   */
+  async found(
+    discovered: Discovered,
+    catalog: ServerCatalog,
+    standing: ServerCatalog | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { object, server } = discovered
-    const { applier, caches } = this.#options
-    const objects = sliceObjects(server, encodeSlices(catalog))
-    const { taken, written, refused } = await applier.apply(object, objects, caches.find, signal)
-    if (taken.length > 0)
-      throw new Fault(
-        'io',
-        `The ConfigMap "${taken[0]?.name}" is somebody else's: delete it, or rename the server`,
-      )
-    if (refused !== undefined) throw new Fault('io', refused)
-    const standing = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')
-    await applier.prune(object, objects.map(refOf), standing, signal)
-    await this.counted(discovered, catalog, signal)
-    return written > 0
+    const { tokens, clock } = this.#options
+    const isOther = await this.#write(discovered, catalog, standing, signal)
+    const counts = await tokens.of([server])
+    const status = discoveredStatus(server, catalog, counts, this.last(object), clock.now())
+    await this.#writeStatus(object, status, signal)
+    return isOther
   }
 
-  /** The status alone: the manifest may offer other tools of the same list now. */
-  async counted({ object, server }: Discovered, catalog: ServerCatalog, signal: AbortSignal): Promise<void> {
-    const { tokens, clock } = this.#options
-    const counts = await tokens.of([server])
-    await this.#write(
-      object,
-      discoveredStatus(server, catalog, counts, this.last(object), clock.now()),
-      signal,
-    )
+  /** The vectors that were made of the list that stands; true where it had not got them. Throws as `found`. */
+  async encoded(discovered: Discovered, signal: AbortSignal): Promise<boolean> {
+    const standing = await this.catalog(discovered, signal)
+    return standing !== undefined && (await this.#write(discovered, standing, standing, signal))
   }
 
   /** The list that is there stays. */
@@ -105,14 +101,14 @@ export class Publisher {
     connected: boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#write(object, failedStatus(server, fault, connected, this.last(object)), signal)
+    await this.#writeStatus(object, failedStatus(server, fault, connected, this.last(object)), signal)
   }
 
   /** The same as before, of another generation. */
   async repeat({ object, server }: Discovered, last: DiscoveryStatus, signal: AbortSignal): Promise<void> {
     const { generation: observedGeneration } = server.metadata
     const conditions = last.conditions.map(condition => ({ ...condition, observedGeneration }))
-    await this.#write(object, { ...last, conditions }, signal)
+    await this.#writeStatus(object, { ...last, conditions }, signal)
   }
 
   /** The server is gone. */
@@ -120,8 +116,31 @@ export class Publisher {
     this.#last.delete(uid)
   }
 
-  async #write(object: KubeObject, status: DiscoveryStatus, signal: AbortSignal): Promise<void> {
-    await this.#writeStatus(object, status, signal)
+  /** The slices; true where they are others than before. */
+  async #write(
+    { key, object, server }: Discovered,
+    catalog: ServerCatalog,
+    standing: ServerCatalog | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { applier, caches, encoding } = this.#options
+    const complete = encoding.complete(key, server, catalog, standing)
+    const objects = sliceObjects(server, encodeSlices(complete))
+    const { taken, written, refused } = await applier.apply(object, objects, caches.find, signal)
+    if (taken.length > 0)
+      throw new Fault(
+        'io',
+        `The ConfigMap "${taken[0]?.name}" is somebody else's: delete it, or rename the server`,
+      )
+    if (refused !== undefined) throw new Fault('io', refused)
+    const owned = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')
+    await applier.prune(object, objects.map(refOf), owned, signal)
+    encoding.published(key)
+    return written > 0
+  }
+
+  async #writeStatus(object: KubeObject, status: DiscoveryStatus, signal: AbortSignal): Promise<void> {
+    await this.#applyStatus(object, status, signal)
     this.#last.set(object.metadata.uid ?? '', status)
   }
 }

@@ -3,9 +3,9 @@ import type { ReferenceName } from '../plan/references.ts'
 import type { Caches } from '../runtime/caches.ts'
 
 export class ReferenceIndex {
-  /** By `kind/namespace/name`: keys of the servers that name it. */
+  /** By `kind/namespace/name`: keys of the servers, or gateways, that name it. */
   readonly #users = new Map<string, Set<string>>()
-  /** By key of the server: what it names. */
+  /** By key: what it names. */
   readonly #names = new Map<string, readonly string[]>()
 
   /** Takes what a server names from now on; nothing, where it is gone. */

@@ -9,10 +9,22 @@ import { ADMIN_PORT } from '../plan/names.ts'
 const REPORT_LIMIT_MS = 1_000
 /** A thousand servers are some 120 KB. */
 const MAX_REPORT_BYTES = 1024 * 1024
+const MAX_REASON_CHARACTERS = 1_000
+
+/** What a router says that is of another version is left out, not the whole. */
+const search = z
+  .object({
+    semantic: z.enum(['embedded', 'endpoint', 'off']),
+    reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
+    pending: z.int().min(0).default(0),
+  })
+  .optional()
+  .catch(undefined)
 
 const report = z.object({
   generation: z.int().min(0).optional(),
   exposedTokens: z.int().min(0).optional(),
+  search,
 })
 
 export type RouterSays = z.output<typeof report>

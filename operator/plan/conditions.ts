@@ -7,6 +7,7 @@ import type { PlannedCondition } from './plan.ts'
 /** What Ready says: a reason, and a sentence that says what to do. */
 export type Verdict = { reason: string; message: string }
 
+const MISSING: readonly string[] = [REASON.secretNotFound, REASON.keyNotFound]
 const MAX_TOLD = 5
 const MAX_SAID = 1_000
 /** Far below what a condition may hold. */
@@ -33,10 +34,11 @@ function sentenceOf(said: string): string {
   return said.replace(/^The API server answered \d+: /, '').slice(0, MAX_SAID)
 }
 
-/** `told` are problems that refuse nothing. */
+/** `told` are problems that refuse nothing; what is missing and may still come is the reason. */
 export function accepted(told: readonly Problem[], generation: number): PlannedCondition {
   const message = told.length === 0 ? 'It is valid.' : `It is valid, but: ${sentences(told)}`
-  return { ...condition(CONDITION.accepted, 'True', { reason: REASON.accepted, message }, generation) }
+  const reason = told.find(({ reason }) => MISSING.includes(reason))?.reason ?? REASON.accepted
+  return condition(CONDITION.accepted, 'True', { reason, message }, generation)
 }
 
 /** `reason` is that of the first problem, unless given. */

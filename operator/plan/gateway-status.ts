@@ -53,6 +53,7 @@ function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
     servers: { selected: selected.length, ready: selected.filter(isReady).length },
     tools: sum(shown.map(({ status }) => status?.tools?.count)),
     tokens: tokensOf(sum(shown.map(({ status }) => status?.tools?.tokens)), world.exposedTokens),
+    ...(world.search && { search: world.search }),
     ...(generation !== undefined && { generation }),
     routers,
   }

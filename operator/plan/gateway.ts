@@ -3,7 +3,7 @@ import { acceptGateway } from '../../core/catalog/accept.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { type Resolved, resolve } from '../../core/catalog/resolve.ts'
-import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -18,7 +18,12 @@ import { observedOf } from './observation.ts'
 import type { EnsuredSecret, GatewayPlan, GatewayWorld } from './plan.ts'
 import { ROUTER_START_SECONDS } from './probes.ts'
 import { role, roleBinding, serviceAccount } from './rbac.ts'
-import { connectionInputs, indexReferences, type ReferenceIndex } from './references.ts'
+import {
+  connectionInputs,
+  indexReferences,
+  missingGatewayReferences,
+  type ReferenceIndex,
+} from './references.ts'
 import { routerScale, routerTemplate } from './router.ts'
 import { gatewayService } from './service.ts'
 import { revisionOf } from './template.ts'
@@ -36,7 +41,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   const references = indexReferences(world.references)
   const resolved = resolveIn(world, references)
   const { config } = resolved
-  const told = acceptGateway(gateway)
+  const told = [...missingGatewayReferences(gateway, references), ...acceptGateway(gateway)]
   const refusals = [
     ...world.taken.map(takenProblem),
     ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
@@ -46,7 +51,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
     return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told], config }
   }
   const routers = routersOf(world)
-  const readable = [serviceAccount(gateway), ...feeding(world, config.servers, references, resolved)]
+  const readable = [serviceAccount(gateway), ...feeding(world, references, config)]
   return {
     objects: [...readable, ...routers.objects],
     secrets: [sessionKey(gateway)],
@@ -89,15 +94,17 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
 /** What routers may read comes before the feed that names it. */
 function feeding(
   { gateway, slices }: GatewayWorld,
-  servers: readonly RouterServer[],
   references: ReferenceIndex,
-  { config }: Resolved,
+  config: RouterConfig,
 ): KubeObject[] {
+  const { servers, search } = config
   const sets = servers.flatMap(({ name }) => {
     const set = slices.get(name)
     return set ? [[name, set] as const] : []
   })
-  const secrets = [...new Set(servers.flatMap(({ endpoint }) => secretsOf(endpoint)))].sort()
+  const key = search.embeddings?.secret
+  const named = [...servers.flatMap(({ endpoint }) => secretsOf(endpoint)), ...(key ? [key.name] : [])]
+  const secrets = [...new Set(named)].sort()
   const versions = secrets.flatMap(name => {
     const version = references.get(`Secret/${name}`)?.resourceVersion
     return version === undefined ? [] : [[name, version] as const]

@@ -87,7 +87,7 @@ export type GatewayWorld = {
   servers: readonly McpServer[]
   /** By server name: the newest whole set of slices. */
   slices: ReadonlyMap<string, SliceSet>
-  /** As in ServerWorld, of all these servers together. */
+  /** As in ServerWorld, of all these servers together, and what the gateway itself names. */
   references: readonly Reference[]
   /** o200k_base tokens of the overrides' descriptions, by their text, as far as they are counted. */
   descriptionTokens: ReadonlyMap<string, number>
@@ -100,6 +100,8 @@ export type GatewayWorld = {
   handshake?: { ok: true } | { ok: false; message: string }
   /** o200k_base tokens of what tools/list answers, as a router reported them. */
   exposedTokens?: number
+  /** How tools are found, as routers reported it. */
+  search?: McpGatewayStatus['search']
   taken: readonly Taken[]
   /** As in ServerWorld. */
   refused?: string

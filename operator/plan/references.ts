@@ -5,6 +5,7 @@ import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { REASON } from '../../crds/conditions.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Reference } from './plan.ts'
 
@@ -26,16 +27,23 @@ export function referencesOf(server: McpServer): ReferenceName[] {
   return unique([...usesOf(server), ...bearer])
 }
 
+/** What a gateway names itself, besides what its servers do. */
+export function gatewayReferences(gateway: McpGateway): ReferenceName[] {
+  return unique(gatewayUses(gateway))
+}
+
 export function indexReferences(references: readonly Reference[]): ReferenceIndex {
   return new Map(references.map(reference => [`${reference.kind}/${reference.name}`, reference]))
 }
 
 /** Required references that are not there, or lack the key. */
 export function missingReferences(server: McpServer, references: ReferenceIndex): Problem[] {
-  return usesOf(server).flatMap(use => {
-    const problem = use.optional ? undefined : missing(use, find(references, use))
-    return problem ? [problem] : []
-  })
+  return missingOf(usesOf(server), references)
+}
+
+/** They refuse nothing: without its key a service gives no vectors, and search goes on by words. */
+export function missingGatewayReferences(gateway: McpGateway, references: ReferenceIndex): Problem[] {
+  return missingOf(gatewayUses(gateway), references)
 }
 
 /** Of all that a connection depends on: a new digest means a new connection. */
@@ -46,6 +54,11 @@ export function connectionInputs(server: McpServer, references: ReferenceIndex):
 /** Of what the environment of its pods is made of: a new digest means new pods. */
 export function podInputs(server: McpServer, references: ReferenceIndex): string {
   return versionsDigest(unique(environmentUses(server)), references)
+}
+
+function gatewayUses({ spec }: McpGateway): Use[] {
+  const secret = spec.search.embeddings?.secretRef
+  return secret ? [{ kind: 'Secret', ...secret, path: 'spec.search.embeddings.secretRef' }] : []
 }
 
 function usesOf(server: McpServer): Use[] {
@@ -83,6 +96,13 @@ function keyUses(from: { secretKeyRef?: KeyRef; configMapKeyRef?: KeyRef } | und
       ? [{ kind: 'ConfigMap' as const, ...configMapKeyRef, path: `${path}.configMapKeyRef` }]
       : []),
   ]
+}
+
+function missingOf(uses: readonly Use[], references: ReferenceIndex): Problem[] {
+  return uses.flatMap(use => {
+    const problem = use.optional ? undefined : missing(use, find(references, use))
+    return problem ? [problem] : []
+  })
 }
 
 function missing({ kind, name, key, path }: Use, found: Reference | undefined): Problem | undefined {

@@ -15,6 +15,11 @@ export type OperatorMetrics = ObjectMetrics & {
   /** A request that may have changed an object; events and leases do not count. */
   wrote(kind: string, verb: WriteVerb): void
   leading(yes: boolean): void
+  /** Of how many texts a vector is still to come; asked at each scrape. */
+  watchVectors(pending: () => number): void
+  encoded(texts: number): void
+  /** Known once it was needed. */
+  encoderAvailable(yes: boolean): void
 }
 
 export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetrics {
@@ -43,6 +48,7 @@ export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetri
     registers,
   })
   const objects = createObjectMetrics(registry, clock)
+  const vectors = vectorMetrics(registry)
   return {
     registry,
     watchObjects: objects.watchObjects,
@@ -51,10 +57,44 @@ export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetri
       reconcile.observe({ controller, result }, durationMs / 1_000),
     wrote: (kind, verb) => writes.inc({ kind, verb }),
     leading: yes => leader.set(yes ? 1 : 0),
+    ...vectors,
     discovered(record) {
       discovery.observe({ outcome: record.ok ? 'ok' : 'failed' }, record.durationMs / 1_000)
       objects.discovered(record)
     },
+  }
+}
+
+function vectorMetrics(
+  registry: Registry,
+): Pick<OperatorMetrics, 'watchVectors' | 'encoded' | 'encoderAvailable'> {
+  const registers = [registry]
+  let pending = () => 0
+  new Gauge({
+    name: 'portolan_vectors_pending',
+    help: 'Texts of tools, resources and prompts that have no sentence vector yet.',
+    registers,
+    collect() {
+      this.set(pending())
+    },
+  })
+  const encoded = new Counter({
+    name: 'portolan_vectors_made_total',
+    help: 'Sentence vectors that were made.',
+    registers,
+  })
+  const available = new Gauge({
+    name: 'portolan_encoder_available',
+    help: '1 where there is a sentence encoder, 0 where there is none; told once it was needed.',
+    registers,
+  })
+  available.remove()
+  return {
+    watchVectors: asked => {
+      pending = asked
+    },
+    encoded: texts => encoded.inc(texts),
+    encoderAvailable: yes => available.set(yes ? 1 : 0),
   }
 }
 

@@ -165,7 +165,7 @@ test('after the chart was removed and installed again, with other values, new ga
   assert.equal(router.image, 'registry.example.com/portolan/portolan:2')
   assert.equal(router.imagePullPolicy, 'Always')
   assert.deepEqual(router.resources, {
-    requests: { cpu: '1', memory: '128Mi' },
+    requests: { cpu: '1', memory: '160Mi' },
     limits: { cpu: '2', memory: '512Mi' },
   })
   assert.deepEqual(spec.imagePullSecrets, [{ name: 'own' }, { name: 'spare' }, { name: 'mirror' }])

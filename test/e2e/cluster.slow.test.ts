@@ -6,6 +6,7 @@ import { monitoringStories } from '../monitoring/stories.ts'
 import { changeStories } from './stories/changes.ts'
 import { exampleStories } from './stories/examples.ts'
 import { kindStories } from './stories/kinds.ts'
+import { meaningStories } from './stories/meaning.ts'
 import { neighbourStories } from './stories/neighbours.ts'
 import { sidecarStories } from './stories/sidecar.ts'
 import { stateStories } from './stories/state.ts'
@@ -29,6 +30,7 @@ for (const stories of [
   exampleStories,
   changeStories,
   kindStories,
+  meaningStories,
   stateStories,
   neighbourStories,
   sidecarStories,

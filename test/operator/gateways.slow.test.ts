@@ -6,6 +6,7 @@ import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { connectRemote } from '../../core/mcp/connect.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
@@ -113,13 +114,34 @@ test('a gateway is ready once MCP is spoken at its URL, and tells what each rout
 
   const router = await startRouter(t, '127.0.7.1')
   await runRouter(world, 'tools', '127.0.7.1')
-  const { status } = await world.untilGateway('tools', gateway => isReady(gateway))
+  const hasTools = ({ status }: McpGateway) => (status?.tools ?? 0) > 0
+  const { status } = await world.untilGateway('tools', gateway => isReady(gateway) && hasTools(gateway))
   assert.deepEqual(asked, ['http://tools-gateway.routers.svc/mcp'])
   assert.deepEqual(status?.routers, [{ pod: 'tools-router', generation: 1 }])
   assert.deepEqual([status?.tokens?.exposed, typeof status?.tokens?.saved], [5, 'string'])
   const newest = status?.generation ?? 0
-  router.says({ generation: newest, exposedTokens: 5 })
-  await world.untilGateway('tools', gateway => gateway.status?.routers?.[0]?.generation === newest)
+  const loading = { semantic: 'off', reason: 'the encoder is being loaded', pending: 7 }
+  router.says({ generation: newest, exposedTokens: 5, search: loading })
+  const up = await world.untilGateway('tools', gateway => gateway.status?.routers?.[0]?.generation === newest)
+  assert.equal(up.status?.search, undefined)
+  router.says({ generation: newest, exposedTokens: 5, search: { semantic: 'embedded', pending: 7 } })
+  await world.untilGateway('tools', gateway => gateway.status?.search?.semantic === 'embedded')
+})
+
+test('an embeddings service has its Secret in the feed, once it is there', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'embeddings')
+  await world.server('one', { remote: { url: replay.url('one') } })
+  const secretRef = { name: 'key', key: 'token' }
+  const embeddings = { url: 'https://embeddings.example.com/v1', model: 'small', secretRef }
+  await world.gateway('tools', { search: { semantic: 'auto', embeddings } })
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'SecretNotFound')
+  await world.apply(secret('key', { other: 'x' }))
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'KeyNotFound')
+  const made = await world.apply(secret('key', { token: 'x' }))
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Accepted')
+  const feed = await untilFed(world, 'tools', ['one'])
+  assert.deepEqual(feed.secrets, { key: made.metadata.resourceVersion })
+  assert.deepEqual(feed.config.search.embeddings?.secret, secretRef)
 })
 
 test('a gateway whose names are taken touches nothing', { skip }, async t => {

@@ -1,10 +1,12 @@
 /** An operator at rest writes nothing, and many servers come to rest soon: a real API server, real MCP servers. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { ListWatch } from '../../core/kube/list-watch.ts'
 import { createLog } from '../../core/log.ts'
 import { connectRemote } from '../../core/mcp/connect.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { createHashingEncoder } from '../support/embeddings.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { runRouter, startRouter } from './router.ts'
@@ -31,7 +33,9 @@ test('nothing is written by a second apply, a resync of everything, or another o
   const front = await startSdk1('stateless')
   t.after(() => front.close())
   const gateway: typeof connectRemote = (spec, deps) => connectRemote({ ...spec, url: front.url }, deps)
-  const world = await createWorld(t, api.access, 'rest', { connectors: { gateway } })
+  const encoder = createHashingEncoder(ENCODER_ID)
+  const openEncoder = async () => encoder
+  const world = await createWorld(t, api.access, 'rest', { connectors: { gateway }, openEncoder })
   const apply = async () => {
     await world.server('remote', { remote: { url: upstream.url } })
     await world.server('packaged', {
@@ -49,6 +53,8 @@ test('nothing is written by a second apply, a resync of everything, or another o
   await runRouter(world, 'tools', '127.0.8.1')
   await world.untilGateway('tools', isReady)
   const before = await world.quiet()
+  const encoded = encoder.encoded.length
+  assert.ok(encoded > 0)
   await apply()
   assert.deepEqual(differences(before, await world.quiet()), [])
 
@@ -57,6 +63,7 @@ test('nothing is written by a second apply, a resync of everything, or another o
   await untilReconciled(operator, 30)
   assert.deepEqual(differences(before, await world.quiet()), [])
   assert.equal(await writes(world), 0)
+  assert.equal(encoder.encoded.length, encoded)
 })
 
 test(`${MANY} remote servers come to rest, and their gateway is written a few times only`, {

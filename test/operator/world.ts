@@ -11,7 +11,7 @@ import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { type Connectors, createControllers } from '../../operator/controllers/controllers.ts'
-import { type Operator, startOperator } from '../../operator/operator.ts'
+import { type OpenEncoder, type Operator, startOperator } from '../../operator/operator.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
 import { createShiftingClock, type ShiftingClock } from './shifting-clock.ts'
 
@@ -41,7 +41,13 @@ export type World = {
   quiet(): Promise<Map<string, string>>
 }
 
-export type WorldOptions = { connectors?: Connectors; concurrency?: number; logLevel?: 'silent' | 'debug' }
+export type WorldOptions = {
+  connectors?: Connectors
+  concurrency?: number
+  logLevel?: 'silent' | 'debug'
+  /** None, unless given. */
+  openEncoder?: OpenEncoder
+}
 
 const SETTINGS: Omit<OperatorSettings, 'namespace'> = {
   image: 'portolan/portolan:test',
@@ -92,6 +98,7 @@ export async function createWorld(
       pod: 'operator',
       resyncMs,
       discoveryConcurrency: options.concurrency ?? 16,
+      openEncoder: options.openEncoder ?? (async () => undefined),
       port: 0,
       log,
       clock: systemClock,

@@ -1,0 +1,107 @@
+/** Sentence vectors in a cluster: made by the real model, carried by the slices, read back by the operator that comes next. */
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, type TestContext, test } from 'node:test'
+import { searchTexts } from '../../core/catalog/search-text.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { unpackVectors, type Vector } from '../../core/catalog/vectors.ts'
+import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
+import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import { ENCODER_ID } from '../../core/encoder/minilm.ts'
+import { readCatalog } from '../../core/kube/catalog.ts'
+import { fetchedModel } from '../../scripts/image-root.ts'
+import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { startReplay } from '../upstreams/replay/replay.ts'
+import { createWorld, isReady, type World } from './world.ts'
+
+const modelFile = fetchedModel(process.env)
+const skip =
+  skipApiServer() ||
+  (!modelFile && !process.env.CI && 'LOUD: there is no model; `npx portolan model` fetches it')
+const never = new AbortController().signal
+const tools = Object.entries({
+  create_issue: 'Open a new issue in a repository',
+  send_invoice: 'Bill a customer for what was delivered',
+  read_forecast: 'How warm it gets, and whether it rains',
+}).map(([name, description]) => ({ name, description, inputSchema: { type: 'object' } }))
+const catalogs = [
+  {
+    name: 'mixed',
+    protocolVersion: '2025-11-25',
+    serverInfo: { name: 'mixed', version: '1' },
+    capabilities: { tools: {} },
+    tools,
+  },
+]
+
+let api: ApiServer
+let replay: Awaited<ReturnType<typeof startReplay>>
+
+before(
+  async () => {
+    assert.ok(modelFile || !process.env.CI, 'the model of the sentence encoder is required on CI')
+    if (skip) return
+    api = await startApiServer()
+    replay = await startReplay({ catalogs })
+  },
+  { timeout: 120_000 },
+)
+after(() => Promise.all([api?.stop(), replay?.close()]))
+
+test('what a server offers is found by meaning, and the next operator encodes nothing', { skip }, async t => {
+  const model = await openModel(t)
+  const world = await createWorld(t, api.access, 'vectors', { openEncoder: async () => model.encoder })
+  const server = await world.server('mixed', { remote: { url: replay.url('mixed') } })
+  await world.until('mixed', isReady)
+  const { name, spec } = { name: server.metadata.name, spec: server.spec }
+  const catalog = await untilVectors(world, 'mixed')
+  assert.equal(catalog.vectors?.encoder, ENCODER_ID)
+  const vectors = unpackVectors(catalog.vectors)
+  const texts = searchTexts({ ...spec, name }, catalog)
+  const query = await model.encoder.encodeQuery('tomorrow temperature outside')
+  const best = texts.toSorted((a, b) => cosine(query, vectors.get(b.key)) - cosine(query, vectors.get(a.key)))
+  assert.match(best[0]?.full ?? '', /forecast/)
+
+  const [before, encoded] = [await world.quiet(), model.encoded()]
+  assert.equal(encoded, tools.length)
+  await world.operator().stop()
+  await world.start()
+  await world.until('mixed', isReady)
+  assert.deepEqual(await world.quiet(), before)
+  assert.equal(model.encoded(), encoded)
+})
+
+async function openModel(t: TestContext): Promise<{ encoder: SentenceEncoder; encoded: () => number }> {
+  const unavailable = (reason: string) => t.diagnostic(reason)
+  const encoder = await createEmbeddedEncoder({ modelFile: modelFile ?? '', unavailable })
+  assert.ok(encoder)
+  t.after(() => encoder.close())
+  let encoded = 0
+  const counting: SentenceEncoder = {
+    ...encoder,
+    encodeTexts(texts, signal) {
+      encoded += texts.length
+      return encoder.encodeTexts(texts, signal)
+    },
+    // It is closed with the test: operators come and go.
+    close: async () => {},
+  }
+  return { encoder: counting, encoded: () => encoded }
+}
+
+/** What stands in the slices once they hold vectors. */
+async function untilVectors(
+  { client, namespace }: World,
+  server: string,
+): Promise<ServerCatalog & Required<Pick<ServerCatalog, 'vectors'>>> {
+  for (;;) {
+    const { vectors, ...catalog } = await readCatalog(client, namespace, server, undefined, never)
+    if (vectors) return { ...catalog, vectors }
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+function cosine(a: Vector, b: Vector | undefined): number {
+  assert.ok(b)
+  return a.values.reduce((sum, value, at) => sum + value * (b.values[at] ?? 0), 0) * a.scale * b.scale
+}
