@@ -5,37 +5,23 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import type { LocalStatus } from '../local/status.ts'
 import { CommandError, EXIT } from './failure.ts'
 import { openGateway } from './live-gateway.ts'
-import {
-  gatewayOption,
-  type ManifestOptions,
-  type OutputOption,
-  outputOption,
-  secretsOption,
-  type UrlOption,
-  urlOption,
-} from './options.ts'
+import { type AskOptions, withGateway } from './options.ts'
 import type { Terminal } from './output.ts'
 import { answerText } from './tool-answer.ts'
 
 const STDIN = 0
 
-type CallOptions = UrlOption & OutputOption & ManifestOptions
-
 export function callCommand(terminal: Terminal): Command {
-  return new Command('call')
+  const command = new Command('call')
     .description('call one tool through the gateway')
     .argument('<tool>', 'its path, server:tool')
     .argument('[arguments]', 'a JSON object, or - to read it from standard input', '{}')
-    .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
-    .addOption(urlOption())
-    .addOption(gatewayOption())
-    .addOption(secretsOption())
-    .addOption(outputOption())
+  return withGateway(command)
     .addHelpText(
       'after',
       `\nExample:\n  portolan call time:get_current_time '{"timezone": "UTC"}' examples/laptop`,
     )
-    .action(async (tool: string, text: string, paths: string[], { output, ...options }: CallOptions) => {
+    .action(async (tool: string, text: string, paths: string[], { output, ...options }: AskOptions) => {
       const args = parseArguments(text)
       const gateway = await openGateway({ ...options, paths, enough: status => isUp(status, tool) }, terminal)
       try {

@@ -1,13 +1,17 @@
 /** The gateway that a command asks: one that runs, or one of its own in this process for as long as the command takes. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../core/async.ts'
+import type { Profile } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { createLog } from '../core/log.ts'
 import { createHttpUpstream } from '../core/mcp/http/streamable.ts'
+import type { Upstream } from '../core/mcp/upstream.ts'
+import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/gateway.ts'
 import type { LocalStatus } from '../local/status.ts'
+import type { Explanation } from '../router/catalog/search/search-index.ts'
 import { CommandError } from './failure.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
@@ -15,13 +19,17 @@ import { noteLine, problemLine, type Terminal } from './output.ts'
 const ANSWER_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 10 * 60_000
 const READY_POLL_MS = 50
+/** What takes longer is told. */
+const PATIENCE_MS = 1_000
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const LOOPBACK = '127.0.0.1'
 
 export type LiveGateway = {
   status(): Promise<LocalStatus>
-  /** Calls a meta-tool, or sends any other request. Throws a CommandError with what the gateway said. */
-  request(method: string, params: JsonObject): Promise<JsonObject>
+  /** Calls a meta-tool, or sends any other request; each profile is a session. Throws a CommandError with what the gateway said. */
+  request(method: string, params: JsonObject, profile?: Profile): Promise<JsonObject>
+  /** Why it finds what it finds. */
+  explain(query: string, limit: number): Promise<Explanation>
   close(): Promise<void>
 }
 
@@ -30,6 +38,8 @@ export type LiveOptions = ManifestOptions & {
   paths: readonly string[]
   /** When enough of the gateway of one's own is up; default: all that can be. */
   enough?: (status: LocalStatus) => boolean
+  /** Waits for the vectors of all tools too, where they can be had. */
+  byMeaning?: boolean
 }
 
 /** With paths, a gateway of one's own on any free port; without, the one at `url`. */
@@ -41,6 +51,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
     port: 0,
     gateway: options.gateway,
     secretsFolder: options.secrets,
+    allowedProfiles: profile.options,
     watch: false,
     cacheFolder: cacheFolder(terminal.env),
     env: terminal.env,
@@ -52,6 +63,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
     },
   })
   await untilReady(local, options.enough)
+  if (options.byMeaning) await untilEncoded(local, terminal)
   const live = connectTo(local.url.replace(/\/mcp$/, ''))
   return {
     ...live,
@@ -66,40 +78,80 @@ async function untilReady(local: LocalGateway, enough: LiveOptions['enough']): P
   while (!local.ready() && !enough?.(local.status())) await wait(READY_POLL_MS)
 }
 
+/** Tools that are new here take some hundredths of a second each, once. */
+async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<void> {
+  const waited = () => {
+    const { semantic, reason, pending } = local.status().search
+    // A service that is away may stay so.
+    return semantic === 'endpoint' && reason !== undefined ? 0 : pending
+  }
+  const begun = performance.now()
+  let told = false
+  while (waited() > 0) {
+    await wait(READY_POLL_MS)
+    if (told || performance.now() - begun < PATIENCE_MS) continue
+    terminal.err(terminal.errColors.dim(`encoding ${waited()} tools for the search by meaning`))
+    told = true
+  }
+}
+
 function connectTo(base: string): LiveGateway {
   const url = base.replace(/\/+$/, '').replace(/\/mcp$/, '')
   if (!URL.canParse(url)) throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
-  const spec = {
-    url: `${url}/mcp`,
-    transport: 'streamable-http',
-    sessions: 'shared',
-    startTimeoutMs: ANSWER_TIMEOUT_MS,
-  } as const
-  const upstream = createHttpUpstream(spec, { clock: systemClock })
+  const upstreams = new Map<Profile, Upstream>()
+  const upstreamOf = (profile: Profile): Upstream => {
+    const upstream =
+      upstreams.get(profile) ?? createHttpUpstream(specOf(url, profile), { clock: systemClock })
+    upstreams.set(profile, upstream)
+    return upstream
+  }
   return {
     status: () => fetchStatus(url),
-    async request(method, params) {
+    explain: (query, limit) => fetchExplanation(url, query, limit),
+    async request(method, params, profile = 'hierarchical') {
       const call = { method, params, maxBytes: MAX_ANSWER_BYTES }
-      const answer = await upstream
+      const answer = await upstreamOf(profile)
         .request(call, AbortSignal.timeout(CALL_TIMEOUT_MS))
         .catch(error => unreachable(error, url))
       if (answer.error) throw new CommandError(answer.error.message)
       return answer.result
     },
-    close: () => upstream.close(),
+    close: async () => {
+      await Promise.all([...upstreams.values()].map(upstream => upstream.close()))
+    },
   }
 }
 
+function specOf(url: string, profile: Profile) {
+  return {
+    url: `${url}/mcp/${profile}`,
+    transport: 'streamable-http',
+    sessions: 'shared',
+    startTimeoutMs: ANSWER_TIMEOUT_MS,
+  } as const
+}
+
 async function fetchStatus(url: string): Promise<LocalStatus> {
-  const response = await fetch(`${url}/debug/status`, {
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-  }).catch(cause => unreachable(new Fault('upstream_unreachable', 'no answer', { cause }), url))
-  const value: unknown = response.ok ? await response.json().catch(() => undefined) : undefined
-  if (!isObject(value) || !Array.isArray(value.servers))
-    throw new CommandError(
-      `${url} does not show its status: only a gateway that "portolan up" started on this machine does. In a cluster: kubectl get mcpservers`,
-    )
-  return value as unknown as LocalStatus
+  const value = await fetchPage(url, '/debug/status')
+  if (isObject(value) && Array.isArray(value.servers)) return value as unknown as LocalStatus
+  throw new CommandError(
+    `${url} does not show its status: only a gateway that "portolan up" started on this machine does. In a cluster: kubectl get mcpservers`,
+  )
+}
+
+async function fetchExplanation(url: string, query: string, limit: number): Promise<Explanation> {
+  const value = await fetchPage(url, `/debug/explain?${new URLSearchParams({ query, limit: `${limit}` })}`)
+  if (isObject(value) && Array.isArray(value.hits)) return value as unknown as Explanation
+  throw new CommandError(
+    `${url} does not explain its search: only a gateway that "portolan up" started on this machine does`,
+  )
+}
+
+async function fetchPage(url: string, page: string): Promise<unknown> {
+  const response = await fetch(`${url}${page}`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).catch(
+    cause => unreachable(new Fault('upstream_unreachable', 'no answer', { cause }), url),
+  )
+  return response.ok ? await response.json().catch(() => undefined) : undefined
 }
 
 function unreachable(error: unknown, url: string): never {

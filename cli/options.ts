@@ -1,6 +1,6 @@
 /** Options that several commands share. */
 import { statSync } from 'node:fs'
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { OutputFormat } from './output.ts'
 
 export const DEFAULT_PORT = 8080
@@ -9,6 +9,19 @@ export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 export type OutputOption = { output: OutputFormat }
 export type UrlOption = { url: string }
 export type ManifestOptions = { gateway?: string; secrets?: string }
+
+/** Of a command that asks a gateway. */
+export type AskOptions = UrlOption & OutputOption & ManifestOptions
+
+/** Ends the arguments of a command that asks a gateway: one that runs, or one of its own for as long as it takes. */
+export function withGateway(command: Command): Command {
+  return command
+    .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
+    .addOption(urlOption())
+    .addOption(gatewayOption())
+    .addOption(secretsOption())
+    .addOption(outputOption())
+}
 
 export function outputOption(): Option {
   return new Option('-o, --output <format>', 'how results are written')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
 import { count, problemLine, table } from './output.ts'
-import { costLines } from './tokens.ts'
+import { costLines, savedLine } from './tokens.ts'
 
 test('columns are as wide as what is seen of them, and end without blanks', () => {
   const bold = createColors(true).bold('abc')
@@ -35,9 +35,16 @@ test('a problem names place, field and what to do', () => {
 })
 
 test('the saving may be negative, and nothing is saved of nothing', () => {
-  const lines = (direct: number) =>
-    costLines({ tools: { total: 1, byTransport: {} }, tokens: { direct, exposed: 300 } })
+  const lines = (direct: number) => costLines({ tools: { total: 1 }, tokens: { direct, exposed: 300 } })
   assert.match(lines(30_000), /cost it 300, 99\.0 % less/)
   assert.match(lines(150), /100\.0 % more/)
   assert.match(lines(0), /cost it 300\.$/)
+})
+
+test('what was saved so far is said where anybody asked, and what it cost more too', () => {
+  const line = (direct: number, served: number) =>
+    savedLine({ direct, served, saved: direct - served, kinds: {}, routes: {} })
+  assert.equal(line(219_661, 1_400), 'saved 218,261 tokens: 219,661 direct, 1,400 served')
+  assert.equal(line(100, 343), 'cost 243 more tokens: 100 direct, 343 served')
+  assert.equal(line(0, 0), undefined)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ test('mistakes of the command line end with 2 and a hint, failures with 1, both 
   const [unknown, badPort, badProfile, badSecrets, missing, nobody, help] = await Promise.all([
     portolan(cache, 'sail'),
     portolan(cache, 'up', '.', '--port', 'x'),
-    portolan(cache, 'up', '.', '--profile', 'search'),
+    portolan(cache, 'up', '.', '--profile', 'sails'),
     portolan(cache, 'check', '.', '--secrets', 'no-such-secrets'),
     portolan(cache, 'up', 'no-such-folder'),
     portolan(cache, 'servers', '--url', 'http://127.0.0.1:9'),
@@ -50,7 +50,7 @@ test('mistakes of the command line end with 2 and a hint, failures with 1, both 
     [2, 2, 2, 2, 1, 1, 0],
   )
   for (const { stdout } of [...badOptions, missing, nobody]) assert.equal(stdout, '')
-  assert.match(badProfile.stderr, /search.*hierarchical/)
+  assert.match(badProfile.stderr, /sails.*hierarchical/)
   assert.match(badSecrets.stderr, /no-such-secrets.*no such folder/)
   assert.match(unknown.stderr, /--help/)
   assert.match(missing.stderr, /no-such-folder/)
@@ -113,6 +113,41 @@ test('search, call and tokens run the given paths for as long as they take, and 
   assert.deepEqual(await untilGone(mark), [])
 })
 
+test('eval and a scenario measure the given paths; too little recall fails', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}-eval`))
+  const [queries, tasks] = [join(space.cache, 'queries.jsonl'), join(space.cache, 'tasks.yaml')]
+  mkdirSync(space.cache, { recursive: true })
+  const relevant = (tool: string) => [{ server: 'one', tool }]
+  const labelled = [
+    { query: 'echo', relevant: relevant('echo') },
+    { query: 'bake a cake', relevant: relevant('bake') },
+  ]
+  writeFileSync(queries, labelled.map(query => JSON.stringify(query)).join('\n'))
+  writeFileSync(tasks, '- { query: echo, call: { tool: "one:echo", arguments: { text: hi } } }')
+  const [good, bad, cost, why] = await Promise.all([
+    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.5', '-o', 'json'),
+    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.6'),
+    portolan(space.cache, 'tokens', '--scenario', tasks, '--execute', space.folder, '-o', 'json'),
+    portolan(space.cache, 'search', '--explain', 'echo', space.folder),
+  ])
+  assert.deepEqual([good.code, bad.code, cost.code, why.code], [0, 1, 0, 0], bad.stderr)
+  assert.equal(JSON.parse(good.stdout).recall5, 0.5)
+  assert.match(bad.stdout, /bake a cake +one:bake/)
+  assert.match(
+    bad.stderr,
+    /1 wanted tools are not in the catalog: one:bake\n.*recall@5 is 0\.500, below 0\.6/s,
+  )
+  const { profiles } = JSON.parse(cost.stdout)
+  assert.deepEqual(
+    profiles.map(({ profile, missed, error }: Record<string, unknown>) => [profile, missed, error]),
+    ['hierarchical', 'search', 'registry'].map(profile => [profile, 0, 0]),
+  )
+  assert.match(why.stdout, /^echo +echo +1/m)
+  assert.match(why.stdout, /one:echo/)
+})
+
 test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 and all its children', async t => {
   const space = createWorkspace()
   t.after(space.remove)
@@ -120,16 +155,20 @@ test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 an
   space.write('one', scriptCommand(RUDE, 'polite', mark))
   const child = begin(space.cache, ['up', space.folder, '--port', '0', '-o', 'json'])
   t.after(() => child.kill('SIGKILL'))
-  child.stderr?.resume()
+  let log = ''
+  child.stderr?.on('data', text => (log += text))
   assert.ok(child.stdout)
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { url, servers } = JSON.parse(line)
+  const found = await portolan(space.cache, 'search', 'echo', '--url', url)
+  assert.match(found.stdout, /one:echo/)
   assert.equal(servers[0].state, 'ready')
   const shown = await portolan(space.cache, 'servers', '--url', url)
   assert.match(shown.stdout, /^one +ready +stdio +\d+ +\d+$/m)
   const exited = once(child, 'exit')
   child.kill('SIGINT')
   assert.deepEqual(await exited, [0, null])
+  assert.match(log, /"direct":0,"served":\d+,"saved":-\d+,.*"tokens saved"/)
   assert.deepEqual(await untilGone(mark), [])
 })
 

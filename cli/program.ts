@@ -4,7 +4,9 @@ import { callCommand } from './call.ts'
 import { checkCommand } from './check.ts'
 import { runCommands } from './commands.ts'
 import { crdsCommand } from './crds.ts'
+import { evalCommand } from './eval.ts'
 import { importCommand } from './import.ts'
+import { modelCommand } from './model.ts'
 import { operatorCommand } from './operator.ts'
 import { routerCommand } from './router.ts'
 import { searchCommand } from './search.ts'
@@ -24,7 +26,9 @@ export function runProgram(args: readonly string[]): Promise<number> {
         serversCommand,
         tokensCommand,
         searchCommand,
+        evalCommand,
         callCommand,
+        modelCommand,
         operatorCommand,
         routerCommand,
         bridgeCommand,

@@ -1,49 +1,54 @@
 /** `portolan search`: what an agent finds for a query. */
 import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { explanationText } from './explanation.ts'
 import { CommandError } from './failure.ts'
-import { openGateway } from './live-gateway.ts'
-import {
-  gatewayOption,
-  type ManifestOptions,
-  type OutputOption,
-  outputOption,
-  secretsOption,
-  type UrlOption,
-  urlOption,
-  wholeNumber,
-} from './options.ts'
+import { type LiveGateway, openGateway } from './live-gateway.ts'
+import { type AskOptions, wholeNumber, withGateway } from './options.ts'
 import { type Colors, type Terminal, table } from './output.ts'
 import { answerText } from './tool-answer.ts'
 
 const DESCRIPTION_WIDTH = 80
 
-type SearchOptions = UrlOption & OutputOption & ManifestOptions & { limit: number }
+type SearchOptions = AskOptions & { limit: number; explain?: boolean }
 
 export function searchCommand(terminal: Terminal): Command {
-  return new Command('search')
+  const command = new Command('search')
     .description('find tools as an agent does')
     .argument('<query>', 'product, verb and object, or the exact name of a tool')
-    .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
     .option('--limit <n>', 'results at most', wholeNumber(1, 50), 10)
-    .addOption(urlOption())
-    .addOption(gatewayOption())
-    .addOption(secretsOption())
-    .addOption(outputOption())
-    .action(async (query: string, paths: string[], { limit, output, ...options }: SearchOptions) => {
-      const gateway = await openGateway({ ...options, paths }, terminal)
-      try {
-        const result = await gateway.request('tools/call', {
-          name: 'discover_mcp_tools',
-          arguments: { query, limit },
-        })
-        const text = answerText(result)
-        if (result.isError === true) throw new CommandError(text)
-        terminal.out(output === 'json' ? text : asTable(JSON.parse(text), terminal.colors))
-      } finally {
-        await gateway.close()
-      }
-    })
+    .option('--explain', 'say why: what the words met, the share of server and meaning, and the sum')
+  return withGateway(command).action(async (query: string, paths: string[], options: SearchOptions) => {
+    const gateway = await openGateway({ ...options, paths, byMeaning: true }, terminal)
+    try {
+      terminal.out(await (options.explain ? explain : find)(gateway, query, options, terminal))
+    } finally {
+      await gateway.close()
+    }
+  })
+}
+
+async function find(
+  gateway: LiveGateway,
+  query: string,
+  { limit, output }: SearchOptions,
+  { colors }: Terminal,
+): Promise<string> {
+  const params = { name: 'discover_mcp_tools', arguments: { query, limit } }
+  const result = await gateway.request('tools/call', params)
+  const text = answerText(result)
+  if (result.isError === true) throw new CommandError(text)
+  return output === 'json' ? text : asTable(JSON.parse(text), colors)
+}
+
+async function explain(
+  gateway: LiveGateway,
+  query: string,
+  { limit, output }: SearchOptions,
+  { colors }: Terminal,
+): Promise<string> {
+  const explanation = await gateway.explain(query, limit)
+  return output === 'json' ? JSON.stringify(explanation, null, 2) : explanationText(explanation, colors)
 }
 
 function asTable(answer: JsonObject, colors: Colors): string {

@@ -2,12 +2,14 @@
 import { flushCompileCache } from 'node:module'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Command, Option } from 'commander'
-import { SERVED_PROFILES, type ServedProfile } from '../core/catalog/profiles.ts'
+import type { Profile } from '../core/catalog/router-config.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
+import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { type LocalGateway, startLocal } from '../local/gateway.ts'
+import type { LocalStatus } from '../local/status.ts'
 import { clientHelp } from './client-help.ts'
 import { CommandError } from './failure.ts'
 import {
@@ -22,14 +24,14 @@ import {
 import type { Terminal } from './output.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { serverTable } from './servers.ts'
-import { costLines } from './tokens.ts'
+import { costLines, savedLine } from './tokens.ts'
 
 const READY_POLL_MS = 100
 /** The table is shown by then, with those that still start as "starting"; installations are waited for. */
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
-  OutputOption & { port: number; host: string; profile?: ServedProfile; servers?: boolean }
+  OutputOption & { port: number; host: string; profile?: Profile; servers?: boolean }
 
 export function upCommand(terminal: Terminal): Command {
   return new Command('up')
@@ -42,7 +44,7 @@ export function upCommand(terminal: Terminal): Command {
     .option('--host <host>', 'the address it listens at', '127.0.0.1')
     .addOption(
       new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
-        SERVED_PROFILES,
+        profile.options,
       ),
     )
     .addOption(gatewayOption())
@@ -63,7 +65,9 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   onShutdown(async reason => {
     progress.end()
     if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
-    await (await starting.catch(() => undefined))?.close()
+    const gateway = await starting.catch(() => undefined)
+    await gateway?.close()
+    if (gateway) tellSaved(gateway.status(), terminal, log)
   })
   const gateway = await starting
   await untilReady(gateway, progress)
@@ -79,6 +83,15 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   if (late && !json)
     terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
   await new Promise(() => {})
+}
+
+/** The last word: what it was good for, where anybody asked. */
+function tellSaved({ tokens: { sinceStart } }: LocalStatus, terminal: Terminal, log: Log): void {
+  const line = savedLine(sinceStart)
+  if (line === undefined) return
+  const { direct, served, saved } = sinceStart
+  if (terminal.interactive) terminal.err(line)
+  else log.info({ direct, served, saved }, 'tokens saved')
 }
 
 /** JSON, or for people where one watches; calls are shown to them once the gateway is up. */

@@ -1,6 +1,7 @@
 /** The environment of a router: what stands where nothing is said, and a sentence for each mistake. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { modelFileOf } from '../core/encoder/model-place.ts'
 import { routerSettings } from './config.ts'
 
 test('a router needs to know its gateway alone', () => {
@@ -17,6 +18,7 @@ test('a router needs to know its gateway alone', () => {
     adminPort: 8081,
     allowedHosts: ['*'],
     sessionKeyFile: undefined,
+    modelFile: modelFileOf({}),
     debug: false,
     logLevel: 'info',
     catalog: undefined,

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { modelFileOf } from '../core/encoder/model-place.ts'
 import type { LogLevel } from '../core/log.ts'
 
 export type RouterSettings = {
@@ -17,6 +18,8 @@ export type RouterSettings = {
   adminPort: number
   allowedHosts: string[]
   sessionKeyFile?: string
+  /** Where the model of the embedded encoder would be. */
+  modelFile: string
   debug: boolean
   logLevel: LogLevel
   /** A sidecar: the gateway's admin port, and the file of the token that is shown there. */
@@ -86,6 +89,7 @@ export function routerSettings({
         .map(name => name.trim())
         .filter(Boolean),
       sessionKeyFile: data.PORTOLAN_SESSION_KEY_FILE,
+      modelFile: modelFileOf(env),
       debug: data.PORTOLAN_DEBUG === 'true' || data.PORTOLAN_DEBUG === '1',
       logLevel: data.PORTOLAN_LOG_LEVEL,
       catalog: url === undefined ? undefined : { url, tokenFile: data.PORTOLAN_TOKEN_FILE },

@@ -99,3 +99,28 @@ test('the age of a list counts from its last discovery, and ends with its server
   metrics.reloaded({ ...facts, catalogs: new Map() }, 1)
   assert.doesNotMatch(await age(), /server=/)
 })
+
+test('tokens are counted by profile and kind; what was saved is the difference, and may be negative', async () => {
+  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  metrics.tokensDirect('hierarchical', 1_000)
+  metrics.tokensServed('hierarchical', 'definitions', 300)
+  metrics.tokensServed('hierarchical', 'error', 20)
+  metrics.tokensServed('search', 'discovery', 50)
+  const text = await metrics.registry.metrics()
+  assert.deepEqual(text.match(/^portolan_tokens_.*$/gm), [
+    'portolan_tokens_direct_total{profile="hierarchical"} 1000',
+    'portolan_tokens_served_total{profile="hierarchical",kind="definitions"} 300',
+    'portolan_tokens_served_total{profile="hierarchical",kind="error"} 20',
+    'portolan_tokens_served_total{profile="search",kind="discovery"} 50',
+  ])
+  assert.deepEqual(metrics.tokens(), {
+    direct: 1_000,
+    served: 370,
+    saved: 630,
+    kinds: { definitions: 300, error: 20, discovery: 50 },
+    routes: {
+      hierarchical: { direct: 1_000, served: 320, saved: 680, kinds: { definitions: 300, error: 20 } },
+      search: { direct: 0, served: 50, saved: -50, kinds: { discovery: 50 } },
+    },
+  })
+})

@@ -5,6 +5,7 @@ import type { RouterServer, ServerState } from '../core/catalog/router-config.ts
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { capSeries, createRegistry, OTHER, SECONDS_BUCKETS } from '../core/metrics.ts'
 import type { CallRecord, RouterObserver } from './observer.ts'
+import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { LaneStatus } from './upstream/lane.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
@@ -17,6 +18,8 @@ export type RouterMetrics = RouterObserver & {
   reloadFailed(): void
   /** A server's lists were read; told by whoever discovers in this process. */
   discovered(record: DiscoveryRecord): void
+  /** What was counted as direct and as served, since the start. */
+  tokens(): TokenUses
 }
 
 export type CatalogFacts = {
@@ -61,6 +64,17 @@ export function createRouterMetrics(
   const catalog = catalogMetrics(registry, clock, missing === undefined)
   const called = callMetrics(registry)
   const search = histogram(registry, 'portolan_search_duration_seconds', 'Time of one search in the catalog.')
+  return {
+    registry,
+    ...catalog,
+    called,
+    searched: durationMs => search.observe(durationMs / 1_000),
+    ...tokenMetrics(registry),
+  }
+}
+
+/** The saving is the difference, and may be negative: no counter of its own. */
+function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 'tokensServed' | 'tokens'> {
   const direct = counter(
     registry,
     'portolan_tokens_direct_total',
@@ -73,13 +87,17 @@ export function createRouterMetrics(
     'Tokens (o200k_base) of what the gateway itself answered.',
     ['profile', 'kind'],
   )
+  const sums = createTokenSums()
   return {
-    registry,
-    ...catalog,
-    called,
-    searched: durationMs => search.observe(durationMs / 1_000),
-    tokensDirect: (profile, tokens) => direct.inc({ profile }, tokens),
-    tokensServed: (profile, kind, tokens) => served.inc({ profile, kind }, tokens),
+    tokensDirect(profile, tokens) {
+      direct.inc({ profile }, tokens)
+      sums.addDirect(profile, tokens)
+    },
+    tokensServed(profile, kind, tokens) {
+      served.inc({ profile, kind }, tokens)
+      sums.addServed(profile, kind, tokens)
+    },
+    tokens: sums.read,
   }
 }
 

@@ -9,8 +9,12 @@ import type { HttpServer } from './http/app.ts'
 import { ownerAt } from './http/owner.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
+import { createListChanges } from './meta/list-changes.ts'
+import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
+import { explainSearch } from './meta/search-catalog.ts'
 import type { RouterMetrics } from './metrics.ts'
 import type { AdminPort, RouterOptions } from './router.ts'
+import type { Semantic } from './semantic/semantic.ts'
 import type { Newest } from './source/newest.ts'
 import { debugStatus, routerStatus } from './status.ts'
 
@@ -19,38 +23,55 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   clock: Clock
   metrics: RouterMetrics
   served: Newest<Catalog>
+  semantic: Pick<Semantic, 'encodeQuery' | 'status'>
 }
 
-export type Ports = { agents: HttpServer; admin?: HttpServer }
+export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
 
 /** The one process that holds what is bound to a session, where there are no replicas. */
 const SOLE_OWNER = 'local'
 
 /** Throws a Fault `io` where it cannot listen. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
-  const { options, served, pool, observer } = given
+  const { options, served, pool, observer, semantic } = given
+  const { encodeQuery } = semantic
   const { host, port, allowedHosts = [], admin, sessionKey: key = randomBytes(32) } = options
   const shared = sharedOptions(given)
-  const handler = createHandler({ current: () => served.current() as Catalog, pool, observer })
-  const config = () => served.current()?.config
   const bound = boundTo(given, key, port)
+  const results = keptResults(given, key, bound.owner)
+  const changes = createListChanges({ watch: served.watch, clock: given.clock })
+  const current = () => served.current() as Catalog
+  const handler = createHandler({ current, pool, observer, encodeQuery, results, changes })
+  const config = () => served.current()?.config
   const agents: ServeOptions = { ...shared, ...bound, host, port, allowedHosts, handler, config }
-  if (!admin) return { agents: await serve(agents) }
+  if (!admin) return { agents: await serve(agents), results }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
   try {
-    return { agents: opened, admin: await serveAdmin({ ...shared, ...adminOptions(given, admin, key) }) }
+    const adminOpened = await serveAdmin({ ...shared, ...adminOptions(given, admin, key) })
+    return { agents: opened, admin: adminOpened, results }
   } catch (error) {
     await opened.close(0)
     throw error
   }
 }
 
-function sharedOptions({ options, clock, metrics, served, pool }: PortsOptions) {
+function sharedOptions({ options, clock, metrics, served, pool, semantic }: PortsOptions) {
   const { ready, debugStatus: more, log, lingerMs } = options
   return {
     ready: () =>
       served.current() ? (ready?.() ?? { ready: true }) : { ready: false, reason: 'no catalog yet' },
-    debugStatus: more && ((): JsonObject => ({ ...debugStatus(served.current(), pool.status()), ...more() })),
+    debugStatus:
+      more &&
+      ((): JsonObject => ({
+        ...debugStatus(served.current(), pool.status(), semantic.status()),
+        ...more(),
+      })),
+    explain: async (query: string, limit: number, signal: AbortSignal) => {
+      const catalog = served.current()
+      const why =
+        catalog && (await explainSearch({ catalog, encodeQuery: semantic.encodeQuery }, query, limit, signal))
+      return { ...why }
+    },
     metrics: async () => ({
       contentType: metrics.registry.contentType,
       text: await metrics.registry.metrics(),
@@ -71,21 +92,36 @@ function boundTo(
   return { sessions: createSessions({ key, owner: owner ?? SOLE_OWNER, clock }), owner }
 }
 
+/** What was cut out of results, under handles that every replica can read. */
+function keptResults(
+  { options: { log }, clock }: PortsOptions,
+  key: string | Uint8Array,
+  owner = SOLE_OWNER,
+) {
+  return createKeptResults({ key, owner, clock, log })
+}
+
 function adminOptions(
   given: PortsOptions,
   { host, port, pod, gateway, missing, authenticate }: AdminPort,
   key: string | Uint8Array,
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
-  const { served, pool, observer } = given
+  const { served, pool, observer, semantic, metrics } = given
+  const { encodeQuery } = semantic
   const current = exposed(served)
   return {
     host,
     port,
-    status: () => routerStatus({ pod, gateway, missing: missing() }, served.current(), pool.status()),
+    status: () =>
+      routerStatus(
+        { pod, gateway, missing: missing(), search: semantic.status(), tokens: metrics.tokens() },
+        served.current(),
+        pool.status(),
+      ),
     sidecars: authenticate && {
       authenticate,
       served,
-      handler: createHandler({ current, pool, observer }),
+      handler: createHandler({ current, pool, observer, encodeQuery }),
       ...boundTo(given, key, port),
     },
   }

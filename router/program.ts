@@ -4,6 +4,7 @@ import { systemClock } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { KubeClient } from '../core/kube/client.ts'
 import { findAccess } from '../core/kube/config.ts'
+import type { SecretValues } from '../core/kube/secret.ts'
 import { Transport } from '../core/kube/transport.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
@@ -11,6 +12,7 @@ import { createConnector } from '../core/mcp/connector.ts'
 import { type RouterSettings, routerSettings } from './config.ts'
 import { type Authenticator, createAuthenticator } from './http/service-account.ts'
 import { type Router, type RouterOptions, startRouter } from './router.ts'
+import { openEmbedded } from './semantic/embedded.ts'
 import { createGatewaySource } from './source/gateway.ts'
 import { createKubernetesSource } from './source/kubernetes.ts'
 
@@ -54,11 +56,11 @@ export type RunningRouter = { router: Router; close(): Promise<void> }
 
 /** Resolves once the ports are open. Throws where it cannot begin. */
 export async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
-  const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile } = settings
+  const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile, modelFile } = settings
   const feeding = settings.catalog
     ? feedByGateway(settings.catalog, log)
     : await feedByKubernetes(settings, log)
-  const { source, connect, missing, authenticate } = feeding
+  const { source, connect, missing, secret, authenticate } = feeding
   const life = new AbortController()
   const router = await startRouter({
     source,
@@ -70,6 +72,11 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
     sessionKey: sessionKeyFile === undefined ? undefined : await readKey(sessionKeyFile),
     allowedHosts,
     debugStatus: debug ? () => ({ pod }) : undefined,
+    semantic: {
+      openEmbedded: () => openEmbedded({ modelFile }),
+      encodesDocuments: false,
+      secret: ({ name, key }) => secret(name)?.[key]?.trim(),
+    },
     admin: { host: ADMIN_HOST, port: adminPort, pod, gateway, missing, authenticate },
     lingerMs: LINGER_MS,
   })
@@ -91,6 +98,7 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
 
 type Feeding = Pick<RouterOptions, 'source' | 'connect'> & {
   missing: () => string[]
+  secret: (name: string) => SecretValues | undefined
   authenticate?: Authenticator
   run(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -110,6 +118,7 @@ async function feedByKubernetes({ gateway, namespace: named }: RouterSettings, l
     source,
     connect: createConnector({ secret: source.secret, clock }),
     missing: source.missing,
+    secret: source.secret,
     authenticate: createAuthenticator({ read, audience: AUDIENCE, namespace, log, clock }),
     run: source.run,
     async close() {
@@ -121,9 +130,11 @@ async function feedByKubernetes({ gateway, namespace: named }: RouterSettings, l
 function feedByGateway({ url, tokenFile }: NonNullable<RouterSettings['catalog']>, log: Log): Feeding {
   const token = async () => (await readFile(tokenFile, 'utf8')).trim()
   const source = createGatewaySource({ url, token, log })
+  const secret = () => undefined
   return {
     source,
-    connect: createConnector({ secret: () => undefined, gateway: { url, token }, clock: systemClock }),
+    connect: createConnector({ secret, gateway: { url, token }, clock: systemClock }),
+    secret,
     missing: source.missing,
     run: source.run,
     close: async () => {},

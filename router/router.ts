@@ -1,20 +1,21 @@
 /** A router: watches a source, keeps the newest catalog, and serves it over HTTP until it is closed. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, systemClock } from '../core/async.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
-import { buildCatalog, type Catalog } from './catalog/catalog.ts'
-import { runSliced } from './catalog/search/build.ts'
+import type { Catalog } from './catalog/catalog.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { openPorts } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
+import { createSemantic, type SearchStatus, type Semantic, type SemanticMeans } from './semantic/semantic.ts'
+import { semanticMetrics } from './semantic/semantic-metrics.ts'
 import { createNewest } from './source/newest.ts'
-import type { Snapshot, Source } from './source/source.ts'
+import type { Source } from './source/source.ts'
+import { createSwaps } from './swaps.ts'
 import { createPool } from './upstream/pool.ts'
 
 export type RouterOptions = {
@@ -40,6 +41,8 @@ export type RouterOptions = {
   debugStatus?: () => JsonObject
   /** A second port for the cluster: metrics and status move there. */
   admin?: AdminPort
+  /** What the search by meaning is made of; absent: by words alone. */
+  semantic?: SemanticMeans
   /** How long the end goes on taking requests, so that callers move their connections elsewhere first. Default 0. */
   lingerMs?: number
 }
@@ -65,13 +68,13 @@ export type Router = {
   /** What is served now; undefined before the first snapshot. */
   catalog(): Catalog | undefined
   metrics: RouterMetrics
+  /** How the search by meaning does. */
+  search(): SearchStatus
   /** Stops accepting, lets calls in flight finish for up to `drainMs`, then closes connections and upstreams. Idempotent. */
   close(drainMs?: number): Promise<void>
 }
 
 const DRAIN_MS = 10_000
-/** The longest that building a catalog holds the event loop before it gives way. */
-const SLICE_MS = 5
 
 /** Resolves when the ports are open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
@@ -80,13 +83,18 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const served = createNewest<Catalog>()
   const observer = observe(metrics, options)
-  const ports = await openPorts({ options, clock, pool, metrics, served, observer })
+  const semantic: Semantic = createSemantic({
+    means: options.semantic,
+    log,
+    clock,
+    onVectors: () => swaps.refresh(),
+    onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
+  })
+  const onSwapped = ({ config }: Catalog) => pool.update(config)
+  const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
+  const ports = await openPorts({ options, clock, pool, metrics, served, observer, semantic })
   const stop = new AbortController()
-  const adopt = (next: Catalog) => {
-    served.publish(next)
-    pool.update(next.config)
-  }
-  const watching = watch(options.source, stop.signal, { current: served.current, adopt, metrics, log })
+  const watching = swaps.follow(options.source, stop.signal)
   const { address } = ports.agents
   let closing: Promise<unknown> | undefined
   return {
@@ -95,61 +103,15 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     adminAddress: ports.admin?.address,
     catalog: served.current,
     metrics,
+    search: semantic.status,
     async close(drainMs = DRAIN_MS) {
       stop.abort()
       closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)]).then(() =>
-        Promise.all([pool.close(), watching]),
+        Promise.all([pool.close(), ports.results.close(), watching.then(semantic.close)]),
       )
       await closing
     },
   }
-}
-
-type Watch = {
-  current: () => Catalog | undefined
-  adopt: (catalog: Catalog) => void
-  metrics: RouterMetrics
-  log: Log
-}
-
-/** Builds every snapshot and swaps it in; one that does not build leaves the last good catalog in place. Never rejects. */
-async function watch(
-  source: Source,
-  signal: AbortSignal,
-  { current, adopt, metrics, log }: Watch,
-): Promise<void> {
-  try {
-    for await (const snapshot of source.watch(signal)) {
-      const { generation } = snapshot
-      const begun = performance.now()
-      try {
-        const previous = current()
-        const next = await build(snapshot, previous)
-        adopt(next)
-        const durationMs = performance.now() - begun
-        metrics.reloaded(next, durationMs)
-        const { servers, tools } = next.totals
-        // Servers fall asleep and wake all day long: only what changes the offer is worth a line.
-        const level = next.index === previous?.index ? 'debug' : 'info'
-        log[level]({ generation, servers, tools, durationMs: Math.round(durationMs) }, 'catalog swapped')
-      } catch (error) {
-        metrics.reloadFailed()
-        log.error({ err: error, generation }, 'catalog not built; the last good one stays')
-      }
-    }
-  } catch (error) {
-    log.error({ err: error }, 'source failed; the last good catalog stays')
-  }
-}
-
-function build(snapshot: Snapshot, previous: Catalog | undefined): Promise<Catalog> {
-  let sliceBegun = performance.now()
-  return runSliced(buildCatalog(snapshot, previous), () => {
-    if (performance.now() - sliceBegun < SLICE_MS) return undefined
-    return nextTurn().then(() => {
-      sliceBegun = performance.now()
-    })
-  })
 }
 
 function observe(metrics: RouterMetrics, { log, onUnavailable }: RouterOptions): RouterObserver {

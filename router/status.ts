@@ -1,7 +1,9 @@
 /** What a router says about itself: which catalog it serves, and how its servers do. Pure; never secrets. */
 import type { JsonObject } from '../core/json.ts'
 import type { Catalog } from './catalog/catalog.ts'
-import { PROFILES } from './meta/profiles.ts'
+import { exposedTokens } from './meta/profiles.ts'
+import type { SearchStatus } from './semantic/semantic.ts'
+import type { TokenUses } from './token-use.ts'
 import type { LaneStatus } from './upstream/lane.ts'
 
 export type RouterStatus = {
@@ -12,6 +14,8 @@ export type RouterStatus = {
   tools: number
   /** o200k_base tokens of what tools/list answers. */
   exposedTokens: number
+  /** What was counted as direct and as served since its start. */
+  tokens: TokenUses
   servers: {
     name: string
     state: string
@@ -21,10 +25,12 @@ export type RouterStatus = {
   }[]
   /** Servers whose newest slices, and `secret/<name>` of Secrets, that could not be read yet. */
   missing: string[]
+  /** How the search by meaning does. */
+  search: SearchStatus
 }
 
 export function routerStatus(
-  who: Pick<RouterStatus, 'pod' | 'gateway' | 'missing'>,
+  who: Pick<RouterStatus, 'pod' | 'gateway' | 'missing' | 'search' | 'tokens'>,
   catalog: Catalog | undefined,
   lanes: readonly LaneStatus[],
 ): RouterStatus {
@@ -33,7 +39,7 @@ export function routerStatus(
     ...who,
     generation: catalog?.generation,
     tools: catalog?.totals.tools ?? 0,
-    exposedTokens: (catalog && PROFILES[catalog.config.profile]?.definitionTokens) ?? 0,
+    exposedTokens: catalog ? exposedTokens(catalog, catalog.config.profile) : 0,
     servers: (catalog?.config.servers ?? []).map(({ name, status }) => {
       const { lastCallAt, breaker } = laneOf.get(name) ?? {}
       const lastCall = lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString()
@@ -43,8 +49,12 @@ export function routerStatus(
 }
 
 /** What /debug/status shows. */
-export function debugStatus(catalog: Catalog | undefined, pool: LaneStatus[]): JsonObject {
+export function debugStatus(
+  catalog: Catalog | undefined,
+  pool: LaneStatus[],
+  search: SearchStatus,
+): JsonObject {
   if (!catalog) return { generation: null }
   const { generation, totals, config } = catalog
-  return { generation, profile: config.profile, totals, pool }
+  return { generation, profile: config.profile, totals, search, pool }
 }

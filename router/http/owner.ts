@@ -9,6 +9,7 @@ import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { writeText } from '../../core/mcp/front/exchange.ts'
+import type { McpRoute } from '../../core/mcp/front/handler.ts'
 import type { InFlight } from '../../core/mcp/front/in-flight.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
@@ -16,11 +17,16 @@ import type { SignedSessions } from '../../core/mcp/front/session.ts'
 
 export type Forwarder = {
   /**
-   * Undefined where the request is to be answered here: it has no session, the session is our own, or no server keeps anything
-   * for its clients. Else the request is answered in the owner's words, and the promise resolves with true; or with false where
+   * Undefined where the request is to be answered here: it has no session, the session is our own, or nothing is kept for the
+   * clients of the route. Else the request is answered in the owner's words, and the promise resolves with true; or with false where
    * the owner is gone, and with it what was bound to the session. Never rejects.
    */
-  forward(config: RouterConfig, request: ForwardedRequest, raw: ServerResponse): Promise<boolean> | undefined
+  forward(
+    config: RouterConfig,
+    route: McpRoute,
+    request: ForwardedRequest,
+    raw: ServerResponse,
+  ): Promise<boolean> | undefined
   close(): Promise<void>
 }
 
@@ -104,8 +110,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   }
 
   return {
-    forward(config, request, raw) {
-      const origin = owners.find(config, request.headers)
+    forward(config, route, request, raw) {
+      const origin = owners.find(config, route, request.headers)
       return origin === undefined ? undefined : hand(origin, request, raw)
     },
     close: () => agent.destroy(),
@@ -125,11 +131,11 @@ function createOwners({ sessions, owner, clock }: ForwarderOptions) {
 
   return {
     /** Where the session's owner is; undefined where that is us, unknown or gone, or nothing hangs on it. */
-    find(config: RouterConfig, headers: IncomingHttpHeaders): string | undefined {
+    find(config: RouterConfig, route: McpRoute, headers: IncomingHttpHeaders): string | undefined {
       const id = headers['mcp-session-id']
       if (typeof id !== 'string' || id.startsWith(`${owner}.`) || headers[MARK] !== undefined)
         return undefined
-      const other = keepsClients(config) ? sessions.ownerOf(id) : undefined
+      const other = keepsSets(route) || keepsClients(config) ? sessions.ownerOf(id) : undefined
       const origin = other === undefined ? undefined : originOf(other)
       return origin !== undefined && (goneUntil.get(origin) ?? 0) <= clock.now() ? origin : undefined
     },
@@ -138,6 +144,11 @@ function createOwners({ sessions, owner, clock }: ForwarderOptions) {
       goneUntil.set(origin, clock.now() + GONE_MS)
     },
   }
+}
+
+/** What a client activates is kept for its session. */
+function keepsSets(route: McpRoute): boolean {
+  return route.kind === 'gateway' && route.profile === 'registry'
 }
 
 /** Only an owner that surely got nothing may be stood in for. */

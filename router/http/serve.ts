@@ -33,12 +33,17 @@ export type ServeOptions = AppOptions & {
   metrics?: MetricsPage
   /** What /debug/status shows to callers on this machine; absent: no such page. */
   debugStatus?: () => JsonObject
+  /** What /debug/explain shows of a query, where there is a status page. */
+  explain?: (query: string, limit: number, signal: AbortSignal) => Promise<JsonObject>
 }
 
 export type MetricsPage = () => Promise<{ contentType: string; text: string }>
 
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH']
 const ALLOWED_METHODS = 'POST, DELETE, OPTIONS'
+const EXPLAIN_TIMEOUT_MS = 10_000
+const DEFAULT_EXPLAINED = 10
+const MOST_EXPLAINED = 50
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 
 /** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
@@ -48,7 +53,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request.headers, reply)) done()
   }
-  const endpoint = createEndpoint({ ...options, inFlight: app.inFlight })
+  const handler = untilDraining(options.handler, app.draining)
+  const endpoint = createEndpoint({ ...options, handler, inFlight: app.inFlight })
   const shared = { onRequest, endpoint, config: options.config, forwarder: forwarderOf(app, options) }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))
@@ -57,6 +63,16 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   addHealth(app, options.ready)
   addPages(app, options, onRequest)
   return app.listen(options.host, options.port)
+}
+
+/** Whoever listens for changes is not waited for at the end. */
+function untilDraining(handler: McpHandler, draining: AbortSignal): McpHandler {
+  const { listen } = handler
+  if (!listen) return handler
+  return {
+    ...handler,
+    listen: listening => listen({ ...listening, signal: AbortSignal.any([listening.signal, draining]) }),
+  }
 }
 
 /** Hands over what belongs to replicas; it ends with the server. */
@@ -106,7 +122,7 @@ export function addMcpRoute(
       if (!config) return unavailable(raw)
       const { route, problem } = lookup(config, request.params)
       if (!route) return writeText(raw, 404, errorText(null, { code: TRANSPORT_ERROR, message: problem }))
-      const handed = forwarder?.forward(config, request, raw)
+      const handed = forwarder?.forward(config, route, request, raw)
       if (!handed) return answer(route, request, raw)
       void handed.then(done => done || answer(route, request, raw))
     },
@@ -126,7 +142,7 @@ function passes(guard: Guard, headers: IncomingHttpHeaders, reply: FastifyReply)
   return true
 }
 
-/** No stream to listen on: the lists of meta-tools never change, and every SDK takes 405 for an answer. */
+/** No stream to listen on: changes are told ahead of answers, and every SDK takes 405 for an answer. */
 function refuseMethod(raw: ServerResponse): void {
   const message = 'Method not allowed: this endpoint has no event stream; use POST.'
   writeText(raw, 405, errorText(null, { code: TRANSPORT_ERROR, message }), ['allow', ALLOWED_METHODS])
@@ -147,15 +163,29 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
 
 function addPages(
   { fastify }: App,
-  { metrics, debugStatus }: ServeOptions,
+  { metrics, debugStatus, explain }: ServeOptions,
   onRequest: McpRouteOptions['onRequest'],
 ): void {
   if (metrics) fastify.get('/metrics', { onRequest }, async (_request, reply) => sendMetrics(metrics, reply))
   if (!debugStatus) return
-  fastify.get('/debug/status', { onRequest }, (request, reply) => {
-    if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) reply.send(debugStatus())
-    else respond(reply, 403, TRANSPORT_ERROR, 'The status page is for this machine only.')
-  })
+  const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
+    onRequest(request, reply, () => {
+      if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) done()
+      else respond(reply, 403, TRANSPORT_ERROR, 'This page is for this machine only.')
+    })
+  fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))
+  if (!explain) return
+  fastify.get<{ Querystring: { query?: string; limit?: string } }>(
+    '/debug/explain',
+    { onRequest: here },
+    ({ query: { query = '', limit } }) =>
+      explain(String(query), readLimit(limit), AbortSignal.timeout(EXPLAIN_TIMEOUT_MS)),
+  )
+}
+
+function readLimit(limit: string | undefined): number {
+  const asked = Number(limit ?? DEFAULT_EXPLAINED)
+  return Number.isInteger(asked) ? Math.min(MOST_EXPLAINED, Math.max(1, asked)) : DEFAULT_EXPLAINED
 }
 
 export async function sendMetrics(metrics: MetricsPage, reply: FastifyReply): Promise<FastifyReply> {

@@ -1,10 +1,12 @@
 /** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
 
 import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { CallOutcome } from '../observer.ts'
 import { tokenRoute, type Work } from './meta-tool.ts'
+import { shortenToTokens } from './shorten.ts'
 
 /** Why a request goes no further. */
 export type Refusal = {
@@ -19,8 +21,16 @@ export function textReply(text: string): McpReply {
   return { result: { content: [{ type: 'text', text }] } }
 }
 
-/** A tool result with `isError`; its tokens are counted as served. */
-export function errorReply(work: Work, sentence: string): McpReply {
+/** What a search or a list found; its tokens are counted as served. */
+export function discoveryReply(work: Work, answer: JsonObject): McpReply {
+  const text = JSON.stringify(answer)
+  work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
+  return textReply(text)
+}
+
+/** A tool result with `isError`, within the budget of answers; its tokens are counted as served. */
+export function errorReply(work: Work, given: string): McpReply {
+  const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
   return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
 }

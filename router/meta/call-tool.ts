@@ -1,61 +1,105 @@
-/** Calls a tool of a server for a gateway route: forwards, translates faults, rewrites what the result points at. */
+/** Calls a tool of a server for a gateway route: checks arguments, forwards, translates faults, rewrites what the result points at. */
+
+import type { ErrorObject } from 'ajv'
 import { exposeToolResult } from '../../core/catalog/expose.ts'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
 import type { JsonRpcError } from '../../core/mcp/upstream.ts'
-import { errorReply } from './answers.ts'
+import { estimateTokens } from '../catalog/estimate.ts'
+import type { ToolRoute } from '../catalog/server-part.ts'
+import { errorReply, refuse } from './answers.ts'
 import { argumentHelp } from './arguments/argument-help.ts'
+import { checkArguments } from './arguments/check-arguments.ts'
 import { forward } from './forward.ts'
-import type { Work } from './meta-tool.ts'
+import { profileOf, tokenRoute, type Work } from './meta-tool.ts'
 import { cutTexts } from './results/cut-texts.ts'
-import { faultSentence, refusalSentence, stateLostSentence } from './sentences.ts'
+import {
+  argumentsLine,
+  argumentsRefusal,
+  faultSentence,
+  refusalSentence,
+  stateLostSentence,
+} from './sentences.ts'
 import type { ToolTarget } from './targets.ts'
 
-/** `params` of the request: all but name and arguments is passed on, progress token and trace context included. */
+/**
+ * `params` of the request: all but name and arguments is passed on, progress token and trace context included.
+ * `notes`: what was mended on the way here, said under the result.
+ */
 export async function callTool(
   work: Work,
   target: ToolTarget,
-  args: JsonObject,
+  given: JsonObject,
   params: JsonObject,
+  notes: readonly string[] = [],
 ): Promise<McpReply> {
   const { server, tool } = target
+  const checked = checkArguments(work.schemas, tool, given)
+  if ('problems' in checked) {
+    const refusal = argumentsRefusalOf(work, tool, given, checked.problems)
+    return refuse(work, { refusal, outcome: 'rejected', server, tool: tool.tool })
+  }
+  const { args } = checked
   const answer = await forward(work, {
     server,
     method: 'tools/call',
     params: { ...params, name: tool.tool, arguments: args },
     tool: tool.tool,
   })
-  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
-  if (answer.error) return errorReply(work, rejection(target, answer.error, args))
+  const said = [...notes, ...checked.notes]
+  if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...said].join('\n'))
+  if (answer.error)
+    return errorReply(work, [...rejection(work, target, answer.error, args), ...said].join('\n'))
   const exposed = exposeToolResult(server.name, answer.result)
-  const result = withNotes(
-    cutTexts(exposed, server.limits.maxResultBytes),
-    notesOf(work, target, exposed, args),
-  )
+  const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
+    ...said,
+    ...notesOn(work, target, exposed, args),
+  ])
   return result === answer.result ? answer : { result }
 }
 
 /** What the agent should know beyond the result: wrong arguments that explain an error, state that is gone. */
-function notesOf(
-  work: Work,
-  { server, tool }: ToolTarget,
-  result: JsonObject,
-  args: JsonObject,
-): string[] | undefined {
-  const help = result.isError === true ? argumentHelp(tool.definition.inputSchema, args) : undefined
+function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonObject): string[] {
+  const { server } = target
   const stateLost = server.sessions === 'perClient' && work.request.client === undefined
-  if (help === undefined && !stateLost) return undefined
-  return [...(help === undefined ? [] : [help]), ...(stateLost ? [stateLostSentence(server)] : [])]
+  return [
+    ...(result.isError === true ? explanation(work, target, args) : []),
+    ...(stateLost ? [stateLostSentence(server)] : []),
+  ]
 }
 
-function rejection({ server, tool }: ToolTarget, error: JsonRpcError, args: JsonObject): string {
-  const help = argumentHelp(tool.definition.inputSchema, args)
-  const sentence = refusalSentence(server, tool.path, error)
-  return help ? `${sentence}\n${help}` : sentence
+function rejection(work: Work, target: ToolTarget, error: JsonRpcError, args: JsonObject): string[] {
+  const { server, tool } = target
+  return [refusalSentence(server, tool.path, error), ...explanation(work, target, args)]
 }
 
-function withNotes(result: JsonObject, notes: readonly string[] | undefined): JsonObject {
-  if (notes === undefined || !Array.isArray(result.content)) return result
+/** What of the arguments may have been the reason of an error: bounds and unknown names too, which stop no call. */
+function explanation(work: Work, { tool }: ToolTarget, args: JsonObject): string[] {
+  const { inputSchema } = tool.definition
+  const line = `${argumentsLine(tool.path)}:`
+  const problems = work.schemas.problems(inputSchema, args) ?? []
+  const help = argumentHelp(inputSchema, args, problems, tokensBeside(work, line))
+  return help === '' ? [] : [`${line}\n${help}`]
+}
+
+function argumentsRefusalOf(
+  work: Work,
+  { path, definition: { inputSchema } }: ToolRoute,
+  args: JsonObject,
+  problems: readonly ErrorObject[],
+): string {
+  const frame = (help: string) => argumentsRefusal(path, profileOf(work), help)
+  return frame(argumentHelp(inputSchema, args, problems, tokensBeside(work, frame(''))))
+}
+
+/** What the budget of an answer leaves beside a text. */
+function tokensBeside({ catalog }: Work, text: string): number {
+  return catalog.config.budget.responseTokens - estimateTokens(text)
+}
+
+function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
+  if (notes.length === 0 || !Array.isArray(result.content)) return result
+  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
   return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text', text }))] }
 }

@@ -1,35 +1,48 @@
 /** What a client is told about a gateway when it connects: how to use it, and what is behind it. Pure. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { estimateTokens } from '../catalog/estimate.ts'
+import { OTHER } from './registry/categories.ts'
 import { shorten } from './shorten.ts'
 
-/** Some 100 tokens. */
-const LONGEST_SERVER_LIST = 320
-const LONGEST_TITLE = 40
+/** So that all of it, with how to use it, stays within 150. */
+const LIST_TOKENS = 90
+const LONGEST_CATEGORY = 40
 
-/** At most some 150 tokens, however many servers there are. */
-export function instructionsOf(catalog: Catalog): string {
+/** At most 150 tokens, however many servers there are. `usage` is a part of a sentence. */
+export function instructionsOf(catalog: Catalog, usage: string): string {
   const { servers, tools } = catalog.totals
   if (servers === 0) return 'No server is available behind this gateway at the moment.'
   const shown = [...catalog.servers.values()].filter(server => !server.status.hidden)
-  return `${tools} tools of ${servers} ${servers === 1 ? 'server' : 'servers'}: search with discover_mcp_tools, call with execute_mcp_tool. Servers: ${listOf(shown)}.`
+  const list = listOf(shown)
+  return `${tools} tools of ${servers} ${servers === 1 ? 'server' : 'servers'}: ${usage}. ${list}.`
 }
 
-/** Names where they all fit; else the categories; else as many names as fit. */
+/** Names by category where they all fit; else the categories with how many servers each has; else as many names as fit. */
 function listOf(servers: readonly RouterServer[]): string {
   const names = servers.map(server => server.name)
-  const all = names.join(', ')
-  if (all.length <= LONGEST_SERVER_LIST) return all
-  const categories = [...new Set(servers.map(server => shorten(server.category ?? '', LONGEST_TITLE)))].sort()
-  const joined = categories.join(', ')
-  return !categories.includes('') && joined.length <= LONGEST_SERVER_LIST ? joined : firstOf(names)
+  const groups = [...Map.groupBy(servers, server => shorten(server.category ?? OTHER, LONGEST_CATEGORY))]
+  groups.sort(([a], [b]) => Number(a === OTHER) - Number(b === OTHER) || (a < b ? -1 : 1))
+  const isGrouped = groups.some(([category]) => category !== OTHER)
+  const lists = isGrouped
+    ? [
+        `Servers: ${groups.map(([category, members]) => `${category}: ${members.map(({ name }) => name).join(', ')}`).join('; ')}`,
+        `Categories: ${groups.map(([category, { length }]) => `${category} (${length})`).join(', ')}`,
+        `Categories: ${groups.map(([category]) => category).join(', ')}`,
+      ]
+    : [`Servers: ${names.join(', ')}`]
+  return lists.find(fits) ?? `Servers: ${firstOf(names)}`
+}
+
+function fits(list: string): boolean {
+  return estimateTokens(list) <= LIST_TOKENS
 }
 
 function firstOf(names: readonly string[]): string {
-  let length = 0
+  let tokens = 0
   const fitting = names.findIndex(name => {
-    length += name.length + 2
-    return length > LONGEST_SERVER_LIST
+    tokens += estimateTokens(name) + 1
+    return tokens > LIST_TOKENS
   })
   return `${names.slice(0, fitting).join(', ')} and ${names.length - fitting} more`
 }

@@ -1,4 +1,5 @@
 /** What a meta-tool is, and what it works with. */
+import type { Profile } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -6,6 +7,9 @@ import type { McpReply, McpRequest } from '../../core/mcp/front/handler.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver, TokenRoute } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
+import type { SchemaChecks } from './arguments/schema-checks.ts'
+import type { ActivatedSets } from './registry/activated.ts'
+import type { KeptResults } from './results/kept-results.ts'
 
 /** One request under way: it keeps the catalog it began with, whatever is swapped meanwhile. */
 export type Work = {
@@ -15,6 +19,11 @@ export type Work = {
   readonly observer: RouterObserver
   /** The vector of a query; undefined where there is none to be had now, and words alone have to do. Absent: there is no encoder. */
   readonly encodeQuery?: QueryEncoder
+  /** What the clients of the registry profile have activated. */
+  readonly activated: ActivatedSets
+  readonly schemas: SchemaChecks
+  /** What was cut out of results; absent: it is lost, and the answer says so. */
+  readonly results?: KeptResults
   /** performance.now() at the request's arrival. */
   readonly arrivedMs: number
 }
@@ -25,6 +34,11 @@ export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector
 /** Under which label the tokens of an answer are counted. */
 export function tokenRoute({ request: { route } }: Work): TokenRoute {
   return route.kind === 'server' ? 'server' : route.profile
+}
+
+/** In whose words an answer speaks; of a single server there are no meta-tools. */
+export function profileOf({ request: { route } }: Work): Profile {
+  return route.kind === 'server' ? 'direct' : route.profile
 }
 
 export type MetaTool = {

@@ -8,6 +8,7 @@ import { type Forwarded, forward } from './forward.ts'
 import type { Work } from './meta-tool.ts'
 import { pageOf } from './pages.ts'
 import { findResource } from './resource-target.ts'
+import { readKeptNatively } from './results/read-kept.ts'
 import { invalid, refuseNatively, unanswered } from './rpc-errors.ts'
 import { findPrompt } from './targets.ts'
 
@@ -37,6 +38,8 @@ export function listNatively(work: Work, list: 'resources' | 'resourceTemplates'
 export async function readNatively(work: Work): Promise<McpReply> {
   const { params } = work.request
   if (typeof params.uri !== 'string') return invalid('uri is missing')
+  const kept = readKeptNatively(work, params.uri)
+  if (kept) return kept
   const target = findResource(work.catalog, params.uri)
   if ('refusal' in target) return refuseNatively(work, target)
   const sent = { server: target.server, method: 'resources/read', params: { ...params, uri: target.uri } }

@@ -1,24 +1,22 @@
-/** The profiles of a gateway: which meta-tools each shows, and what their definitions cost. */
-import type { ServedProfile } from '../../core/catalog/profiles.ts'
+/** The profiles of a gateway, and what each shows at once. */
 import type { Profile } from '../../core/catalog/router-config.ts'
-import { discoverMcpTools } from './hierarchical/discover-mcp-tools.ts'
-import { executeMcpTool } from './hierarchical/execute-mcp-tool.ts'
-import { listMcpResources } from './hierarchical/list-mcp-resources.ts'
-import { readMcpResource } from './hierarchical/read-mcp-resource.ts'
-import type { MetaTool } from './meta-tool.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { direct } from './direct/profile.ts'
+import { hierarchical } from './hierarchical/profile.ts'
+import type { ProfileTools } from './profile.ts'
+import { registry } from './registry/profile.ts'
+import { search } from './search/profile.ts'
 
-export type ProfileTools = {
-  tools: readonly MetaTool[]
-  /** o200k_base tokens of the definitions as they are listed; a test counts them. */
-  definitionTokens: number
+export const PROFILES: Readonly<Record<Profile, ProfileTools>> = { hierarchical, search, registry, direct }
+
+/** o200k_base tokens of what tools/list answers to a client that has activated nothing. */
+export function exposedTokens({ totals }: Catalog, profile: Profile): number {
+  return profile === 'direct' ? totals.tokens : PROFILES[profile].definitionTokens
 }
 
-/** Profiles without an entry are part of the contract, but not of this version. */
-export const PROFILES: Readonly<
-  Record<ServedProfile, ProfileTools> & Partial<Record<Profile, ProfileTools>>
-> = {
-  hierarchical: {
-    tools: [discoverMcpTools, executeMcpTool, listMcpResources, readMcpResource],
-    definitionTokens: 343,
-  },
+/** The same for every profile that the gateway serves, its own first. */
+export function servedTokens(catalog: Catalog): Partial<Record<Profile, number>> {
+  const { profile, allowedProfiles } = catalog.config
+  const names = [...new Set([profile, ...allowedProfiles])]
+  return Object.fromEntries(names.map(name => [name, exposedTokens(catalog, name)]))
 }

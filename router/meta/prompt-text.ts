@@ -6,6 +6,7 @@ import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { errorReply } from './answers.ts'
 import { forward } from './forward.ts'
 import type { Work } from './meta-tool.ts'
+import { cutTexts } from './results/cut-texts.ts'
 import { faultSentence, refusalSentence } from './sentences.ts'
 import type { PromptTarget } from './targets.ts'
 
@@ -21,7 +22,8 @@ export async function getPromptAsText(
   if (answer.error) return errorReply(work, refusalSentence(server, prompt.path, answer.error))
   const { messages, _meta } = answer.result
   const content = Array.isArray(messages) ? messages.flatMap(contentOf) : []
-  return { result: exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta }) }
+  const result = exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta })
+  return { result: cutTexts(work, result, server.limits.maxResultBytes) }
 }
 
 function contentOf(message: JsonValue): JsonValue[] {

@@ -1,7 +1,8 @@
 /** Finds tools, resources and prompts for one need or several: what every profile's search is made of. */
 import type { Vector } from '../../core/catalog/vectors.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { type Catalog, type Extra, isShown } from '../catalog/catalog.ts'
-import type { SearchHit, SearchOptions, VectorTable } from '../catalog/search/search-index.ts'
+import type { Explanation, SearchHit, SearchOptions, VectorTable } from '../catalog/search/search-index.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import type { Work } from './meta-tool.ts'
 
@@ -16,9 +17,12 @@ export type FoundItems = {
   total: number
 }
 
+/** What may be wanted or not: a tool, a resource, a template or a prompt. */
+export type Item = { server: string; definition: JsonObject }
+
 export type SearchScope = {
-  /** Of the tools that may be shown, those that are wanted; default: all. */
-  wanted?: (tool: ToolRoute) => boolean
+  /** Of what may be shown, that which is wanted; default: all. */
+  wanted?: (item: Item) => boolean
 }
 
 const MOST_EXTRAS = 3
@@ -31,7 +35,11 @@ export async function searchCatalog(
   limit: number,
   scope: SearchScope = {},
 ): Promise<FoundItems> {
-  const found = await Promise.all(queries.map(query => find(work, query, limit, scope)))
+  return joinFound(await Promise.all(queries.map(query => findItems(work, query, limit, scope))), limit)
+}
+
+/** What was found for several queries as one answer. */
+export function joinFound(found: readonly FoundItems[], limit: number): FoundItems {
   const tools = interleave(
     found.map(({ tools }) => tools),
     limit,
@@ -46,17 +54,43 @@ export async function searchCatalog(
   }
 }
 
-async function find(work: Work, query: string, limit: number, { wanted }: SearchScope): Promise<FoundItems> {
+/** What was found for one query; a tool's whole path or listed name finds that tool alone. */
+export async function findItems(
+  work: Work,
+  query: string,
+  limit: number,
+  { wanted }: SearchScope = {},
+): Promise<FoundItems> {
   const { catalog } = work
   const named = catalog.toolByName.get(query)
   if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))
     return { tools: [{ item: named, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
-  const vector = catalog.vectors && (await work.encodeQuery?.(query, work.request.signal))
+  const text = catalog.index.queryText(query)
+  const vector = catalog.vectors && (await work.encodeQuery?.(text, work.request.signal))
   const visible = visibleOf(catalog, wanted)
   const meaning = meaningOf(vector, catalog.vectors?.tools)
   const { hits, total } = catalog.index.search(query, { limit, visible, meaning })
   const tools = hits.map(hit => foundIn(catalog.tools, hit))
-  return { tools, extras: wanted ? [] : findExtras(catalog, query, vector), total }
+  return { tools, extras: findExtras(catalog, query, vector, wanted), total }
+}
+
+/** Why the tools are found that are found for a query, whoever asks. */
+export async function explainSearch(
+  { catalog, encodeQuery }: Pick<Work, 'catalog' | 'encodeQuery'>,
+  query: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const text = catalog.index.queryText(query)
+  const vector = catalog.vectors && (await encodeQuery?.(text, signal))
+  const meaning = meaningOf(vector, catalog.vectors?.tools)
+  return catalog.index.explain(query, { limit, visible: visibleOf(catalog, undefined), meaning })
+}
+
+/** The resource, template or prompt of an extra. */
+export function itemOf(extra: Extra): Item {
+  if ('prompt' in extra) return extra.prompt
+  return 'template' in extra ? extra.template : extra.resource
 }
 
 function visibleOf(
@@ -74,10 +108,17 @@ function meaningOf(
   return query && documents && { query, documents }
 }
 
-function findExtras(catalog: Catalog, query: string, vector: Vector | undefined): Found<Extra>[] {
+function findExtras(
+  catalog: Catalog,
+  query: string,
+  vector: Vector | undefined,
+  wanted: SearchScope['wanted'],
+): Found<Extra>[] {
   if (catalog.extras.length === 0) return []
-  const visible = (extra: number): boolean =>
-    isShown(catalog, catalog.extraIndex.documents[extra]?.server ?? '')
+  const visible = (extra: number): boolean => {
+    const item = itemOf(catalog.extras[extra] as Extra)
+    return isShown(catalog, item.server) && (wanted?.(item) ?? true)
+  }
   const meaning = meaningOf(vector, catalog.vectors?.extras)
   const { hits } = catalog.extraIndex.search(query, { limit: MOST_EXTRAS, visible, meaning })
   return hits
@@ -91,7 +132,8 @@ function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHi
 
 /** The first of each list, then the second of each, and so on, without repeating an item. */
 function interleave<T>(lists: readonly Found<T>[][], limit: number): Found<T>[] {
-  if (lists.length === 1) return (lists[0] as Found<T>[]).slice(0, limit)
+  const [first, second] = lists
+  if (first && !second) return first.slice(0, limit)
   const taken = new Map<T, Found<T>>()
   const longest = Math.max(...lists.map(list => list.length))
   for (let rank = 0; rank < longest; rank++)

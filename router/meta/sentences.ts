@@ -1,5 +1,5 @@
 /** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
-import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { Profile, RouterServer } from '../../core/catalog/router-config.ts'
 import type { Fault } from '../../core/errors.ts'
 import type { JsonRpcError } from '../../core/mcp/upstream.ts'
 import { shorten } from './shorten.ts'
@@ -75,6 +75,23 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
     case 'io':
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
   }
+}
+
+/** How agents of a profile get the schema of a tool whole. */
+const SCHEMA_SOURCES: Readonly<Record<Profile, (path: string) => string>> = {
+  hierarchical: path => `discover_mcp_tools with query "${path}"`,
+  search: path => `mcp_get_tool_schema with toolName "${path}"`,
+  registry: path => `activate with "${path}"`,
+  direct: () => 'tools/list',
+}
+
+/** A call that was not made, since its arguments do not fit: `help` says what does not, a line each. */
+export function argumentsRefusal(path: string, profile: Profile, help: string): string {
+  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${SCHEMA_SOURCES[profile](path)}.`
+}
+
+export function argumentsLine(path: string): string {
+  return `The arguments do not fit the input_schema of ${path}`
 }
 
 /** An upstream's JSON-RPC error about what was asked of it, in its own words. */

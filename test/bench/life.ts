@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { discoverTools, request } from '../support/mcp.ts'
+import { callTool, discoverTools, request } from '../support/mcp.ts'
 import { load, residentMegabytes, type Target } from './load.ts'
 import { type BenchRow, quantile } from './row.ts'
 
@@ -99,5 +99,25 @@ export async function benchTokens(url: string, direct: number): Promise<BenchRow
     aim: '≤ 600; ≥ 99.7 %',
     measured: `${cost}; ${(saved * 100).toFixed(2)} %`,
     ok: cost <= 600 && saved >= 0.997,
+  }
+}
+
+/** What an answer of discovery costs on average where five tools are asked for: with its schemas, and without them. */
+export async function benchDiscovery(url: string, queries: readonly string[]): Promise<BenchRow> {
+  let whole = 0
+  let bare = 0
+  for (const query of queries) {
+    const { content } = await callTool(url, 'discover_mcp_tools', { query, limit: 5 })
+    const answer = JSON.parse(content[0]?.text ?? '{}') as { tools: { input_schema?: object }[] }
+    whole += encode(JSON.stringify(answer)).length
+    for (const tool of answer.tools) delete tool.input_schema
+    bare += encode(JSON.stringify(answer)).length
+  }
+  const [average, averageBare] = [whole / queries.length, bare / queries.length]
+  return {
+    what: 'tokens of an average discovery answer at limit 5; without its schemas',
+    aim: '≤ 1,200; ≤ 350',
+    measured: `${average.toFixed(0)}; ${averageBare.toFixed(0)}`,
+    ok: average <= 1_200 && averageBare <= 350,
   }
 }

@@ -1,16 +1,20 @@
 /**
  * Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it.
- * `main.ts search`, `calls`, `life`, `bridge`, `cluster` run a part and write nothing.
+ * `main.ts search`, `encoder`, `calls`, `life`, `bridge`, `cluster` run a part and write nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { JsonObject } from '../../core/json.ts'
 import { skipCluster } from '../cluster/available.ts'
 import { type Running, startGateway, startScript } from '../support/processes.ts'
+import { sampleArguments } from '../support/sample-arguments.ts'
+import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { benchBridge } from './bridge.ts'
 import { benchCalls, target } from './calls.ts'
 import { benchCluster } from './cluster.ts'
-import { benchChange, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
+import { benchEncoder } from './encoder.ts'
+import { benchChange, benchDiscovery, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
 
@@ -20,7 +24,7 @@ const WIDE = 'wide'
 type Replay = { servers: { name: string; url: string; tools: string[]; tokens: number }[] }
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
-const PARTS = ['search', 'calls', 'life', 'bridge', 'cluster'] as const
+const PARTS = ['search', 'encoder', 'calls', 'life', 'bridge', 'cluster'] as const
 const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
@@ -28,6 +32,10 @@ try {
   if (parts.has('search')) {
     say('search and index build')
     rows.push(...(await benchSearch()))
+  }
+  if (parts.has('encoder')) {
+    say('sentence encoder')
+    rows.push(...(await benchEncoder()))
   }
   if (parts.has('calls') || parts.has('life')) rows.push(...(await benchGateway()))
   if (parts.has('bridge')) {
@@ -67,7 +75,7 @@ async function benchGateway(): Promise<BenchRow[]> {
   rows.push(await benchStart(mcp, gateway.startedAt))
   const direct = replay.ready.servers.reduce((sum, server) => sum + server.tokens, 0)
   const { server, tool } = firstTool(replay.ready)
-  const call = { name: tool, arguments: { text: 'hello' } }
+  const call = { name: tool, arguments: argumentsOf(server.name, tool) }
   const viaGateway = (name: string) => {
     const execute = { tool_path: `${name}:${tool}`, arguments: call.arguments }
     return target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
@@ -93,8 +101,18 @@ async function benchGateway(): Promise<BenchRow[]> {
   say('changes')
   rows.push(await benchChange(mcp, manifests, server.url, tool))
   rows.push(await benchTokens(mcp, direct))
+  rows.push(await benchDiscovery(mcp, queriesOf(replay.ready)))
   say('memory')
   return [...rows, await benchMemory(viaGateway(server.name))]
+}
+
+/** A terse query for every eighth tool. */
+function queriesOf({ servers }: Replay): string[] {
+  return servers.flatMap(({ name, tools }) =>
+    tools
+      .filter((_tool, at) => at % 8 === 0)
+      .map(tool => `${name} ${tool}`.replaceAll(/[^A-Za-z0-9]+/g, ' ')),
+  )
 }
 
 function firstTool(replay: Replay): { server: Replay['servers'][number]; tool: string } {
@@ -103,6 +121,12 @@ function firstTool(replay: Replay): { server: Replay['servers'][number]; tool: s
     if (tool) return { server, tool }
   }
   throw new Error('the replay upstream has no tool')
+}
+
+/** As the tool's schema wants them: others would be refused by the gateway. */
+function argumentsOf(server: string, tool: string): JsonObject {
+  const catalog = defaultCatalogs().find(({ name }) => name === server)
+  return sampleArguments(catalog?.tools.find(({ name }) => name === tool)?.inputSchema ?? {})
 }
 
 function writeManifests(to: string, replay: Replay): void {

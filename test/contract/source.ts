@@ -1,6 +1,7 @@
 /** What every Source promises, as tests to run over an implementation. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { packVectors, quantize } from '../../core/catalog/vectors.ts'
 import type { Snapshot, Source } from '../../router/source/source.ts'
 import { snapshotOf } from '../meta/fixture.ts'
 
@@ -29,6 +30,7 @@ const PROMISES: readonly [string, Promised][] = [
   ['a slow watcher skips what was overtaken and ends with the newest', skipsOvertaken],
   ['an aborted watch ends, whether it was aborted before or while it waits', endsWhenAborted],
   ['equal catalogs are the same object from one snapshot to the next, others are not', keepsEqualCatalogs],
+  ['a catalog whose vectors came later is another one, with them, and the others stay', bringsVectors],
   ['watchers do not take snapshots from one another', tellsAll],
 ]
 
@@ -97,6 +99,21 @@ async function keepsEqualCatalogs({ source, publish }: SourceUnderTest): Promise
   assert.deepEqual(before, known.catalogs)
   assert.equal(after?.get('files'), before?.get('files'))
   assert.deepEqual(after?.get('git'), changed.catalogs.get('git'))
+  stop.abort()
+}
+
+async function bringsVectors({ source, publish }: SourceUnderTest): Promise<void> {
+  const tools = [{ name: 'read', inputSchema: { type: 'object' } }]
+  const known = snapshotOf({ disk: { offers: { tools } }, mail: { offers: { tools } } }, {}, 1)
+  await publish(known)
+  const { stop, watching } = watch(source)
+  const before = (await watching.next()).value?.catalogs
+  const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0, -1])]]))
+  const disk = { ...(known.catalogs.get('disk') ?? assert.fail()), vectors }
+  await publish({ ...known, generation: 2, catalogs: new Map([...known.catalogs, ['disk', disk]]) })
+  const after = (await watching.next()).value?.catalogs
+  assert.deepEqual([before?.get('disk')?.vectors, after?.get('disk')], [undefined, disk])
+  assert.equal(after?.get('mail'), before?.get('mail'))
   stop.abort()
 }
 

@@ -45,6 +45,7 @@ const CONFIG: RouterConfig = {
   exposeServers: false,
   budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
   audit: { payloads: 'none' },
+  search: { semantic: 'auto' },
   servers: [],
 }
 

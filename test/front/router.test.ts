@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { createLog } from '../../core/log.ts'
+import type { Explanation } from '../../router/catalog/search/search-index.ts'
 import type { Router, RouterOptions } from '../../router/router.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../../router/source/in-process.ts'
@@ -117,8 +118,8 @@ test('calls are counted and timed by server and tool, tokens by kind, the catalo
     /^portolan_servers\{state="failed"\} 0$/m,
     /^portolan_reload_duration_seconds_count 1$/m,
     /^portolan_list_age_seconds\{server="sums"\} \d/m,
-    /^portolan_tokens_direct_total [1-9]/m,
-    /^portolan_tokens_served_total\{kind="definitions"\} [1-9]/m,
+    /^portolan_tokens_direct_total\{profile="hierarchical"\} [1-9]/m,
+    /^portolan_tokens_served_total\{profile="hierarchical",kind="definitions"\} [1-9]/m,
     /^process_cpu_seconds_total /m,
   ])
     assert.match(metrics, expected)
@@ -189,6 +190,9 @@ test('status shows the catalog and the pool, and what the owner adds', async t =
   const { router, source, logged } = await start(t, echo, { debugStatus: () => ({ discovery: [] }) })
   source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 1))
   await logged('catalog swapped')
+  const asked = new URL('/debug/explain?query=add+numbers&limit=1', router.url)
+  const why = (await (await fetch(asked)).json()) as Explanation
+  assert.deepEqual([why.query, why.hits.map(({ tool }) => tool)], ['add numbers', ['add']])
   const status = await (await fetch(new URL('/debug/status', router.url))).json()
   assert.partialDeepStrictEqual(status, { generation: 1, totals: { tools: 1 }, discovery: [] })
   assert.equal((status as { pool: { server: string }[] }).pool[0]?.server, 'sums')

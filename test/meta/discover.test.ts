@@ -78,9 +78,7 @@ test('a tool keeps its _meta, with the URI of its page in the form that can be r
 })
 
 test('an exact path, in either form, answers its tool alone with the full description and schema', async () => {
-  const fixture = createFixture(SERVERS, {
-    budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 50 },
-  })
+  const fixture = createFixture(SERVERS)
   for (const query of ['wiki:search', 'wiki__search', ' wiki:search ']) {
     const { tools, total_found } = await discover(fixture, query)
     assert.deepEqual([tools.length, total_found], [1, 1])
@@ -98,7 +96,7 @@ test('an exact path, in either form, answers its tool alone with the full descri
 test('in lists long descriptions are cut', async () => {
   const { tools } = await discover(createFixture(SERVERS), 'wiki search')
   assert.equal(tools[0]?.tool_path, 'wiki:search')
-  assert.ok(tools[0].description.length <= 240 && tools[0].description.endsWith('…'))
+  assert.ok(tools[0].description.length <= 140 && tools[0].description.endsWith('…'))
 })
 
 test('schemas come with the best hits while the budget lasts, and the answer keeps to it', async () => {

@@ -51,7 +51,10 @@ test('a bare name that several servers have asks for the whole path', async () =
   )
   const hidden = { ...wiki, server: { status: { state: 'failed', hidden: true } as const } }
   const fixture = createFixture({ forge, wiki: hidden })
-  assert.equal((await fixture.call('execute_mcp_tool', { tool_path: 'list_issues' })).isError, undefined)
+  assert.equal(
+    (await fixture.call('execute_mcp_tool', { ...ISSUE, tool_path: 'list_issues' })).isError,
+    undefined,
+  )
 })
 
 const STATES: [ServerStatus, RegExp][] = [
@@ -133,7 +136,10 @@ test('a child that ended says how, and that it is started again', async () => {
   const answer: Answerer = () => {
     throw new Fault('upstream_died', SECRET_ADDRESS, { details: { exitCode: 3 } })
   }
-  const text = await refusalOf(createFixture({ wiki: { ...wiki, answer } }), { tool_path: 'wiki:search' })
+  const text = await refusalOf(createFixture({ wiki: { ...wiki, answer } }), {
+    tool_path: 'wiki:search',
+    arguments: { text: 'x' },
+  })
   assert.match(text, /"wiki" ended during the call \(exit code 3\)\. It is started again/)
 })
 

@@ -7,8 +7,8 @@ import type { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createStdioUpstream } from '../../core/mcp/stdio/upstream.ts'
 import { rudeCommand, toolCall } from '../upstreams/rude/rude.ts'
-import { type Answerer, createFixture } from './fixture.ts'
-import { forge, ISSUE, SERVERS, wiki } from './servers.ts'
+import { type Answerer, createFixture, type FixtureServer } from './fixture.ts'
+import { forge, ISSUE, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 
 test('a call reaches the upstream under its own name, with arguments and _meta', async () => {
   const fixture = createFixture(SERVERS)
@@ -33,34 +33,6 @@ test('a call reaches the upstream under its own name, with arguments and _meta',
     maxBytes: 64 * 1_048_576,
     onNotification: notify,
   })
-})
-
-test('tool paths, listed names and unambiguous bare names are accepted', async () => {
-  const fixture = createFixture(SERVERS)
-  for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'create_issue', 'wiki:ページ:作成'])
-    assert.equal((await fixture.call('execute_mcp_tool', { tool_path })).isError, undefined, tool_path)
-  for (const name of ['forge:create_issue', 'forge__create_issue'])
-    assert.equal((await fixture.call(name, { title: 'x' })).isError, undefined, name)
-  assert.deepEqual(
-    fixture.sent.map(({ call }) => call.params?.name),
-    ['create_issue', 'create_issue', 'create_issue', 'ページ:作成', 'create_issue', 'create_issue'],
-  )
-})
-
-test('arguments may be an object, its JSON text, or stand beside the path', async () => {
-  const fixture = createFixture(SERVERS)
-  const given = [{ arguments: { a: 1 } }, { arguments: '{"a":1}' }, { a: 1 }, {}, { arguments: null }]
-  for (const args of given)
-    await fixture.call('execute_mcp_tool', { tool_path: 'forge:create_issue', ...args })
-  assert.deepEqual(
-    fixture.sent.map(({ call }) => call.params?.arguments),
-    [{ a: 1 }, { a: 1 }, { a: 1 }, {}, {}],
-  )
-  for (const args of [[1], '[1]', '{broken', 7])
-    assert.match(
-      await refusalOf(fixture, { tool_path: 'forge:create_issue', arguments: args as never }),
-      /arguments is no object/,
-    )
 })
 
 test('a result that points nowhere passes as the very text the upstream wrote', async () => {
@@ -111,16 +83,22 @@ test('links, embedded resources and app pages in a result get the forms that can
   })
 })
 
-test('an error of the tool stays its own; where the arguments do not fit, it says which and what the schema wants', async () => {
+test('an error of the tool stays its own; where arguments are out of bounds or unknown, it says which', async () => {
   const answer: Answerer = () => ({
     result: { content: [{ type: 'text', text: 'failed' }], isError: true, _meta: { a: 1 } },
   })
-  const fixture = createFixture({ forge: { ...forge, answer } })
+  const fixture = createFixture({ forge: bounded(answer) })
   const fitting = await fixture.call('execute_mcp_tool', ISSUE)
   assert.deepEqual(fitting, { content: [{ type: 'text', text: 'failed' }], isError: true, _meta: { a: 1 } })
-  const wrong = await fixture.call('execute_mcp_tool', { ...ISSUE, arguments: { repository: 5, title: 'x' } })
+  const wrong = await fixture.call('execute_mcp_tool', {
+    ...ISSUE,
+    arguments: { repository: '', title: 'x' },
+  })
   assert.equal(wrong.content[0]?.text, 'failed')
-  assert.match(wrong.content[1]?.text ?? '', /repository: .*expected string.*"As owner\/name"/)
+  assert.match(
+    wrong.content[1]?.text ?? '',
+    /^The arguments do not fit .*:\n- repository: is "", .*1 character/,
+  )
   assert.deepEqual(
     fixture.seen.calls.map(call => call.outcome),
     ['tool_error', 'tool_error'],
@@ -129,10 +107,13 @@ test('an error of the tool stays its own; where the arguments do not fit, it say
 
 test("an upstream's JSON-RPC error is an error result with its message, and says which argument is wrong", async () => {
   const answer: Answerer = () => ({ error: { code: -32602, message: 'Invalid arguments' } })
-  const fixture = createFixture({ forge: { ...forge, answer } })
-  const text = await refusalOf(fixture, { ...ISSUE, arguments: { title: 'x' } })
+  const fixture = createFixture({ forge: bounded(answer) })
+  const text = await refusalOf(fixture, { ...ISSUE, arguments: { repository: '', title: 'x', colour: 1 } })
   assert.match(text, /^Server "forge" refused "forge:create_issue" \(-32602\): Invalid arguments\n/)
-  assert.match(text, /- repository: .*"As owner\/name"/)
+  assert.match(
+    text,
+    /- colour: is unknown; there are: repository, title, labels\n- repository: .*"minLength":1/,
+  )
   assert.equal(fixture.seen.calls[0]?.outcome, 'upstream_error')
 })
 
@@ -174,7 +155,7 @@ test('texts over maxResultBytes are cut and say so; everything else stays whole'
   assert.equal(content[0]?.text, 'é'.repeat(500))
   assert.deepEqual([content[1], structuredContent], [result.content[1], result.structuredContent])
   assert.equal(content[2]?.text, '')
-  assert.match(content[3]?.text ?? '', /^\[Cut: 804 more bytes/)
+  assert.match(content[3]?.text ?? '', /^\[Cut after 1000 of 1805 bytes/)
 })
 
 test('a text far over the limit is cut too: what the call did is done, and its result not lost', async t => {
@@ -189,7 +170,7 @@ test('a text far over the limit is cut too: what the call did is done, and its r
   const { content, isError } = await fixture.call('execute_mcp_tool', ISSUE)
   assert.equal(isError, undefined)
   assert.equal(content[0]?.text.length, 1_048_576)
-  assert.match(content[1]?.text ?? '', /^\[Cut: 18951424 more bytes/)
+  assert.match(content[1]?.text ?? '', /^\[Cut after 1048576 of 20000000 bytes/)
 })
 
 test('a caller without a session is told that a server with a state for each client forgets', async () => {
@@ -239,7 +220,12 @@ test('a call is reported with real names and both times, and payloads only where
   const logging = (payloads: RouterServer['logging']['payloads']) => ({
     logging: { requests: false, payloads },
   })
-  const args = { title: 'x', apiToken: 'hush', deep: { password: 'hush', note: 'y'.repeat(900) } }
+  const args = {
+    repository: 'a/b',
+    title: 'x',
+    apiToken: 'hush',
+    deep: { password: 'hush', note: 'y'.repeat(900) },
+  }
   const payload = async (
     server: RouterServer['logging']['payloads'],
     gateway: RouterServer['logging']['payloads'],
@@ -275,6 +261,16 @@ test('a call keeps the catalog it began with while another is swapped in', async
   assert.deepEqual(await calling, { content: [] })
   assert.match(await refusalOf(fixture, ISSUE), /There is no tool/)
 })
+
+/** A server whose schema says more than what a call is stopped for. */
+function bounded(answer: Answerer): FixtureServer {
+  const properties = {
+    ...(ISSUE_SCHEMA.properties as JsonObject),
+    repository: { type: 'string', minLength: 1 },
+  }
+  const inputSchema = { ...ISSUE_SCHEMA, properties, additionalProperties: false }
+  return { ...forge, answer, offers: { tools: [{ name: 'create_issue', inputSchema }] } }
+}
 
 function limits(changes: Partial<RouterServer['limits']>): RouterServer['limits'] {
   return {

@@ -5,11 +5,13 @@ import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
+import { createLog } from '../../core/log.ts'
 import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
 import type { Upstream, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
+import { createKeptResults } from '../../router/meta/results/kept-results.ts'
 import type { CallRecord, RouterObserver, TokenKind } from '../../router/observer.ts'
 import { createPool, type Pool } from '../../router/upstream/pool.ts'
 
@@ -68,7 +70,13 @@ export function createFixture(
     })
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()
-  const handler = createHandler({ current: () => catalog as Catalog, pool, observer })
+  const results = createKeptResults({
+    key: 'of tests',
+    owner: 'local',
+    clock,
+    log: createLog({ level: 'silent' }),
+  })
+  const handler = createHandler({ current: () => catalog as Catalog, pool, observer, results })
   const fixture: Fixture = {
     handler,
     pool,
@@ -119,6 +127,7 @@ export function snapshotOf(
       exposeServers: true,
       budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
       audit: { payloads: 'none' },
+      search: { semantic: 'auto' },
       servers: names.map(name => serverOf(name, servers[name]?.server ?? {})),
       ...config,
     } satisfies RouterConfig,

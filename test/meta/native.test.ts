@@ -139,14 +139,8 @@ test('faults and errors of native requests are JSON-RPC errors', async () => {
 })
 
 test('other methods, other profiles and unknown tools are refused clearly', async () => {
-  const fixture = createFixture(SERVERS, { allowedProfiles: ['search'] })
+  const fixture = createFixture(SERVERS)
   assert.equal((await fixture.request('resources/subscribe')).error?.code, -32601)
-  const route = { kind: 'gateway', profile: 'search' } as const
-  assert.match(
-    (await fixture.request('tools/list', {}, { route })).error?.message ?? '',
-    /search is not available in this version/,
-  )
-  assert.equal(fixture.handler.describe(route), undefined)
   const closed = { kind: 'gateway', profile: 'direct' } as const
   assert.match(
     (await fixture.request('tools/list', {}, { route: closed })).error?.message ?? '',
@@ -162,11 +156,11 @@ test('a gateway says what it is and what is behind it in few words', () => {
   assert.equal(described?.serverInfo.name, 'portolan')
   assert.equal(
     described?.instructions,
-    '7 tools of 2 servers: search with discover_mcp_tools, call with execute_mcp_tool. Servers: forge, wiki.',
+    '7 tools of 2 servers: search with discover_mcp_tools, call with execute_mcp_tool. Servers: devops: forge; other: wiki.',
   )
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`server-number-${i}`, forge]))
   const instructions = createFixture(many).handler.describe(GATEWAY)?.instructions ?? ''
-  assert.match(instructions, /Servers: devops\.$/)
+  assert.match(instructions, /Categories: devops \(300\)\.$/)
   const plain = Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`server-number-${i}`, { offers: {} }]),
   )

@@ -9,6 +9,7 @@ import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
 import { createPool, type Pool } from '../../router/upstream/pool.ts'
+import { sampleArguments } from '../support/sample-arguments.ts'
 import { readOwn } from '../upstreams/replay/catalogs.ts'
 import { type Replay, startReplay } from '../upstreams/replay/replay.ts'
 import { drive, GATEWAY, serverOf, snapshotOf, type ToolResult } from './fixture.ts'
@@ -57,17 +58,18 @@ after(async () => {
 
 test('every tool that was discovered is found by its path, and its call comes back', async () => {
   assert.ok(catalog.tools.length >= 20)
-  for (const { path, tool } of catalog.tools) {
+  for (const { path, tool, definition } of catalog.tools) {
     const found = JSON.parse((await call('discover_mcp_tools', { query: path })).content[0]?.text ?? '')
     assert.equal(found.tools[0].tool_path, path)
-    const result = await call('execute_mcp_tool', { tool_path: path, arguments: { a: 1 } })
-    assert.deepEqual(result.structuredContent, { echo: { tool, arguments: { a: 1 } } })
+    const args = sampleArguments(definition.inputSchema)
+    const result = await call('execute_mcp_tool', { tool_path: path, arguments: args })
+    assert.deepEqual(result.structuredContent, { echo: { tool, arguments: args } })
   }
 })
 
 test('an answer is passed on as the text that the server wrote', async () => {
-  const { path } = catalog.tools[0] ?? assert.fail()
-  const args = { tool_path: path, arguments: {} }
+  const { path, definition } = catalog.tools[0] ?? assert.fail()
+  const args = { tool_path: path, arguments: sampleArguments(definition.inputSchema) }
   const reply = await ask('tools/call', { name: 'execute_mcp_tool', arguments: args })
   assert.equal(reply.error ?? reply.resultText, JSON.stringify(reply.result))
 })
@@ -115,12 +117,13 @@ test('one server alone answers as it is', async () => {
 })
 
 test('when the servers are gone, calls say so without an address, and the breaker spares them', async () => {
-  const { path, server } = catalog.tools[0] ?? assert.fail()
+  const { path, server, definition } = catalog.tools[0] ?? assert.fail()
+  const args = sampleArguments(definition.inputSchema)
   const address = new URL(replay.url(server)).host
   await replay.close()
   const texts: string[] = []
   for (let time = 0; time < 7; time++) {
-    const answer = await call('execute_mcp_tool', { tool_path: path })
+    const answer = await call('execute_mcp_tool', { tool_path: path, arguments: args })
     assert.equal(answer.isError, true)
     texts.push(answer.content[0]?.text ?? '')
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createOperatorMetrics } from '../../operator/runtime/metrics.ts'
 import { createRouterMetrics } from '../../router/metrics.ts'
+import { semanticMetrics } from '../../router/semantic/semantic-metrics.ts'
 import { run } from '../cluster/command.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { readyPrograms } from './programs.ts'
@@ -13,14 +14,15 @@ import { ALERT_FILES, alertRules, dashboards, metricsIn, panels } from './shippe
 const root = join(import.meta.dirname, '..', '..')
 const page = readFileSync(join(root, 'docs', 'metrics.md'), 'utf8')
 const clock = createManualClock()
-const told = [
-  createRouterMetrics(
-    clock,
-    () => [],
-    () => [],
-  ),
-  createOperatorMetrics(clock),
-].flatMap(({ registry }) => registry.getMetricsAsArray().map(({ name }) => name))
+const router = createRouterMetrics(
+  clock,
+  () => [],
+  () => [],
+)
+semanticMetrics(router.registry, () => 0)
+const told = [router, createOperatorMetrics(clock)].flatMap(({ registry }) =>
+  registry.getMetricsAsArray().map(({ name }) => name),
+)
 const own = new Set(told.filter(name => name.startsWith('portolan_')))
 const programs = await readyPrograms()
 const skip = programs ? false : 'no Prometheus'

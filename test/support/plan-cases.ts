@@ -50,7 +50,7 @@ type World = {
   taken?: ServerWorld['taken']
   refused?: string
   slices?: Record<string, { digest: string; parts: number }>
-} & Partial<Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens'>>
+} & Partial<Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search'>>
 
 export type PlanCase = { name: string; show?: string[]; plans: (ServerPlan | GatewayPlan)[] }
 
@@ -123,6 +123,7 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
     generation,
     handshake,
     exposedTokens,
+    search,
     refused,
   } = world
   return {
@@ -135,6 +136,7 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
     reports,
     handshake,
     exposedTokens,
+    search,
     taken,
     refused,
     settings: { ...SETTINGS, ...settings },

@@ -1,48 +1,120 @@
-/** Which arguments are said not to fit, and what of the schema is shown with them. */
+/** Which arguments are said not to fit, what of the schema is shown with them, and which stop no call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '../../../core/json.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
 import { argumentHelp } from './argument-help.ts'
+import { createSchemaChecks } from './schema-checks.ts'
 
-const SCHEMA = {
+const BUDGET = 1_200
+const SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     name: { type: 'string', description: 'Of the city' },
+    state: { enum: ['open', 'closed'] },
+    count: { type: 'integer', minimum: 1 },
     days: {
       type: 'array',
       items: { type: 'object', properties: { date: { type: 'string' }, hot: { type: 'boolean' } } },
     },
+    where: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/point' }] },
   },
   required: ['name'],
   additionalProperties: false,
+  $defs: { point: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] } },
+}
+
+function help(args: JsonObject, schema = SCHEMA, tokens = BUDGET): string {
+  const problems = createSchemaChecks().problems(schema, args) ?? []
+  return argumentHelp(schema, args, problems, tokens)
+}
+
+function fits(args: JsonObject, schema = SCHEMA): boolean | undefined {
+  return createSchemaChecks().fits(schema, args)
 }
 
 test('arguments that fit need no help', () => {
-  assert.equal(argumentHelp(SCHEMA, { name: 'Oslo', days: [{ date: 'today', hot: false }] }), undefined)
+  assert.equal(help({ name: 'Oslo', days: [{ date: 'today', hot: false }] }), '')
 })
 
 test('the failing path is named, however deep, with the part of the schema that is meant', () => {
-  const help = argumentHelp(SCHEMA, { name: 'Oslo', days: [{}, { hot: 'yes' }] }) ?? ''
-  assert.match(
-    help,
-    /^The arguments do not fit the input_schema:\n- days\.1\.hot: .*; schema there: \{"type":"boolean"\}$/,
+  assert.equal(
+    help({ name: 'Oslo', days: [{}, { hot: 'yes' }] }),
+    '- days.1.hot: is "yes", must be boolean; schema there: {"type":"boolean"}',
   )
 })
 
-test('a missing argument shows its description, an unknown one the names that there are', () => {
-  const help = argumentHelp(SCHEMA, { town: 'Oslo' }) ?? ''
-  assert.match(help, /- name: .*; schema there: \{"type":"string","description":"Of the city"\}/)
+test('a missing argument shows its description, and the unknown name that was probably meant', () => {
   assert.match(
-    help,
-    /- arguments: .*town.*; schema there: \{"required":\["name"\],"properties":\["name","days"\]\}/,
+    help({ nam: 'Oslo' }),
+    /^- name: is missing; you gave "nam"; schema there: \{"type":"string","description":"Of the city"\}$/m,
+  )
+  assert.match(
+    help({ name: 'Oslo', stat: 'open' }),
+    /^- stat: is unknown; the nearest is "state"; there are: name, state,/,
   )
 })
 
-test('help stays short, whatever the schema and the arguments', () => {
+test('a value that is not allowed shows the nearest that is', () => {
+  assert.equal(
+    help({ name: 'Oslo', state: 'opne' }),
+    '- state: is "opne", none of the allowed values; the nearest is "open"; schema there: {"enum":["open","closed"]}',
+  )
+})
+
+test('of a choice it is said once that nothing fits, and what is wrong inside', () => {
+  const lines = help({ name: 'Oslo', where: { x: 'far' } }).split('\n')
+  assert.match(lines[0] ?? '', /^- where\.x: is "far", must be number; schema there: \{"type":"number"\}/)
+  assert.match(
+    lines[1] ?? '',
+    /^- where: is .*, which fits none of the alternatives; schema there: \{"anyOf"/,
+  )
+  assert.equal(lines.length, 2)
+})
+
+test('three problems at most are told, and within the tokens, whatever the schema and the arguments', () => {
   const properties = Object.fromEntries(
-    Array.from({ length: 500 }, (_, i) => [`field${i}`, { type: 'string', description: 'x'.repeat(5_000) }]),
+    Array.from({ length: 150 }, (_, i) => [`field${i}`, { type: 'string', description: 'x '.repeat(5_000) }]),
   )
-  const help = argumentHelp({ type: 'object', properties, required: Object.keys(properties) }, {}) ?? ''
-  assert.ok(help.length > 100 && help.length < 4_000, `${help.length} characters`)
+  const schema = { type: 'object', properties, required: Object.keys(properties) }
+  for (const tokens of [1_200, 300, 60]) {
+    const text = help({ ['y'.repeat(9_000)]: 1 }, schema, tokens)
+    assert.ok(text.split('\n').length <= 3)
+    assert.ok(estimateTokens(text) <= tokens, `${estimateTokens(text)} of ${tokens}`)
+  }
+})
+
+test('bounds, unknown names, formats and patterns stop no call; types, missing names and enums do', () => {
+  const loose = { name: 'Oslo', count: 0, town: 1 }
+  assert.equal(fits(loose), true)
+  assert.match(help(loose), /^- town: is unknown.*\n- count: is 0, must be >= 1/)
+  for (const wrong of [{}, { name: 5 }, { name: 'Oslo', state: 'x' }, { name: 'Oslo', where: 5 }])
+    assert.equal(fits(wrong as JsonObject), false)
+})
+
+test('a name with a default may be missing, though it is listed as required', () => {
+  const schema = { type: 'object', properties: { n: { type: 'number', default: 1 } }, required: ['n'] }
+  assert.equal(fits({}, schema), true)
+})
+
+test('schemas of older drafts are understood: tuples, definitions, nullable, and references alone', () => {
+  const schema: JsonObject = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    properties: {
+      pair: {
+        type: 'array',
+        items: [{ type: 'string' }, { type: 'number' }],
+        additionalItems: { type: 'boolean' },
+      },
+      who: { $ref: '#/definitions/who', type: 'number' },
+      note: { type: 'string', nullable: true },
+    },
+    definitions: { who: { type: 'string' } },
+  }
+  assert.equal(fits({ pair: ['a', 1, true], who: 'me', note: null }, schema), true)
+  for (const wrong of [{ pair: [1] }, { pair: ['a', 1, 'x'] }, { who: 5 }, { note: 5 }])
+    assert.equal(fits(wrong as JsonObject, schema), false)
 })
 
 test("a server's regular expressions are not run", () => {
@@ -51,23 +123,52 @@ test("a server's regular expressions are not run", () => {
     type: 'object',
     properties: { text: evil, pattern: { type: 'number' } },
     patternProperties: { '^(a+)+$': { type: 'number' } },
+    additionalProperties: false,
   }
+  const args = { text: `${'a'.repeat(40)}!`, [`${'a'.repeat(40)}!`]: 1, pattern: 1 }
   const begun = performance.now()
-  assert.equal(
-    argumentHelp(schema, { text: `${'a'.repeat(40)}!`, [`${'a'.repeat(40)}!`]: 1, pattern: 1 }),
-    undefined,
-  )
-  assert.match(argumentHelp(schema, { pattern: 'x' }) ?? '', /- pattern: /)
+  assert.deepEqual([fits(args, schema), help(args, schema)], [true, ''])
+  assert.match(help({ pattern: 'x' }, schema), /^- pattern: /)
   assert.ok(performance.now() - begun < 5_000)
 })
 
-test('a schema that cannot be read gives no help', () => {
-  assert.equal(
-    argumentHelp(
-      { type: 'object', properties: { a: { $ref: 'https://example.com/schema.json' } } },
-      { a: 1 },
-    ),
-    undefined,
-  )
-  assert.equal(argumentHelp({ type: 'nonsense' }, { a: 1 }), undefined)
+const point = { type: 'object', properties: { a: { $ref: '#/$defs/l0' } } }
+const doubling = Object.fromEntries(
+  Array.from({ length: 40 }, (_, at) => [
+    `l${at}`,
+    { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] },
+  ]),
+)
+const HOSTILE: Record<string, JsonObject> = {
+  'that refers to another address': { properties: { a: { $ref: 'https://example.com/schema.json' } } },
+  'that refers to nothing': { properties: { a: { $ref: '#/$defs/none' } } },
+  'that refers to itself': { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { $ref: '#/$defs/a' } } },
+  'that doubles at each step': { ...point, $defs: { ...doubling, l40: { type: 'string' } } },
+  'with thousands of parts': {
+    properties: Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`p${i}`, { type: 'string' }])),
+  },
+  'that is nested a thousand deep': JSON.parse(`${'{"items":'.repeat(1_000)}{}${'}'.repeat(1_000)}`),
+}
+for (const [name, schema] of Object.entries(HOSTILE))
+  test(`a schema ${name} holds up no call`, () => {
+    const begun = performance.now()
+    assert.deepEqual([fits({ a: 'x' }, schema), help({ a: 'x' }, schema)], [undefined, ''])
+    assert.ok(performance.now() - begun < 2_000)
+  })
+
+test('a type that is none, and rules of the wrong form, are not held against arguments', () => {
+  for (const rule of [
+    { type: 'any' },
+    { required: true },
+    { enum: 'x' },
+    { properties: [] },
+    { anyOf: 7 },
+    { minimum: 'x' },
+  ])
+    assert.equal(fits({ a: 1 }, { type: 'object', properties: { a: rule as JsonObject } }), true)
+})
+
+test('of arguments without end the first problem is told', () => {
+  const schema = { properties: { a: { items: { type: 'string' } } } }
+  assert.match(help({ a: Array(50_000).fill(1) }, schema), /^- a\.0: is 1, must be string/)
 })

@@ -1,63 +1,183 @@
-/** Explains which arguments do not fit a tool's schema, with the part of the schema that says so. Pure. */
-import { z } from 'zod'
+/** Says which arguments do not fit a tool's schema, what the schema wants there, and what was probably meant. Pure. */
+import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { nearestWord } from '../../../crds/nearest.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import { foldSchema } from '../schemas/fold.ts'
+import { resolveReference } from '../schemas/pointer.ts'
 import { shorten } from '../shorten.ts'
+import { stepsOf } from './mend.ts'
+import { requiredNames } from './relax.ts'
 
-const MOST_ISSUES = 3
-const LONGEST_SCHEMA_PART = 800
-const LONGEST_MESSAGE = 200
+const MOST_PROBLEMS = 3
+const LONGEST_VALUE = 60
+const LONGEST_PATH = 120
+const MOST_NAMES = 30
+const LONGEST_NAMES = 300
+/** What a problem costs besides the part of the schema. */
+const SENTENCE_TOKENS = 60
+const MOST_PART_TOKENS = 250
 
-/** Undefined where the arguments fit, or the schema is beyond what can be checked. */
-export function argumentHelp(schema: JsonObject, args: JsonObject): string | undefined {
-  const checked = check(schema, args)
-  if (!checked || checked.success) return undefined
-  const lines = checked.error.issues.slice(0, MOST_ISSUES).map(issue => line(schema, issue))
-  return `The arguments do not fit the input_schema:\n${lines.join('\n')}`
+/** `mostTokens` bounds all lines together, but for the first, which is short without its schema. Empty where nothing is wrong. */
+export function argumentHelp(
+  schema: JsonObject,
+  args: JsonObject,
+  problems: readonly ErrorObject[],
+  mostTokens: number,
+): string {
+  const told = choose(problems)
+  const partTokens = Math.min(MOST_PART_TOKENS, mostTokens / told.length - SENTENCE_TOKENS)
+  const lines: string[] = []
+  let left = mostTokens
+  for (const problem of told) {
+    const line = problemLine(schema, args, problem, partTokens)
+    left -= estimateTokens(line)
+    if (left >= 0 || lines.length === 0) lines.push(line)
+  }
+  return lines.join('\n')
 }
 
-function check(schema: JsonObject, args: JsonObject) {
-  try {
-    return z.fromJSONSchema(harmless(schema)).safeParse(args)
-  } catch {
-    return undefined // A schema that zod cannot read tells us nothing about the arguments.
+/** One a place, and of a choice that failed only that it did, not each of its branches. */
+function choose(problems: readonly ErrorObject[]): ErrorObject[] {
+  const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf'
+  const choices = new Set(problems.filter(isChoice).map(({ instancePath }) => instancePath))
+  const inChoice = (problem: ErrorObject) => choices.has(problem.instancePath) && !isChoice(problem)
+  const places = new Map<string, ErrorObject>()
+  for (const problem of problems) {
+    const place = `${problem.instancePath}/${nameIn(problem) ?? ''}`
+    if (!inChoice(problem) && !places.has(place)) places.set(place, problem)
+  }
+  // What a server cannot do without first, then what it may read more freely.
+  const isNeed = ({ keyword }: ErrorObject) => NEEDS.has(keyword)
+  const kept = [...places.values()]
+  return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MOST_PROBLEMS)
+}
+
+const NEEDS: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'const', 'anyOf'])
+
+/** The argument that is missing or unknown, which is not at the problem's own path but below it. */
+function nameIn({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword === 'required') return params.missingProperty
+  return keyword === 'additionalProperties' ? params.additionalProperty : undefined
+}
+
+function problemLine(schema: JsonObject, args: JsonObject, problem: ErrorObject, partTokens: number): string {
+  const parentSteps = stepsOf(problem.instancePath)
+  const name = nameIn(problem)
+  const steps = name === undefined ? parentSteps : [...parentSteps, name]
+  const path = steps.length > 0 ? shorten(steps.join('.'), LONGEST_PATH) : 'arguments'
+  const sentence = sentenceOf(problem, partAt(schema, args, parentSteps))
+  const isUnknown = problem.keyword === 'additionalProperties'
+  const part = isUnknown || steps.length === 0 ? undefined : partAt(schema, args, steps)
+  const folded = part && partTokens > 0 ? foldSchema(part, partTokens).schema : undefined
+  return `- ${path}: ${sentence}${folded ? `; schema there: ${JSON.stringify(folded)}` : ''}`
+}
+
+function sentenceOf(problem: ErrorObject, holder: JsonObject | undefined): string {
+  const { keyword, params, data, message = 'does not fit' } = problem
+  switch (keyword) {
+    case 'required':
+      return `is missing${mistaken(params.missingProperty, data, holder)}`
+    case 'additionalProperties':
+      return `is unknown${nearest(params.additionalProperty, absentNames(data, holder))}; there are: ${namesOf(holder)}`
+    case 'type':
+      return `is ${shown(data)}, must be ${[params.type].flat().join(' or ')}`
+    case 'enum':
+      return `is ${shown(data)}, none of the allowed values${nearest(data, params.allowedValues)}`
+    case 'const':
+      return `is ${shown(data)}, must be ${shown(params.allowedValue)}`
+    case 'anyOf':
+      return `is ${shown(data)}, which fits none of the alternatives`
+    default:
+      return `is ${shown(data)}, ${message}`
   }
 }
 
-/** Without regular expressions, which come from outside and could take forever, and formats, which few servers check. */
-function harmless(schema: JsonObject): z.core.JSONSchema.JSONSchema {
-  const text = JSON.stringify(schema, (key, value: unknown) => {
-    const isRule =
-      key === 'patternProperties' || ((key === 'pattern' || key === 'format') && typeof value === 'string')
-    return isRule ? undefined : value
-  })
-  return JSON.parse(text)
+/** A name that was given and is unknown, where it is nearly the missing one. */
+function mistaken(missing: string, data: unknown, holder: JsonObject | undefined): string {
+  const given = isObject(data) ? Object.keys(data).filter(name => !knows(holder, name)) : []
+  const near = nearestWord(missing, given)
+  return near === undefined ? '' : `; you gave ${JSON.stringify(near)}`
 }
 
-function line(schema: JsonObject, { path, message }: z.core.$ZodIssue): string {
-  const part = partAt(schema, path)
-  const shown =
-    part === undefined ? '' : `; schema there: ${shorten(JSON.stringify(part), LONGEST_SCHEMA_PART)}`
-  return `- ${path.length > 0 ? path.join('.') : 'arguments'}: ${shorten(message, LONGEST_MESSAGE)}${shown}`
+function nearest(wanted: unknown, known: readonly unknown[]): string {
+  if (typeof wanted !== 'string') return ''
+  const near = nearestWord(
+    wanted,
+    known.filter(one => typeof one === 'string'),
+  )
+  return near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`
 }
 
-/** The deepest part of the schema that a path leads to; of the whole object only the names. */
-function partAt(schema: JsonObject, path: readonly PropertyKey[]): JsonValue | undefined {
-  if (path.length === 0)
-    return {
-      required: schema.required,
-      properties: isObject(schema.properties) ? Object.keys(schema.properties) : [],
-    }
-  let part: JsonValue | undefined = schema
-  for (const step of path) {
-    if (!isObject(part)) return undefined
-    const next: JsonValue | undefined =
-      typeof step === 'number'
-        ? part.items
-        : isObject(part.properties)
-          ? part.properties[String(step)]
-          : undefined
-    if (next === undefined) return part === schema ? undefined : part
-    part = next
+/** Known names that were not given, the missing ones first. */
+export function absentNames(data: unknown, holder: JsonObject | undefined): string[] {
+  const given = isObject(data) ? data : {}
+  const properties = isObject(holder?.properties) ? Object.keys(holder.properties) : []
+  return [...new Set([...(holder ? requiredNames(holder) : []), ...properties])].filter(
+    name => !Object.hasOwn(given, name),
+  )
+}
+
+function namesOf(holder: JsonObject | undefined): string {
+  const names = isObject(holder?.properties) ? Object.keys(holder.properties) : []
+  const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
+  const listed = names.slice(0, MOST_NAMES).map(name => shorten(name, LONGEST_VALUE))
+  return names.length === 0 ? 'none' : shorten(listed.join(', '), LONGEST_NAMES) + more
+}
+
+function knows(holder: JsonObject | undefined, name: string): boolean {
+  return isObject(holder?.properties) && Object.hasOwn(holder.properties, name)
+}
+
+/** The part of the schema that a path through the arguments leads to, descriptions and all. */
+function partAt(schema: JsonObject, args: JsonObject, steps: readonly string[]): JsonObject | undefined {
+  let part: JsonObject | undefined = schema
+  let value: JsonValue | undefined = args
+  for (const step of steps) {
+    part = part && childPart(schema, part, step, Array.isArray(value))
+    value = isObject(value) || Array.isArray(value) ? (value as JsonObject)[step] : undefined
   }
-  return part
+  return part?.$ref === undefined ? part : (resolveReference(schema, part.$ref) ?? part)
+}
+
+function childPart(
+  root: JsonObject,
+  part: JsonObject,
+  step: string,
+  inList: boolean,
+  depth = 0,
+): JsonObject | undefined {
+  if (depth > MOST_HOPS) return undefined
+  const { properties, additionalProperties, items, prefixItems, $ref } = part
+  const own = inList ? itemPart(items, prefixItems, Number(step)) : propertyPart(properties, step)
+  if (own) return own
+  const target = $ref === undefined ? undefined : resolveReference(root, $ref)
+  const others = [...(target ? [target] : []), ...CHOICES.flatMap(key => part[key] ?? [])].filter(isObject)
+  for (const other of others) {
+    const found = childPart(root, other, step, inList, depth + 1)
+    if (found) return found
+  }
+  return inList || !isObject(additionalProperties) ? undefined : additionalProperties
+}
+
+const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
+const MOST_HOPS = 8
+
+function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
+  const part = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  return isObject(part) ? part : undefined
+}
+
+function itemPart(
+  items: JsonValue | undefined,
+  prefixItems: JsonValue | undefined,
+  at: number,
+): JsonObject | undefined {
+  const first = Array.isArray(prefixItems) ? prefixItems[at] : Array.isArray(items) ? items[at] : undefined
+  const part = first ?? items
+  return isObject(part) ? part : undefined
+}
+
+function shown(value: unknown): string {
+  return shorten(JSON.stringify(value) ?? 'nothing', LONGEST_VALUE)
 }

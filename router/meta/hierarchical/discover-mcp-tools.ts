@@ -1,18 +1,15 @@
 /** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
-import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import type { Catalog } from '../../catalog/catalog.ts'
-import { type Refusal, refuse, textReply } from '../answers.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { refuse, textReply } from '../answers.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
-import { searchCatalog } from '../search-catalog.ts'
-import { shorten } from '../shorten.ts'
-import { stateRefusal } from '../targets.ts'
+import { LIMIT_WRONG, limitSchema, QUERY_MISSING, readLimit, readQueries, refusedPath } from '../question.ts'
+import { findPart } from '../schemas/part-of-tool.ts'
+import { type FoundItems, searchCatalog } from '../search-catalog.ts'
 import { composeDiscovery } from './discovery-answer.ts'
 
 const DEFAULT_LIMIT = 10
-const HIGHEST_LIMIT = 50
-const MOST_QUERIES = 10
-const LONGEST_ECHO = 500
 
 export const discoverMcpTools: MetaTool = {
   definition: {
@@ -23,7 +20,7 @@ export const discoverMcpTools: MetaTool = {
       type: 'object',
       properties: {
         query: { type: 'string' },
-        limit: { type: 'integer', minimum: 1, maximum: HIGHEST_LIMIT, default: DEFAULT_LIMIT },
+        limit: limitSchema(DEFAULT_LIMIT),
       },
       required: ['query'],
     },
@@ -34,19 +31,16 @@ export const discoverMcpTools: MetaTool = {
 
 async function discover(work: Work, args: JsonObject): Promise<McpReply> {
   const queries = readQueries(args.query)
-  if (!queries)
-    return refuse(work, {
-      refusal: `query is missing: a text such as "github create issue", or up to ${MOST_QUERIES} of them in an array.`,
-      outcome: 'rejected',
-    })
-  const limit = readLimit(args.limit)
-  if (!limit)
-    return refuse(work, { refusal: `limit is no number: give 1 to ${HIGHEST_LIMIT}.`, outcome: 'rejected' })
+  if (!queries) return refuse(work, QUERY_MISSING)
+  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  if (!limit) return refuse(work, LIMIT_WRONG)
   const { catalog, observer } = work
   const startedMs = performance.now()
-  const refused = queries.length === 1 ? refusedPath(catalog, queries[0] as string) : undefined
+  const refused = refusedPath(catalog, queries)
   if (refused) return refuse(work, refused)
-  const found = await searchCatalog(work, queries, limit)
+  const part = queries.length === 1 ? findPart(catalog, queries[0] as string) : undefined
+  if (part && 'refusal' in part) return refuse(work, part)
+  const found = part ? onlyPart(part) : await searchCatalog(work, queries, limit)
   const searchMs = performance.now() - startedMs
   const { tools } = found
   const answer = composeDiscovery({
@@ -55,7 +49,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpReply> {
     extras: found.extras,
     totalFound: found.total,
     searchMs,
-    query: Array.isArray(args.query) ? queries.map(echo) : echo(queries[0] as string),
+    query: Array.isArray(args.query) ? queries : (queries[0] as string),
   })
   observer.searched(searchMs, tools.length)
   observer.tokensServed(tokenRoute(work), 'discovery', answer.tokens - answer.schemaTokens)
@@ -63,26 +57,6 @@ async function discover(work: Work, args: JsonObject): Promise<McpReply> {
   return textReply(answer.text)
 }
 
-/** A query as the answer repeats it. */
-function echo(query: string): string {
-  return shorten(query, LONGEST_ECHO)
-}
-
-function readQueries(query: JsonValue | undefined): string[] | undefined {
-  const given = Array.isArray(query) ? query : [query]
-  if (!given.every(one => typeof one === 'string')) return undefined
-  const asked = given.map(one => one.trim()).filter(one => one !== '')
-  return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
-}
-
-/** Within 1 to 50, whatever number was asked for, in digits too. */
-function readLimit(limit: JsonValue | undefined): number | undefined {
-  const given = limit ?? DEFAULT_LIMIT
-  const asked = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
-  return Number.isNaN(asked) ? undefined : Math.min(HIGHEST_LIMIT, Math.max(1, Math.trunc(asked)))
-}
-
-/** For a path whose server cannot be used now; its bare name is a search like any other. */
-function refusedPath(catalog: Catalog, query: string): Refusal | undefined {
-  return /:|__/.test(query) ? stateRefusal(catalog, query) : undefined
+function onlyPart(item: ToolRoute): FoundItems {
+  return { tools: [{ item, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
 }

@@ -1,20 +1,29 @@
 /** Puts what was found into an answer that keeps to the token budget: short lines for all, schemas for the best. Pure. */
-import { exposeItem } from '../../../core/catalog/expose.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Catalog, Extra } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
+import { extraLines } from '../extra-lines.ts'
+import { foldSchema } from '../schemas/fold.ts'
 import type { Found } from '../search-catalog.ts'
 import { shorten } from '../shorten.ts'
+import { rounded, SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
-/** The first few hits are read closely, the others skimmed. */
-const CLOSE_HITS = 3
-const CLOSE_CHARACTERS = 240
-const SKIMMED_CHARACTERS = 140
 /** Lines may take this share of the budget; what is left buys schemas. */
 const LINES_SHARE = 0.75
-/** Tokens of the key and the punctuation around a schema. */
-const SCHEMA_KEY_TOKENS = 4
+/** Hits that are so much less relevant than the best one are seldom the tool that is called: they come without a schema. */
+const LEAST_SHARE_OF_BEST = 0.6
+/** Of what is left when the best hit's schema does not fit: the rest is for those after it. */
+const FOLDED_SHARE = 0.6
+/** A schema folded to less says nothing. */
+const LEAST_FOLDED_TOKENS = 40
+/** What is planned with: estimates may be a little too low, and `more` costs its part. */
+const SAFE_SHARE = 0.94
+const MORE_TOKENS = 30
+/** Characters of the query that are repeated, a token of the budget. */
+const ECHOED_SHARE = 0.25
+const LONGEST_ECHO = 500
+/** What quotes and commas of a list cost, in characters. */
+const QUOTED_CHARACTERS = 4
 
 export type Discovery = {
   catalog: Catalog
@@ -23,7 +32,7 @@ export type Discovery = {
   totalFound: number
   searchMs: number
   /** As it was asked. */
-  query: JsonValue
+  query: string | string[]
 }
 
 export type DiscoveryAnswer = {
@@ -34,100 +43,70 @@ export type DiscoveryAnswer = {
 }
 
 export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
-  const { catalog, tools, extras, totalFound, searchMs, query } = discovery
+  const { catalog, tools, totalFound, searchMs } = discovery
   const budget = catalog.config.budget.responseTokens
-  const frame = { total_found: totalFound, search_time_ms: round(searchMs), query }
-  let spent = estimateTokens(JSON.stringify(frame))
-  const lines: { line: JsonObject; found: Found<ToolRoute> }[] = []
-  for (const found of tools) {
-    const line = toolLine(catalog, found, lines.length)
-    const cost = estimateTokens(JSON.stringify(line))
-    if (lines.length > 0 && !found.whole && spent + cost > budget * LINES_SHARE) break
-    lines.push({ line, found })
-    spent += cost
+  const frame = {
+    total_found: totalFound,
+    search_time_ms: rounded(searchMs),
+    query: echo(discovery.query, budget),
   }
-  const { resources, prompts, tokens: extraTokens } = extraLines(extras, budget * LINES_SHARE - spent)
-  spent += extraTokens
-  let schemaTokens = 0
-  for (const { line, found } of lines) {
-    const cost = found.item.schemaTokens + SCHEMA_KEY_TOKENS
-    if (!found.whole && (found.weak || spent + schemaTokens + cost > budget)) continue
-    line.input_schema = found.item.definition.inputSchema
-    schemaTokens += cost
-  }
+  const needs = typeof discovery.query === 'string' ? 1 : discovery.query.length
+  let left = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
+  const exact = tools.some(({ whole }) => whole)
+  const lines = toolLines(catalog, tools, exact ? left : left - budget * (1 - LINES_SHARE))
+  left -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
+  const extras = extraLines(discovery.extras, left - budget * (1 - LINES_SHARE))
+  const { resources, prompts } = extras
   const answer = { tools: lines.map(({ line }) => line), resources, prompts, ...frame }
-  return { text: JSON.stringify(answer), tokens: spent + schemaTokens, schemaTokens }
-}
-
-function toolLine(
-  catalog: Catalog,
-  { item, relevance, weak, whole }: Found<ToolRoute>,
-  rank: number,
-): JsonObject {
-  const { description = '' } = item.definition
-  const most = rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  const bareTokens = estimateTokens(JSON.stringify(answer))
+  const schemas = addSchemas(lines, left - extras.tokens, needs)
+  const more = moreOf(tools.length - lines.length, schemas)
   return {
-    tool_path: item.path,
-    description: whole ? description : shorten(description, most),
-    server_name: item.server,
-    transport: catalog.servers.get(item.server)?.transport,
-    relevance_score: round(relevance),
-    input_schema: undefined, // Its place in the order of fields; whether it comes is decided later.
-    weak: weak || undefined,
-    _meta: exposeItem(item.server, { _meta: item.definition._meta })._meta,
+    text: JSON.stringify({ ...answer, more }),
+    tokens: bareTokens + schemas.tokens + estimateTokens(more ?? ''),
+    schemaTokens: schemas.tokens,
   }
 }
 
-type ExtraLines = { resources?: JsonObject[]; prompts?: JsonObject[]; tokens: number }
+type Schemas = { tokens: number; folded: boolean; omitted: boolean }
 
-function extraLines(extras: readonly Found<Extra>[], budget: number): ExtraLines {
-  const resources: JsonObject[] = []
-  const prompts: JsonObject[] = []
-  let tokens = 0
-  for (const { item } of extras) {
-    const line = extraLine(item)
-    const cost = estimateTokens(JSON.stringify(line))
-    if (tokens + cost > budget) break
-    tokens += cost
-    if ('prompt' in item) prompts.push(line)
-    else resources.push(line)
-  }
-  return {
-    resources: resources.length > 0 ? resources : undefined,
-    prompts: prompts.length > 0 ? prompts : undefined,
-    tokens,
-  }
-}
-
-function extraLine(extra: Extra): JsonObject {
-  if ('prompt' in extra) {
-    const { path, definition } = extra.prompt
-    return {
-      prompt_path: path,
-      description: skimmed(definition.description),
-      arguments: argumentNames(definition),
+/** Puts schemas into the lines, best first (of each of the `needs` first), while `room` lasts; one too large is folded where it is the best or was asked for. */
+function addSchemas(lines: readonly ToolLine[], room: number, needs: number): Schemas {
+  const schemas: Schemas = { tokens: 0, folded: false, omitted: false }
+  const best = lines[0]?.found.relevance ?? 0
+  let asked = lines.filter(({ found }) => found.whole).length
+  for (const [rank, { line, found }] of lines.entries()) {
+    if (found.weak || (rank >= needs && found.relevance < LEAST_SHARE_OF_BEST * best)) continue
+    const left = room - schemas.tokens - SCHEMA_KEY_TOKENS
+    const share = found.whole ? left / asked-- : rank === 0 ? left * FOLDED_SHARE : 0
+    const { schemaTokens, definition } = found.item
+    if (schemaTokens > left && share < LEAST_FOLDED_TOKENS) {
+      schemas.omitted = true
+      continue
     }
+    const most = schemaTokens <= left ? left : share
+    const { schema, folded, tokens } = foldSchema(definition.inputSchema, most, schemaTokens)
+    line.input_schema = schema
+    schemas.folded ||= folded
+    schemas.tokens += tokens + SCHEMA_KEY_TOKENS
   }
-  const [field, { shownUri, definition }] =
-    'template' in extra ? (['uriTemplate', extra.template] as const) : (['uri', extra.resource] as const)
-  return {
-    [field]: shownUri,
-    name: definition.name,
-    description: skimmed(definition.description),
-    mimeType: definition.mimeType,
-  }
+  return schemas
 }
 
-/** Names of a prompt's arguments; those that may be left out end with a question mark. */
-function argumentNames({ arguments: args }: JsonObject): string[] | undefined {
-  if (!Array.isArray(args)) return undefined
-  return args.filter(isObject).map(({ name, required }) => `${name}${required === true ? '' : '?'}`)
+/** What was left out and how to get it, in few words. */
+function moreOf(hits: number, { folded, omitted }: Schemas): string | undefined {
+  const parts = [
+    ...(hits > 0 ? [`${hits} hits left out`] : []),
+    ...(omitted ? ['other schemas: query the tool_path'] : []),
+    ...(folded ? ['folded schema: query "tool_path#/properties/NAME" for a part'] : []),
+  ]
+  return parts.length > 0 ? parts.join('; ') : undefined
 }
 
-function skimmed(description: JsonValue | undefined): string | undefined {
-  return typeof description === 'string' ? shorten(description, SKIMMED_CHARACTERS) : undefined
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
+/** A query as the answer repeats it; of several, each gets its share. */
+function echo(query: string | string[], budget: number): string | string[] {
+  const most = Math.min(LONGEST_ECHO, Math.floor(budget * ECHOED_SHARE))
+  if (typeof query === 'string') return shorten(query, most)
+  const each = Math.max(1, Math.floor(most / query.length) - QUOTED_CHARACTERS)
+  return query.map(one => shorten(one, each))
 }

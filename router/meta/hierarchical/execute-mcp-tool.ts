@@ -1,11 +1,10 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
-import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { refuse } from '../answers.ts'
-import { callTool } from '../call-tool.ts'
+import { asObject } from '../arguments/read-arguments.ts'
+import { execute } from '../execute.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
-import { getPromptAsText } from '../prompt-text.ts'
-import { findTarget } from '../targets.ts'
 
 export const executeMcpTool: MetaTool = {
   definition: {
@@ -21,39 +20,20 @@ export const executeMcpTool: MetaTool = {
       required: ['tool_path'],
     },
   },
-  call: execute,
+  call,
 }
 
-function execute(work: Work, args: JsonObject): McpReply | Promise<McpReply> {
-  const path = args.tool_path ?? args.prompt_path
+const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'
+
+function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpReply | Promise<McpReply> {
+  const { tool_path, prompt_path, arguments: given, ...beside } = args
+  const path = tool_path ?? prompt_path
+  const nested = path === undefined ? asObject(given) : undefined
+  if (nested && (nested.tool_path ?? nested.prompt_path) !== undefined) return call(work, nested, [NESTED])
   if (typeof path !== 'string' || path === '')
     return refuse(work, {
       refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
       outcome: 'rejected',
     })
-  const inner = readArguments(args)
-  if (!inner)
-    return refuse(work, {
-      refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
-      outcome: 'rejected',
-    })
-  const target = findTarget(work.catalog, path)
-  if ('refusal' in target) return refuse(work, target)
-  return 'tool' in target
-    ? callTool(work, target, inner, work.request.params)
-    : getPromptAsText(work, target, inner)
-}
-
-/** The object under `arguments`; models also write it as JSON text, or beside `tool_path`. */
-function readArguments(args: JsonObject): JsonObject | undefined {
-  const { tool_path: _, prompt_path: __, arguments: inner, ...beside } = args
-  if (inner === undefined || inner === null || inner === '') return beside
-  if (isObject(inner)) return inner
-  if (typeof inner !== 'string') return undefined
-  try {
-    const parsed: unknown = JSON.parse(inner)
-    return isObject(parsed) ? parsed : undefined
-  } catch {
-    return undefined
-  }
+  return execute(work, path, given, beside, notes)
 }

@@ -1,17 +1,21 @@
 /** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
 import { exposeItem } from '../../../core/catalog/expose.ts'
-import type { JsonObject } from '../../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
-import type { ResourceRoute } from '../../catalog/server-part.ts'
 import { refuse, textReply } from '../answers.ts'
+import { answerBudget, lineCost } from '../lines.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
-import { pageOf } from '../pages.ts'
+import { type Mark, pageOf } from '../pages.ts'
+import { CURSOR_WRONG } from '../question.ts'
 import { shorten } from '../shorten.ts'
 import { findServer } from '../targets.ts'
+import { allEntries, foundEntries, type ResourceEntry } from './resource-entries.ts'
 
 const LONGEST_DESCRIPTION = 200
+/** Of what stands around the lines, the cursor included. */
+const FRAME_TOKENS = 70
 
 export const listMcpResources: MetaTool = {
   definition: {
@@ -31,35 +35,20 @@ export const listMcpResources: MetaTool = {
   call: list,
 }
 
-/** A resource or template with its line, under a key that sorts resources before templates. */
-type Entry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
-
-function list(work: Work, args: JsonObject): McpReply {
+async function list(work: Work, args: JsonObject): Promise<McpReply> {
   const { catalog, observer } = work
   const wrong = ['query', 'server', 'cursor'].find(name => typeof (args[name] ?? '') !== 'string')
   if (wrong) return refuse(work, { refusal: `${wrong} is no text: give a string.`, outcome: 'rejected' })
   const { query, server: name } = args as { query?: string | null; server?: string | null }
   const server = name ? findServer(catalog, name) : undefined
   if (server && 'refusal' in server) return refuse(work, server)
-  const entries = entriesOf(catalog, server?.name, wordsOf(query ?? ''))
-  const budget = catalog.config.budget.responseTokens
-  const lines = new Map<Entry, JsonObject>()
-  let tokens = 0
-  const page = pageOf(
-    entries,
-    entry => entry.key,
-    args.cursor || undefined,
-    entry => {
-      const line = lineOf(entry)
-      lines.set(entry, line)
-      tokens += estimateTokens(JSON.stringify(line))
-      return tokens <= budget
-    },
-  )
-  if (!page)
-    return refuse(work, { refusal: 'cursor is not valid: begin again without it.', outcome: 'rejected' })
-  const linesOf = (kind: Entry['kind']) =>
-    page.items.filter(entry => entry.kind === kind).map(entry => lines.get(entry))
+  const entries = query?.trim()
+    ? await foundEntries(work, query, server?.name)
+    : allEntries(catalog, server?.name)
+  const page = pageOfLines(catalog, entries, args.cursor || undefined, query?.trim() ? '?' : '>')
+  if (!page) return refuse(work, CURSOR_WRONG)
+  const linesOf = (kind: ResourceEntry['kind']) =>
+    page.lines.filter(([entry]) => entry.kind === kind).map(([, line]) => line)
   const text = JSON.stringify({
     resources: linesOf('resource'),
     resource_templates: linesOf('template'),
@@ -71,32 +60,56 @@ function list(work: Work, args: JsonObject): McpReply {
   return textReply(text)
 }
 
-function* entriesOf(
+type Lines = { lines: [ResourceEntry, JsonObject][]; nextCursor?: string }
+
+function pageOfLines(
   catalog: Catalog,
-  server: string | undefined,
-  words: readonly string[],
-): Generator<Entry> {
-  for (const kind of ['resource', 'template'] as const)
-    for (const route of kind === 'resource' ? catalog.resources : catalog.templates)
-      if (
-        (server === undefined || route.server === server) &&
-        isShown(catalog, route.server) &&
-        matches(route, words)
-      )
-        yield { key: `${kind} ${route.shownUri}`, kind, route }
+  entries: Iterable<ResourceEntry>,
+  cursor: unknown,
+  mark: Mark,
+): Lines | undefined {
+  const room = answerBudget(catalog) - FRAME_TOKENS
+  const lines = new Map<ResourceEntry, JsonObject>()
+  let tokens = 0
+  const page = pageOf(
+    entries,
+    entry => entry.key,
+    cursor,
+    entry => {
+      const line = lineWithin(entry, room)
+      lines.set(entry, line)
+      tokens += lineCost(line)
+      return tokens <= room
+    },
+    mark,
+  )
+  return (
+    page && {
+      lines: page.items.map(entry => [entry, lines.get(entry) as JsonObject]),
+      nextCursor: page.nextCursor,
+    }
+  )
 }
 
-function wordsOf(query: string): string[] {
-  return query.toLowerCase().split(/\s+/).filter(Boolean)
+/** The line of an entry; of one that is larger than a whole answer may be, only what it takes to read it. */
+function lineWithin(entry: ResourceEntry, room: number): JsonObject {
+  const line = lineOf(entry)
+  if (lineCost(line) <= room) return line
+  const { uri, uriTemplate, name, mimeType, server } = line
+  const short = (value: JsonValue | undefined, most: number) =>
+    typeof value === 'string' ? shorten(value, Math.floor(most)) : undefined
+  return {
+    uri: short(uri, room),
+    uriTemplate: short(uriTemplate, room),
+    name: short(name, room / 4),
+    description: '…',
+    mimeType: short(mimeType, room / 4),
+    server,
+    _meta: {},
+  }
 }
 
-function matches({ shownUri, definition }: ResourceRoute, words: readonly string[]): boolean {
-  if (words.length === 0) return true
-  const text = `${shownUri} ${definition.name} ${definition.title} ${definition.description}`.toLowerCase()
-  return words.every(word => text.includes(word))
-}
-
-function lineOf({ kind, route }: Entry): JsonObject {
+function lineOf({ kind, route }: ResourceEntry): JsonObject {
   const { name, title, description, mimeType, size, annotations, _meta } = exposeItem(
     route.server,
     route.definition,

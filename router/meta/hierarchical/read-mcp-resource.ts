@@ -1,4 +1,4 @@
-/** The meta-tool that reads one resource, always from its origin. */
+/** The meta-tool that reads one resource, always from its origin, or the next part of a result that was cut. */
 
 import { exposeReadResult } from '../../../core/catalog/expose.ts'
 import { exposedUri } from '../../../core/catalog/names.ts'
@@ -10,6 +10,7 @@ import { forward } from '../forward.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 import { findResource } from '../resource-target.ts'
 import { cutTexts } from '../results/cut-texts.ts'
+import { readKept } from '../results/read-kept.ts'
 import { faultSentence, refusalSentence } from '../sentences.ts'
 
 export const readMcpResource: MetaTool = {
@@ -30,6 +31,8 @@ async function read(work: Work, args: JsonObject): Promise<McpReply> {
       refusal: 'uri is missing: give it as list_mcp_resources does, such as "server|uri".',
       outcome: 'rejected',
     })
+  const kept = readKept(work, uri)
+  if (kept) return kept
   const target = findResource(work.catalog, uri)
   if ('refusal' in target) return refuse(work, target)
   const { server } = target
@@ -42,7 +45,9 @@ async function read(work: Work, args: JsonObject): Promise<McpReply> {
     ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))
     : []
   const result: JsonObject = _meta === undefined ? { content } : { content, _meta }
-  return { result: target.uri.startsWith('ui://') ? result : cutTexts(result, server.limits.maxResultBytes) }
+  return {
+    result: target.uri.startsWith('ui://') ? result : cutTexts(work, result, server.limits.maxResultBytes),
+  }
 }
 
 /** Text as a text, binary as an embedded resource, `_meta` kept on both. */

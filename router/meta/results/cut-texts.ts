@@ -1,36 +1,59 @@
-/** Keeps the texts of a tool result within a byte limit, and says what was left out. Pure. */
+/** Keeps the texts of a tool result within a byte limit; what is cut off can be asked for, and the result says how. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Work } from '../meta-tool.ts'
+import { cutNote, lossNote } from './cut-note.ts'
+import { endOfPart } from './end-of-part.ts'
 
 /** The same object where nothing has to be cut. Only text items are cut: no other content, no structured content. */
-export function cutTexts(result: JsonObject, mostBytes: number): JsonObject {
+export function cutTexts(work: Work, result: JsonObject, mostBytes: number): JsonObject {
   const { content } = result
   if (!Array.isArray(content)) return result
-  const bytes = content.reduce<number>((sum, item) => sum + textOf(item).length, 0)
-  if (bytes * 3 <= mostBytes) return result // UTF-8 has at most three bytes a UTF-16 unit.
-  return cut(result, content, mostBytes)
+  const length = content.reduce<number>((sum, item) => sum + textOf(item).length, 0)
+  if (length * 3 <= mostBytes) return result // UTF-8 has at most three bytes a UTF-16 unit.
+  const texts = content.map(item => Buffer.from(textOf(item)))
+  const sizes = texts.map(text => text.length)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  return bytes <= mostBytes ? result : cut(work, result, content, texts, mostBytes)
 }
 
-function cut(result: JsonObject, content: readonly JsonValue[], mostBytes: number): JsonObject {
+/** The first text that does not fit is cut, and those after it are left out: they are kept together, a line break between two. */
+function cut(
+  work: Work,
+  result: JsonObject,
+  content: readonly JsonValue[],
+  texts: readonly Buffer[],
+  mostBytes: number,
+): JsonObject {
   let left = mostBytes
-  let dropped = 0
-  const kept = content.map(item => {
-    const text = textOf(item)
-    const size = Buffer.byteLength(text)
-    const fits = size <= left
-    const head = fits
-      ? text
-      : Buffer.from(text)
-          .subarray(0, left)
-          .toString()
-          .replace(/\uFFFD+$/, '')
-    left -= fits ? size : left
-    dropped += fits ? 0 : size - Buffer.byteLength(head)
-    return fits ? item : { ...(item as JsonObject), text: head }
+  const first = texts.findIndex(text => {
+    left -= text.length
+    return left < 0
   })
-  if (dropped === 0) return result
-  const note = `[Cut: ${dropped} more bytes of text are over the server's limit of ${mostBytes}. Ask for less: a filter, a page or a smaller range.]`
-  return { ...result, content: [...kept, { type: 'text', text: note }] }
+  const room = left + (texts[first] as Buffer).length
+  const rest = joined(texts.slice(first).filter(text => text.length > 0))
+  const end = Math.min(endOfPart(rest, 0, room), (texts[first] as Buffer).length)
+  const shown = content.map((item, at) => {
+    if (at < first || textOf(item) === '') return item
+    return { ...(item as JsonObject), text: at === first ? rest.toString('utf8', 0, end) : '' }
+  })
+  return { ...result, content: [...shown, ...notes(work, rest, end, mostBytes)] }
 }
+
+function notes(work: Work, rest: Buffer, end: number, mostBytes: number): JsonObject[] {
+  const kept = work.results?.keep(rest, end, mostBytes)
+  const lost = rest.length - Math.max(kept?.keptBytes ?? 0, end)
+  const texts: string[] = []
+  if (kept && end < kept.keptBytes) texts.push(cutNote(work, end, kept.keptBytes, kept.handle))
+  if (lost > 0) texts.push(lossNote(lost, mostBytes))
+  return texts.map(text => ({ type: 'text', text }))
+}
+
+function joined(texts: readonly Buffer[]): Buffer {
+  if (texts.length === 1) return texts[0] as Buffer
+  return Buffer.concat(texts.flatMap((text, at) => (at === 0 ? [text] : [LINE_BREAK, text])))
+}
+
+const LINE_BREAK = Buffer.from('\n')
 
 function textOf(item: JsonValue): string {
   return isObject(item) && item.type === 'text' && typeof item.text === 'string' ? item.text : ''

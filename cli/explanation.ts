@@ -1,0 +1,83 @@
+/** Why a search gives what it gives, for people. Pure. */
+import type { ExplainedHit, ExplainedTerm, Explanation } from '../router/catalog/search/search-index.ts'
+import { type Colors, count, table } from './output.ts'
+
+const MOST_ALTERNATIVES = 6
+
+export function explanationText(explanation: Explanation, colors: Colors): string {
+  const { hits, total } = explanation
+  const found = hits.length === 0 ? 'no tool was found' : hitTable(hits, colors)
+  const legend = 'lexical = words × name + server, over the best; score = (lexical + meaning) × action'
+  return [
+    ...questionLines(explanation),
+    termTable(explanation.terms),
+    '',
+    found,
+    '',
+    colors.dim(`${legend}; ${count(total)} found`),
+  ].join('\n')
+}
+
+function questionLines({ query, english, actions, cover, similarity, pending }: Explanation): string[] {
+  const words = `best hit meets ${Math.round(100 * cover)} % of what the words tell`
+  const meaning = similarity
+    ? `cosine ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
+    : 'by words alone'
+  const waiting = pending ? `; ${count(pending)} tools have no vector yet` : ''
+  return [
+    `query    ${query}`,
+    ...(english === undefined ? [] : [`english  ${english}`]),
+    ...(actions.length === 0 ? [] : [`action   ${actions.join(', ')}`]),
+    `words    ${words}`,
+    `meaning  ${meaning}${waiting}`,
+    '',
+  ]
+}
+
+function termTable(terms: readonly ExplainedTerm[]): string {
+  const rows = terms.map(({ word, term, alternatives }) => [
+    word,
+    term,
+    `${alternatives.find(one => one.term === term)?.documents ?? 0}`,
+    alternatives
+      .filter(one => one.term !== term)
+      .slice(0, MOST_ALTERNATIVES)
+      .map(one => `${one.term} ${one.weight.toFixed(2)}`)
+      .join(', '),
+  ])
+  const right = 'right' as const
+  return table(
+    [{ title: 'WORD' }, { title: 'TERM' }, { title: 'TOOLS', align: right }, { title: 'OR' }],
+    rows,
+  )
+}
+
+function hitTable(hits: readonly ExplainedHit[], colors: Colors): string {
+  const titles = ['SCORE', 'LEXICAL', 'MEANING', 'COSINE', 'ACTION', 'NAME', 'SERVER']
+  const rows = hits.map(hit => [
+    ...[
+      hit.score,
+      hit.lexical,
+      hit.semantic,
+      hit.cosine,
+      hit.actionFactor,
+      hit.nameFactor,
+      hit.serverScore,
+    ].map(figure),
+    colors.bold(`${hit.server}:${hit.tool}`) + remark(hit),
+    hit.met
+      .map(({ term, by, fields }) => `${term === by ? term : `${term}~${by}`} (${fields.join(' ')})`)
+      .join(', '),
+  ])
+  const columns = titles.map(title => ({ title, align: 'right' as const }))
+  return table([...columns, { title: 'TOOL' }, { title: 'MET' }], rows)
+}
+
+function remark({ named, weak }: ExplainedHit): string {
+  const words = [named && `named: ${named}`, weak && 'weak'].filter(Boolean).join(', ')
+  return words === '' ? '' : ` (${words})`
+}
+
+function figure(value: number | undefined): string {
+  return value === undefined ? '–' : value.toFixed(2)
+}

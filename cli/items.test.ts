@@ -1,0 +1,56 @@
+/** Files of labelled queries and tasks: which forms are read, and what is said of a wrong one. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { CommandError } from './failure.ts'
+import { readLabelledQueries } from './labelled-queries.ts'
+import { readScenario } from './scenario.ts'
+
+const QUERY = { query: 'open a bug', relevant: [{ server: 'forge', tool: 'create_issue' }] }
+const READ = { query: 'open a bug', relevant: [{ server: 'forge', tool: 'create_issue', group: 0 }] }
+
+function fileOf(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-items-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'items')
+  writeFileSync(file, text)
+  return file
+}
+
+test('labelled queries are lines of JSON, or a list in JSON or YAML', t => {
+  const yaml = '- query: open a bug\n  relevant: [{ server: forge, tool: create_issue }]\n'
+  for (const text of [
+    `${JSON.stringify(QUERY)}\n\n${JSON.stringify(QUERY)}\n`,
+    JSON.stringify([QUERY, QUERY]),
+    yaml + yaml,
+  ])
+    assert.deepEqual(readLabelledQueries(fileOf(t, text)), [READ, READ])
+})
+
+test('a task calls a tool with arguments, or none, or only looks', t => {
+  const text =
+    '- { query: a, call: { tool: "x:y", arguments: { z: 1 } } }\n- { query: b, call: { tool: "x:y" } }\n- query: c\n'
+  assert.deepEqual(readScenario(fileOf(t, text)), [
+    { query: 'a', call: { tool: 'x:y', arguments: { z: 1 } } },
+    { query: 'b', call: { tool: 'x:y', arguments: {} } },
+    { query: 'c' },
+  ])
+})
+
+test('the item that is wrong is named; a file without items is a mistake too', t => {
+  const wrong: [string, RegExp][] = [
+    [`[${JSON.stringify(QUERY)}, {"query": "x", "relevant": []}]`, /item 2\.relevant/],
+    ['{"query": "x"', /cannot be read/],
+    ['query: x', /no list/],
+    ['[]', /no items/],
+  ]
+  for (const [text, message] of wrong)
+    assert.throws(
+      () => readLabelledQueries(fileOf(t, text)),
+      error => error instanceof CommandError && error.exitCode === 2 && message.test(error.message),
+    )
+  assert.throws(() => readScenario('no-such-file'), /no-such-file cannot be read/)
+  assert.throws(() => readScenario(fileOf(t, '- { query: x, cal: {} }')), /item 1/)
+})

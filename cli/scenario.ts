@@ -1,0 +1,137 @@
+/** What a session of an agent costs: the tasks of a file, replayed for a profile as its agents work, and counted. */
+import { z } from 'zod'
+import type { Profile } from '../core/catalog/router-config.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { toolText } from '../core/tokens.ts'
+import { readItems } from './items.ts'
+import type { LiveGateway } from './live-gateway.ts'
+import { answerText } from './tool-answer.ts'
+
+const task = z.strictObject({
+  /** What the agent looks for. */
+  query: z.string().min(1),
+  /** What it calls then; absent: it only looks. */
+  call: z
+    .strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.json()).default({}) })
+    .optional(),
+})
+
+export type Task = z.output<typeof task>
+
+export type SessionCost = {
+  profile: Profile
+  /** tools/list, once. */
+  definitions: number
+  /** Answers to searches, with the schemas in them. */
+  discovery: number
+  /** Answers that were asked for since the search showed no schema. */
+  schema: number
+  /** Answers that only say what was wrong. */
+  error: number
+  total: number
+  /** Tasks whose tool the search did not show: its schema was asked for by its name. */
+  missed: number
+}
+
+export type ReplayOptions = {
+  gateway: LiveGateway
+  count: (texts: readonly string[]) => Promise<number[]>
+  /** Really calls the tools; else nothing is called. */
+  execute: boolean
+}
+
+/** Throws a CommandError that names the task that is not as it should be. */
+export function readScenario(file: string): Task[] {
+  return readItems(file, task)
+}
+
+/** One session: definitions once, then for each task a search, the schema where it is not shown yet, and the call. */
+export async function replaySession(
+  profile: Profile,
+  tasks: readonly Task[],
+  { gateway, count, execute }: ReplayOptions,
+): Promise<SessionCost> {
+  const listed = toolsIn(await gateway.request('tools/list', {}, profile))
+  const answers = { discovery: [] as string[], schema: [] as string[], error: [] as string[] }
+  const shown = new Set<string>()
+  let missed = 0
+  const use = async (kind: 'discovery' | 'schema', { name, args }: Use) => {
+    const result = await gateway.request('tools/call', { name, arguments: args }, profile)
+    const text = answerText(result)
+    answers[result.isError === true ? 'error' : kind].push(text)
+    return text
+  }
+  const agent = AGENTS[profile]
+  for (const { query, call } of tasks) {
+    const found = agent ? readFound(await use('discovery', agent.search(query))) : []
+    for (const tool of found) if (tool.hasSchema) shown.add(tool.path)
+    if (!call) continue
+    if (agent && !found.some(({ path }) => path === call.tool)) missed++
+    if (agent && !shown.has(call.tool)) await use('schema', agent.schema(call.tool))
+    shown.add(call.tool)
+    if (!execute) continue
+    const result = await gateway.request(
+      'tools/call',
+      { name: call.tool, arguments: call.arguments },
+      profile,
+    )
+    if (result.isError === true) answers.error.push(answerText(result))
+  }
+  const sum = async (texts: readonly string[]) => (await count(texts)).reduce((total, one) => total + one, 0)
+  const definitions = await sum(listed.map(toolText))
+  const [discovery, schema, error] = await Promise.all(
+    [answers.discovery, answers.schema, answers.error].map(sum),
+  )
+  const costs = { definitions, discovery: discovery ?? 0, schema: schema ?? 0, error: error ?? 0 }
+  const total = Object.values(costs).reduce((all, one) => all + one, 0)
+  return { profile, ...costs, total, missed }
+}
+
+type Use = { name: string; args: JsonObject }
+
+/** How agents of a profile look for a tool and get its schema; those of "direct" have all of it from the start. */
+type Agent = { search(query: string): Use; schema(tool: string): Use }
+
+const AGENTS: Readonly<Record<Profile, Agent | undefined>> = {
+  hierarchical: {
+    search: query => ({ name: 'discover_mcp_tools', args: { query } }),
+    schema: query => ({ name: 'discover_mcp_tools', args: { query } }),
+  },
+  search: {
+    search: query => ({ name: 'mcp_search_tools', args: { query } }),
+    schema: toolName => ({ name: 'mcp_get_tool_schema', args: { toolName } }),
+  },
+  registry: {
+    search: query => ({ name: 'discover', args: { query } }),
+    schema: tool => ({ name: 'activate', args: { tools: [tool] } }),
+  },
+  direct: undefined,
+}
+
+type Found = { path: string; hasSchema: boolean }
+
+/** The tools of a search's answer, in the form of any profile. */
+function readFound(text: string): Found[] {
+  const answer = parsed(text)
+  const tools = isObject(answer) && Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []
+  return tools.map(({ tool_path, name, serverId, toolName, input_schema }) => ({
+    path: String(tool_path ?? name ?? `${serverId}:${toolName}`),
+    hasSchema: isObject(input_schema) && !JSON.stringify(input_schema).includes('"$comment":"folded'),
+  }))
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type ListedTool = { name: string; description?: JsonValue; inputSchema?: JsonValue }
+
+function toolsIn({ tools }: JsonObject): ListedTool[] {
+  return Array.isArray(tools)
+    ? tools.filter(isObject).map(tool => ({ ...tool, name: String(tool.name) }))
+    : []
+}

@@ -1,0 +1,65 @@
+/** Decides what becomes of a call's arguments: sent as they are, mended and said, or refused with what the schema wants. */
+import type { ErrorObject } from 'ajv'
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import { nearestWord } from '../../../crds/nearest.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { absentNames } from './argument-help.ts'
+import { type Check, mendArguments } from './mend.ts'
+import type { SchemaChecks } from './schema-checks.ts'
+
+export type Checked =
+  | { args: JsonObject; notes: string[] }
+  /** Why the call is not to be made. */
+  | { problems: ErrorObject[] }
+
+/**
+ * Only what a server cannot do without stops a call: a wrong type, a missing argument, a value that is not allowed, and a name
+ * that is not allowed and nearly one that is. A schema that cannot be checked stops none.
+ */
+export function checkArguments(
+  checks: SchemaChecks,
+  { definition: { inputSchema } }: ToolRoute,
+  args: JsonObject,
+): Checked {
+  const check: Check = {
+    fits: given => checks.fits(inputSchema, given),
+    problems: given => checks.problems(inputSchema, given),
+  }
+  const mended = mendArguments(inputSchema, args, check)
+  if (mended) return { args: mended.args, notes: [mendedNote(mended.changes)] }
+  const slips = slipsOf(inputSchema, args)
+  const isRefused =
+    check.fits(args) === false || (slips.length > 0 && inputSchema.additionalProperties === false)
+  const problems = isRefused ? check.problems(args) : undefined
+  return problems && problems.length > 0 ? { problems } : { args, notes: slips.map(slipNote) }
+}
+
+type Slip = { given: string; meant: string }
+
+/** Unknown names that are nearly known ones: a server that ignores them does something else than was meant. */
+function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
+  const { properties, additionalProperties, patternProperties } = schema
+  const isOpen = additionalProperties !== undefined && additionalProperties !== false
+  if (!isObject(properties) || isOpen || patternProperties !== undefined) return []
+  const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
+  if (unknown.length === 0) return []
+  const absent = absentNames(args, schema)
+  return unknown.slice(0, MOST_SLIPS).flatMap(given => {
+    const meant = nearestWord(given, absent)
+    return meant === undefined ? [] : [{ given, meant }]
+  })
+}
+
+const MOST_SLIPS = 3
+
+function slipNote({ given, meant }: Slip): string {
+  return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`
+}
+
+function mendedNote(changes: readonly string[]): string {
+  const shown = changes.slice(0, MOST_CHANGES)
+  const more = changes.length > shown.length ? `; and ${changes.length - shown.length} more` : ''
+  return `Note: the arguments did not fit the input_schema and were mended: ${shown.join('; ')}${more}.`
+}
+
+const MOST_CHANGES = 5

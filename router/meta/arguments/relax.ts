@@ -1,0 +1,121 @@
+/** Rewrites a tool's JSON Schema, of any draft, into the part of it that arguments are checked by. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+
+/**
+ * `needs`: what a server cannot do without: types, required names, enums. What servers often read more freely than they
+ * write it, or what could hang us, is left out: unknown names, bounds, formats, regular expressions, conditions.
+ * `all`: bounds and unknown names too, to explain a call that failed.
+ */
+export type Rigour = 'needs' | 'all'
+
+/** A keyword of ours in every part of a relaxed schema: whoever checks counts the steps by it. */
+export const STEP = 'step'
+
+const MOST_PARTS = 400
+const DEEPEST_PART = 48
+const MOST_REQUIRED = 200
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+const BOUNDS = [
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+] as const
+/** In these drafts what stands beside a reference does not count. */
+const OLD_DRAFT = /draft-0[3-7]/
+
+/** As a schema of 2020-12. Undefined where it is too large, too deep, or refers to something outside. */
+export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefined {
+  const { $schema } = schema
+  const oldReferences = typeof $schema === 'string' && OLD_DRAFT.test($schema)
+  const relaxing: Relaxing = { rigour, oldReferences, left: MOST_PARTS, lost: false }
+  const relaxed = relaxPart(relaxing, schema, 0)
+  return relaxing.lost ? undefined : relaxed
+}
+
+/** Names that a schema asks for. One with a default counts as given: some libraries list it as required all the same. */
+export function requiredNames({ required, properties }: JsonObject): string[] {
+  if (!Array.isArray(required)) return []
+  const known = isObject(properties) ? properties : {}
+  const hasDefault = (name: string): boolean => {
+    const property = Object.hasOwn(known, name) ? known[name] : undefined
+    return isObject(property) && property.default !== undefined
+  }
+  return required
+    .filter((name): name is string => typeof name === 'string' && !hasDefault(name))
+    .slice(0, MOST_REQUIRED)
+}
+
+type Relaxing = { rigour: Rigour; oldReferences: boolean; left: number; lost: boolean }
+
+function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: number): JsonObject {
+  if (--relaxing.left < 0 || depth > DEEPEST_PART) relaxing.lost = true
+  if (!isObject(value) || relaxing.lost) return {}
+  const { $ref } = value
+  if ($ref === undefined) return { ...ownRules(relaxing, value), ...innerRules(relaxing, value, depth) }
+  if (typeof $ref !== 'string' || !$ref.startsWith('#')) relaxing.lost = true
+  const { $defs, definitions, ...beside } = innerRules(relaxing, value, depth)
+  const places = defined({ $defs, definitions })
+  return relaxing.oldReferences
+    ? { [STEP]: true, $ref, ...places }
+    : { ...ownRules(relaxing, value), $ref, ...beside, ...places }
+}
+
+/** What a part says of the value itself. */
+function ownRules({ rigour }: Relaxing, schema: JsonObject): JsonObject {
+  const rules: JsonObject = { [STEP]: true }
+  const types = typesOf(schema)
+  const required = requiredNames(schema)
+  if (types.length > 0) rules.type = types
+  if (required.length > 0) rules.required = required
+  if (Array.isArray(schema.enum) && schema.enum.length > 0)
+    rules.enum = schema.nullable === true ? [...new Set([...schema.enum, null])] : schema.enum
+  if (schema.const !== undefined) rules.const = schema.const
+  if (rigour === 'needs') return rules
+  for (const bound of BOUNDS) if (typeof schema[bound] === 'number') rules[bound] = schema[bound]
+  if (schema.additionalProperties === false && schema.patternProperties === undefined)
+    rules.additionalProperties = false
+  return rules
+}
+
+/** None where a type is not of the standard: then any will do. */
+function typesOf({ type, nullable }: JsonObject): JsonValue[] {
+  const types = (Array.isArray(type) ? type : [type]).filter(one => one !== undefined)
+  if (!types.every(one => typeof one === 'string' && TYPES.has(one))) return []
+  return nullable === true && types.length > 0 ? [...new Set([...types, 'null'])] : [...new Set(types)]
+}
+
+/** The schemas in a part. A choice of exactly one is a choice of any: most servers take the first that fits. */
+function innerRules(relaxing: Relaxing, schema: JsonObject, depth: number): JsonObject {
+  const { properties, patternProperties, additionalProperties, items, prefixItems, additionalItems } = schema
+  const one = (value: JsonValue | undefined) =>
+    isObject(value) ? relaxPart(relaxing, value, depth + 1) : undefined
+  const list = (values: JsonValue | undefined) =>
+    Array.isArray(values) && values.length > 0
+      ? values.map(value => relaxPart(relaxing, value, depth + 1))
+      : undefined
+  const map = (values: JsonValue | undefined) =>
+    isObject(values)
+      ? Object.fromEntries(Object.keys(values).map(name => [name, one(values[name]) ?? {}]))
+      : undefined
+  return defined({
+    properties: map(properties),
+    additionalProperties: patternProperties === undefined ? one(additionalProperties) : undefined,
+    prefixItems: list(prefixItems ?? items),
+    items: one(Array.isArray(items) ? additionalItems : items),
+    anyOf: list(schema.anyOf ?? schema.oneOf),
+    allOf: list(schema.allOf),
+    $defs: map(schema.$defs),
+    definitions: map(schema.definitions),
+  })
+}
+
+function defined(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined))
+}

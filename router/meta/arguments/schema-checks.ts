@@ -1,0 +1,89 @@
+/** Checks arguments against schemas: compiled by ajv when first asked, kept for the tools that are called most recently. */
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { JsonObject } from '../../../core/json.ts'
+import { type Rigour, relax, STEP } from './relax.ts'
+
+export type SchemaChecks = {
+  /** Whether a server can do with the arguments; undefined where the schema cannot be checked, which must not hold up a call. */
+  fits(schema: JsonObject, args: JsonObject): boolean | undefined
+  /** All that is wrong with them, bounds and unknown names too, or the first of it where they are large; undefined where that cannot be told. */
+  problems(schema: JsonObject, args: JsonObject): ErrorObject[] | undefined
+}
+
+/** Each keeps some 20 to 80 KB. */
+export const MOST_COMPILED = 200
+/** Parts of a schema that a check looks at, one for each part of the arguments: some milliseconds. */
+const MOST_STEPS = { needs: 100_000, all: 1_000 } satisfies Record<Rigour, number>
+
+type Validate = (args: JsonObject) => ErrorObject[] | undefined
+/** Undefined: not compiled yet; null: cannot be. */
+type Compiled = Partial<Record<Rigour, Validate | null>>
+
+export function createSchemaChecks(): SchemaChecks {
+  /** By the schema object of a catalog, the least recently used first. */
+  const known = new Map<JsonObject, Compiled>()
+
+  function compiledOf(schema: JsonObject): Compiled {
+    const compiled = known.get(schema) ?? {}
+    known.delete(schema)
+    known.set(schema, compiled)
+    const [oldest] = known.keys()
+    if (known.size > MOST_COMPILED && oldest) known.delete(oldest)
+    return compiled
+  }
+  function check(schema: JsonObject, args: JsonObject, rigour: Rigour): ErrorObject[] | undefined {
+    const compiled = compiledOf(schema)
+    compiled[rigour] ??= compiled[rigour] === null ? null : (compile(schema, rigour) ?? null)
+    return compiled[rigour]?.(args)
+  }
+  return {
+    fits(schema, args) {
+      const problems = check(schema, args, 'needs')
+      return problems && problems.length === 0
+    },
+    problems: (schema, args) => check(schema, args, 'all') ?? check(schema, args, 'needs'),
+  }
+}
+
+/** A new instance each time: ajv never forgets what it compiled, and schemas of one server are no business of another's. */
+function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
+  const budget = { left: 0 }
+  const ajv = new Ajv2020({
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    addUsedSchema: false,
+    inlineRefs: false,
+    allErrors: rigour === 'all',
+    verbose: true,
+    logger: false,
+  })
+  ajv.addKeyword({
+    keyword: STEP,
+    schema: false,
+    modifying: false,
+    errors: false,
+    before: '$ref', // Ahead of what leads further.
+    validate: () => {
+      if (--budget.left < 0) throw new RangeError('too many steps')
+      return true
+    },
+  })
+  try {
+    const relaxed = relax(schema, rigour)
+    const validate = relaxed && ajv.compile(relaxed)
+    return validate && (args => run(validate, args, () => (budget.left = MOST_STEPS[rigour])))
+  } catch {
+    return undefined // Of a schema that cannot be compiled we know nothing.
+  }
+}
+
+function run(validate: ValidateFunction, args: JsonObject, refill: () => void): ErrorObject[] | undefined {
+  refill()
+  try {
+    return validate(args) ? [] : (validate.errors ?? [])
+  } catch {
+    return undefined // Too many steps, or too deep.
+  }
+}

@@ -1,0 +1,45 @@
+/** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
+import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
+import { refuse } from './answers.ts'
+import { findCalled } from './arguments/find-called.ts'
+import { readArguments } from './arguments/read-arguments.ts'
+import { callTool } from './call-tool.ts'
+import { readMcpResource } from './hierarchical/read-mcp-resource.ts'
+import { profileOf, type Work } from './meta-tool.ts'
+import { getPromptAsText } from './prompt-text.ts'
+import type { PromptTarget, ToolTarget } from './targets.ts'
+
+/** `server|uri`, a page of an app, or the handle of a result that was cut. */
+const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
+
+/** `given`: what stands where the arguments belong; `beside`: what stands next to it. */
+export function execute(
+  work: Work,
+  name: string,
+  given: JsonValue | undefined,
+  beside: JsonObject,
+  notes: readonly string[] = [],
+): McpReply | Promise<McpReply> {
+  if (RESOURCE.test(name)) return readMcpResource.call(work, { uri: name })
+  const read = readArguments(given, beside)
+  if (!read)
+    return refuse(work, {
+      refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
+      outcome: 'rejected',
+    })
+  const called = findCalled(work.catalog, name, profileOf(work))
+  if ('refusal' in called) return refuse(work, called)
+  return executeTarget(work, called.target, read.args, [...notes, ...called.notes, ...read.notes])
+}
+
+function executeTarget(
+  work: Work,
+  target: ToolTarget | PromptTarget,
+  args: JsonObject,
+  notes: readonly string[],
+): McpReply | Promise<McpReply> {
+  if ('prompt' in target) return getPromptAsText(work, target, args)
+  work.activated.touch(work.request.client, target.tool.path)
+  return callTool(work, target, args, work.request.params, notes)
+}

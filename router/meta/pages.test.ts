@@ -1,0 +1,42 @@
+/** Pages by cursor: complete, whatever comes and goes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pageOf } from './pages.ts'
+
+const two = (_item: string, many: number): boolean => many < 2
+const self = (item: string): string => item
+
+/** All pages of lists that may differ from page to page. */
+function pagesOf(...lists: string[][]): string[][] {
+  const pages: string[][] = []
+  let cursor: string | undefined
+  do {
+    const page = pageOf(lists[Math.min(pages.length, lists.length - 1)] as string[], self, cursor, two)
+    assert.ok(page)
+    pages.push(page.items)
+    cursor = page.nextCursor
+    assert.ok((cursor ?? '').length <= 60, cursor)
+  } while (cursor !== undefined)
+  return pages
+}
+
+test('pages give every item once, whatever the length of their keys', () => {
+  const long = ['a', 'b', 'c', 'd', 'e'].map(
+    end => `${'https://example.com/a/long/way/to/go/'.repeat(200)}${end}`,
+  )
+  const mixed = ['a', '😀'.repeat(30), `😀${'x'.repeat(40)}`, ...long].sort()
+  for (const items of [['a', 'b', 'c', 'd', 'e'], ['a', 'b'], [], long, mixed])
+    assert.deepEqual(pagesOf(items).flat(), items)
+})
+
+test('an item that goes away costs no other, even where it was the last of a page', () => {
+  assert.deepEqual(pagesOf(['a', 'b', 'c', 'd'], ['a', 'c', 'd']).flat(), ['a', 'b', 'c', 'd'])
+  const key = (end: string): string => `${'a/very/long/beginning/of/all/'.repeat(3)}${end}`
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(key) as [string, string, string, string]
+  assert.deepEqual(new Set(pagesOf([a, b, c, d], [a, c, d]).flat()), new Set([a, b, c, d]))
+})
+
+test('a cursor that is none of ours is refused', () => {
+  for (const cursor of ['made up', 7, null, 'x'.repeat(10_000), {}])
+    assert.equal(pageOf(['a'], self, cursor, two), undefined)
+})

@@ -1,0 +1,35 @@
+/** Which tools each client of the registry profile has activated, for as long as its session lasts. */
+
+export type ActivatedSets = {
+  /** Tool paths, the least recently used first; none for a client without a session. */
+  of(client: string | undefined): readonly string[]
+  keep(client: string, paths: readonly string[]): void
+  /** A call of an activated tool makes it the most recently used. */
+  touch(client: string | undefined, path: string): void
+  forget(client: string): void
+}
+
+/** Sessions do not always end: beyond these the one that was longest not heard of is forgotten. */
+const MAX_CLIENTS = 10_000
+const NONE: readonly string[] = []
+
+export function createActivatedSets(): ActivatedSets {
+  const sets = new Map<string, readonly string[]>()
+
+  function keep(client: string, paths: readonly string[]): void {
+    sets.delete(client)
+    if (paths.length > 0) sets.set(client, paths)
+    if (sets.size > MAX_CLIENTS) sets.delete(sets.keys().next().value as string)
+  }
+
+  return {
+    of: client => (client === undefined ? NONE : (sets.get(client) ?? NONE)),
+    keep,
+    touch(client, path) {
+      const paths = client === undefined ? undefined : sets.get(client)
+      if (client === undefined || !paths?.includes(path)) return
+      keep(client, [...paths.filter(other => other !== path), path])
+    },
+    forget: client => void sets.delete(client),
+  }
+}

@@ -1,0 +1,99 @@
+/** The meta-tool that finds tools in a few words each, and names the categories where it finds none. */
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { discoveryReply, refuse } from '../answers.ts'
+import { extraLines } from '../extra-lines.ts'
+import { answerBudget, fitLines } from '../lines.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
+import { LIMIT_WRONG, limitSchema, QUERY_MISSING, readLimit, readQueries, refusedPath } from '../question.ts'
+import { type Found, type FoundItems, type Item, searchCatalog } from '../search-catalog.ts'
+import { shorten } from '../shorten.ts'
+import { categoriesOf, categoryOf, inCategory } from './categories.ts'
+
+const DEFAULT_LIMIT = 5
+const LONGEST_DESCRIPTION = 100
+/** What categories may take of the budget. */
+const CATEGORIES_SHARE = 0.5
+const SHOWN_SERVERS = 8
+
+export const discover: MetaTool = {
+  definition: {
+    name: 'discover',
+    description:
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. Then activate them, or execute one at once. Names categories where nothing fits.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string' },
+        limit: limitSchema(DEFAULT_LIMIT),
+        category: { type: 'string', description: 'Only this category' },
+      },
+      required: ['query'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call,
+}
+
+async function call(work: Work, args: JsonObject): Promise<McpReply> {
+  const { catalog, observer } = work
+  const { query, category } = args
+  // An empty query asks for the categories, or for what is in one.
+  const queries = query === '' ? [] : readQueries(query)
+  if (!queries) return refuse(work, QUERY_MISSING)
+  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  if (!limit) return refuse(work, LIMIT_WRONG)
+  if (typeof (category ?? '') !== 'string')
+    return refuse(work, { refusal: 'category is no text: give a string.', outcome: 'rejected' })
+  const refused = refusedPath(catalog, queries)
+  if (refused) return refuse(work, refused)
+  const wanted = category ? inCategory(catalog, String(category)) : undefined
+  const startedMs = performance.now()
+  const found =
+    queries.length > 0
+      ? await searchCatalog(work, queries, limit, { wanted })
+      : browse(catalog, wanted, limit)
+  observer.searched(performance.now() - startedMs, found.tools.length)
+  return discoveryReply(work, compose(catalog, found))
+}
+
+/** The first tools of a category by name; without one there is nothing to browse but the categories themselves. */
+function browse(catalog: Catalog, wanted: ((item: Item) => boolean) | undefined, limit: number): FoundItems {
+  const all = wanted ? catalog.tools.filter(tool => isShown(catalog, tool.server) && wanted(tool)) : []
+  const tools = all.slice(0, limit).map(item => ({ item, relevance: 1, weak: false, whole: false }))
+  return { tools, extras: [], total: all.length }
+}
+
+function compose(catalog: Catalog, { tools, extras }: FoundItems): JsonObject {
+  const budget = answerBudget(catalog)
+  const isPoor = tools.every(({ weak }) => weak)
+  const categories = isPoor
+    ? fitLines(categoryLines(catalog), budget * CATEGORIES_SHARE)
+    : { lines: undefined, tokens: 0 }
+  const found = fitLines(
+    tools.map(tool => toolLine(catalog, tool)),
+    budget - categories.tokens,
+  )
+  const { resources, prompts } = extraLines(extras, budget - categories.tokens - found.tokens)
+  return { tools: found.lines, categories: categories.lines, resources, prompts }
+}
+
+function toolLine(catalog: Catalog, { item, relevance }: Found<ToolRoute>): JsonObject {
+  return {
+    name: item.path,
+    server: item.server,
+    category: categoryOf(catalog.servers.get(item.server), item.tool),
+    description: shorten(item.definition.description ?? '', LONGEST_DESCRIPTION),
+    relevance: Math.round(relevance * 100) / 100,
+  }
+}
+
+function categoryLines(catalog: Catalog): JsonObject[] {
+  return categoriesOf(catalog).map(({ category, servers, tools }) => {
+    const more = servers.length - SHOWN_SERVERS
+    const shown = more > 0 ? [...servers.slice(0, SHOWN_SERVERS), `and ${more} more`] : servers
+    return { category, servers: shown, tools }
+  })
+}

@@ -1,0 +1,32 @@
+/** The meta-tool that calls a tool, whether it is activated or not; it gets prompts and reads resources too. */
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { refuse } from '../answers.ts'
+import { execute as executeNamed } from '../execute.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
+
+export const execute: MetaTool = {
+  definition: {
+    name: 'execute',
+    description:
+      'Call a tool by its name from discover, activated or not (or get a prompt by its prompt_path, read a resource by its uri). Its arguments are unknown? Activate it first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string', description: 'e.g. github:create_issue' },
+        args: { type: 'object', default: {}, description: "Arguments by the tool's inputSchema" },
+      },
+      required: ['tool'],
+    },
+  },
+  call,
+}
+
+function call(work: Work, { tool, args, ...beside }: JsonObject): McpReply | Promise<McpReply> {
+  if (typeof tool !== 'string' || tool === '')
+    return refuse(work, {
+      refusal: 'tool is missing: give a name as discover does, such as "server:tool".',
+      outcome: 'rejected',
+    })
+  return executeNamed(work, tool, args, beside)
+}

@@ -1,0 +1,71 @@
+/** Where a part of a long text ends: between elements of JSON, at a line's end, at a word, never within a character. Pure. */
+
+/** How much of a part may be given up for a better place. */
+const SEARCHED_SHARE = 0.25
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const NEWLINE = 0x0a
+const SPACE = 0x20
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+
+/** The end of the part of UTF-8 `text` that begins at `from` and has at most `most` bytes; where `most` is positive, one character at least. */
+export function endOfPart(text: Buffer, from: number, most: number): number {
+  if (most <= 0) return from
+  const end = from + most
+  if (end >= text.length) return text.length
+  const least = from + Math.ceil(most * (1 - SEARCHED_SHARE))
+  const found =
+    (isJson(text) ? elementEnd(text, from, least, end) : undefined) ??
+    endAfter(text, NEWLINE, least, end) ??
+    endAfter(text, SPACE, least, end)
+  return found ?? characterEnd(text, from, end)
+}
+
+function isJson(text: Buffer): boolean {
+  const first = text.subarray(0, 64).toString('latin1').trimStart().charCodeAt(0)
+  return OPENING.has(first)
+}
+
+/**
+ * After the outermost comma or line break that is in no string, the last of those of one depth. Parts begin where one ended: outside
+ * of a string, but for strings longer than a part; what is taken for a place within one is still between two characters.
+ */
+function elementEnd(text: Buffer, from: number, least: number, end: number): number | undefined {
+  let depth = 0
+  let lowest = Number.POSITIVE_INFINITY
+  let found: number | undefined
+  let inString = false
+  for (let at = from; at < end; at++) {
+    const byte = text[at] as number
+    if (inString) {
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if (OPENING.has(byte)) depth++
+    else if (CLOSING.has(byte)) depth--
+    else if ((byte === COMMA || byte === NEWLINE) && at + 1 >= least && depth <= lowest) {
+      lowest = depth
+      found = at + 1
+    }
+  }
+  return found
+}
+
+function endAfter(text: Buffer, byte: number, least: number, end: number): number | undefined {
+  const at = text.lastIndexOf(byte, end - 1)
+  return at >= 0 && at + 1 >= least ? at + 1 : undefined
+}
+
+/** The last end of a character up to `end`, or that of the first one, where even that is longer. */
+function characterEnd(text: Buffer, from: number, end: number): number {
+  const isWithin = (at: number): boolean => ((text[at] ?? 0) & 0xc0) === 0x80
+  let at = end
+  while (at > from && isWithin(at)) at--
+  if (at > from) return at
+  at = from + 1
+  while (isWithin(at)) at++
+  return at
+}

@@ -1,0 +1,66 @@
+/** Names of kept results: `portolan|result/<owner>/<id>?from=<byte>`, where the id proves that one of our replicas made it. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { exposedUri, resourcePath } from '../../../core/catalog/names.ts'
+
+export type Handle = {
+  /** The process that keeps the result. */
+  owner: string
+  id: string
+  /** Where to go on, in bytes. */
+  from: number
+}
+
+export type HandleSigner = {
+  /** An id that nobody can guess. */
+  issue(owner: string): string
+  /** Whether the handle was made by a process with the same key: only then its owner may be asked. */
+  isOurs(handle: Handle): boolean
+}
+
+/** A name that no server can have. */
+const RESERVED_NAME = 'portolan'
+const HANDLE = /^portolan[|+]result\/([^/?]{1,64})\/([\w-]{24})(?:\?from=(\d{1,12}))?$/
+const LIKE_A_HANDLE = /^portolan[|+]result\//
+const NONCE_BYTES = 6
+const PROOF_BYTES = 12
+
+/** As meta-tools print it. */
+export function shownHandle(handle: Handle): string {
+  return resourcePath(RESERVED_NAME, pathOf(handle))
+}
+
+/** As the protocol's own resources/read has it: a valid URI. */
+export function listedHandle(handle: Handle): string {
+  return exposedUri(RESERVED_NAME, pathOf(handle))
+}
+
+export function isHandle(text: string): boolean {
+  return LIKE_A_HANDLE.test(text)
+}
+
+export function parseHandle(text: string): Handle | undefined {
+  const [, owner, id, from = '0'] = HANDLE.exec(text) ?? []
+  return owner === undefined || id === undefined ? undefined : { owner, id, from: Number(from) }
+}
+
+export function createHandleSigner(key: string | Uint8Array): HandleSigner {
+  const proofOf = (owner: string, nonce: Buffer): Buffer =>
+    createHmac('sha256', key)
+      .update(`portolan result ${owner} ${nonce.toString('hex')}`)
+      .digest()
+      .subarray(0, PROOF_BYTES)
+  return {
+    issue(owner) {
+      const nonce = randomBytes(NONCE_BYTES)
+      return Buffer.concat([nonce, proofOf(owner, nonce)]).toString('base64url')
+    },
+    isOurs({ owner, id }) {
+      const bytes = Buffer.from(id, 'base64url')
+      return timingSafeEqual(bytes.subarray(NONCE_BYTES), proofOf(owner, bytes.subarray(0, NONCE_BYTES)))
+    },
+  }
+}
+
+function pathOf({ owner, id, from }: Handle): string {
+  return `result/${owner}/${id}${from > 0 ? `?from=${from}` : ''}`
+}

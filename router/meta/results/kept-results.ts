@@ -1,0 +1,59 @@
+/** What was cut out of results and can be asked for: kept by the process that cut it, found from each of its replicas. */
+import type { Clock } from '../../../core/async.ts'
+import type { Log } from '../../../core/log.ts'
+import { endOfPart } from './end-of-part.ts'
+import { createHandleSigner, type Handle, parseHandle } from './handle.ts'
+import { notKept, type Part } from './part.ts'
+import { createRemoteReader } from './remote.ts'
+import { createTextStore, MOST_KEPT_BYTES } from './store.ts'
+
+export type KeptResults = {
+  /** Keeps a text, or as much of it as may be kept; the handle leads to `from`. */
+  keep(text: Buffer, from: number, partBytes: number): { handle: Handle; keptBytes: number }
+  /** Throws Fault `not_found` where nothing is kept under that name any more, `upstream_unreachable` where its owner is gone. */
+  read(handle: string, signal: AbortSignal): Promise<Part>
+  close(): Promise<void>
+}
+
+export type KeptResultsOptions = {
+  /** Signs the handles; the same for all replicas. */
+  key: string | Uint8Array
+  /** Our own name in handles: made by `ownerAt` where there are replicas. */
+  owner: string
+  clock: Clock
+  log: Log
+}
+
+export function createKeptResults({ key, owner, clock, log }: KeptResultsOptions): KeptResults {
+  const signer = createHandleSigner(key)
+  const store = createTextStore(clock)
+  const remote = createRemoteReader(log)
+  return {
+    keep(text, from, partBytes) {
+      const end = endOfPart(text, 0, MOST_KEPT_BYTES)
+      const kept = end < text.length ? Buffer.from(text.subarray(0, end)) : text
+      const id = signer.issue(owner)
+      store.put(id, { text: kept, partBytes })
+      return { handle: { owner, id, from }, keptBytes: kept.length }
+    },
+    async read(text, signal) {
+      const handle = parseHandle(text)
+      if (!handle || !signer.isOurs(handle)) throw notKept()
+      if (handle.owner !== owner) return remote.read(handle, signal)
+      const kept = store.get(handle.id)
+      if (!kept || handle.from >= kept.text.length) throw notKept()
+      return partOf(kept.text, handle, kept.partBytes)
+    },
+    async close() {
+      store.clear()
+      await remote.close()
+    },
+  }
+}
+
+function partOf(text: Buffer, handle: Handle, partBytes: number): Part {
+  const { from } = handle
+  const end = endOfPart(text, from, partBytes)
+  const next = end < text.length ? { ...handle, from: end } : undefined
+  return { text: text.toString('utf8', from, end), end, bytes: text.length, next }
+}

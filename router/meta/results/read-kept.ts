@@ -1,0 +1,50 @@
+/** Answers whoever asks for the next part of a result that was cut: as a tool result, or as resources/read does. */
+import { Fault } from '../../../core/errors.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { type Refusal, refuse } from '../answers.ts'
+import type { Work } from '../meta-tool.ts'
+import { refuseNatively } from '../rpc-errors.ts'
+import { cutNote } from './cut-note.ts'
+import { isHandle } from './handle.ts'
+import { nativePart, type Part } from './part.ts'
+import { KEPT_MINUTES } from './store.ts'
+
+/** Undefined where the name is that of no result: then it means something else. */
+export function readKept(work: Work, name: string): Promise<McpReply> | undefined {
+  return isHandle(name) ? replyWithPart(work, name) : undefined
+}
+
+/** The same for resources/read. */
+export function readKeptNatively(work: Work, uri: string): Promise<McpReply> | undefined {
+  return isHandle(uri) ? replyNatively(work, uri) : undefined
+}
+
+async function replyWithPart(work: Work, name: string): Promise<McpReply> {
+  const part = await partOf(work, name)
+  if ('refusal' in part) return refuse(work, part)
+  const texts = part.next ? [part.text, cutNote(work, part.end, part.bytes, part.next)] : [part.text]
+  return { result: { content: texts.map(text => ({ type: 'text', text })) } }
+}
+
+async function replyNatively(work: Work, uri: string): Promise<McpReply> {
+  const part = await partOf(work, uri)
+  return 'refusal' in part ? refuseNatively(work, part) : { result: nativePart(uri, part) }
+}
+
+async function partOf({ results, request }: Work, name: string): Promise<Part | Refusal> {
+  try {
+    return results ? await results.read(name, request.signal) : GONE
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return error.code === 'upstream_unreachable' ? OWNER_GONE : GONE
+  }
+}
+
+const GONE: Refusal = {
+  refusal: `That part of a result is not kept any more: it is for ${KEPT_MINUTES} minutes, the newest results first. Call the tool again, or ask it for less.`,
+  outcome: 'rejected',
+}
+const OWNER_GONE: Refusal = {
+  refusal: 'The replica that kept that result is gone. Call the tool again, or ask it for less.',
+  outcome: 'unavailable',
+}

@@ -1,0 +1,70 @@
+/** Reads a part of a result that another replica keeps, over its MCP endpoint. */
+import { Agent } from 'undici'
+import { readBounded } from '../../../core/bounded.ts'
+import { Fault, messageOf } from '../../../core/errors.ts'
+import { isObject } from '../../../core/json.ts'
+import type { Log } from '../../../core/log.ts'
+import { originOf } from '../../http/owner.ts'
+import { type Handle, listedHandle } from './handle.ts'
+import { notKept, type Part, readNativePart } from './part.ts'
+import { MOST_KEPT_BYTES } from './store.ts'
+
+export type RemoteReader = {
+  /** Asks the owner of a handle that was proved to be ours. Throws Faults as KeptResults does. */
+  read(handle: Handle, signal: AbortSignal): Promise<Part>
+  close(): Promise<void>
+}
+
+const CONNECT_TIMEOUT_MS = 1_000
+const ANSWER_TIMEOUT_MS = 10_000
+/** JSON writes a byte as six characters at most. */
+const MOST_ANSWER_BYTES = 6 * MOST_KEPT_BYTES + 64 * 1024
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+  // What was handed over is not handed on.
+  'portolan-forwarded': '1',
+}
+
+export function createRemoteReader(log: Log): RemoteReader {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: ANSWER_TIMEOUT_MS,
+    bodyTimeout: ANSWER_TIMEOUT_MS,
+  })
+  return {
+    async read(handle, signal) {
+      const origin = originOf(handle.owner)
+      if (origin === undefined) throw notKept()
+      const params = { uri: listedHandle(handle) }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params })
+      try {
+        const answer = await agent.request({
+          origin,
+          path: '/mcp',
+          method: 'POST',
+          headers: HEADERS,
+          body,
+          signal,
+        })
+        const text = await readBounded(
+          answer.body,
+          MOST_ANSWER_BYTES,
+          () => new Fault('io', 'the part is too large'),
+        )
+        const message: unknown = JSON.parse(text.toString('utf8'))
+        const part = isObject(message) ? readNativePart(message.result, handle) : undefined
+        // An error: it was started anew, or the time is over.
+        if (!part) throw notKept()
+        return part
+      } catch (error) {
+        if (signal.aborted) throw new Fault('cancelled', 'the caller went away')
+        if (error instanceof Fault && error.code === 'not_found') throw error
+        log.warn({ owner: origin, error: messageOf(error) }, 'the keeper of a result cannot be asked')
+        throw new Fault('upstream_unreachable', 'the keeper of the result cannot be asked', { cause: error })
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}

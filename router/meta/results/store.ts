@@ -1,0 +1,72 @@
+/** Long texts in memory for a while, each under an id: bounded in bytes, number and time, the least recently used out first. */
+import type { Clock, Timer } from '../../../core/async.ts'
+
+/** How long a text is kept after it was last asked for. */
+export const KEPT_MINUTES = 10
+const KEPT_MS = KEPT_MINUTES * 60_000
+export const MOST_KEPT_BYTES = 32 * 1024 * 1024
+export const MOST_KEPT_TEXTS = 1_000
+
+/** `partBytes`: how much of it is given at a time. */
+export type KeptText = { text: Buffer; partBytes: number }
+
+export type TextStore = {
+  put(id: string, kept: KeptText): void
+  get(id: string): KeptText | undefined
+  bytes(): number
+  clear(): void
+}
+
+type Entry = KeptText & { goneAt: number }
+
+export function createTextStore(clock: Clock): TextStore {
+  /** The least recently used first, which is the first to expire too. */
+  const entries = new Map<string, Entry>()
+  let bytes = 0
+  let timer: Timer | undefined
+
+  function drop(id: string, entry: Entry): void {
+    entries.delete(id)
+    bytes -= entry.text.length
+  }
+  function touch(id: string, { text, partBytes }: KeptText): void {
+    entries.delete(id)
+    entries.set(id, { text, partBytes, goneAt: clock.now() + KEPT_MS })
+    timer ??= clock.after(KEPT_MS, sweep)
+  }
+  /** Drops what has expired, and comes again when the next one does. */
+  function sweep(): void {
+    timer = undefined
+    for (const [id, entry] of entries) {
+      if (entry.goneAt > clock.now()) {
+        timer = clock.after(entry.goneAt - clock.now(), sweep)
+        return
+      }
+      drop(id, entry)
+    }
+  }
+
+  return {
+    put(id, kept) {
+      touch(id, kept)
+      bytes += kept.text.length
+      for (const [oldest, entry] of entries) {
+        if (bytes <= MOST_KEPT_BYTES && entries.size <= MOST_KEPT_TEXTS) return
+        drop(oldest, entry)
+      }
+    },
+    get(id) {
+      const entry = entries.get(id)
+      if (!entry || entry.goneAt <= clock.now()) return undefined
+      touch(id, entry)
+      return entry
+    },
+    bytes: () => bytes,
+    clear() {
+      timer?.cancel()
+      timer = undefined
+      entries.clear()
+      bytes = 0
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/** Folded schemas: within their budget, whatever the schema. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { defaultCatalogs } from '../../../test/upstreams/replay/catalogs.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import { foldSchema } from './fold.ts'
+
+const count = (value: JsonValue): number => encode(JSON.stringify(value)).length
+
+/** As many words as it takes to be too large. */
+const words = (many: number): string => 'several words that say little '.repeat(many)
+
+test('a schema that fits is the very same object', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  assert.deepEqual(foldSchema(schema, 100, 20), { schema, folded: false, tokens: 20 })
+  assert.equal(foldSchema(schema, 100, 20).schema, schema)
+})
+
+test('required properties come first with their types; optional ones that are deep keep their type alone', () => {
+  const deep = {
+    type: 'object',
+    description: words(40),
+    properties: { inner: { type: 'object', properties: {} } },
+  }
+  const schema = {
+    type: 'object',
+    properties: { filter: deep, options: deep, id: { type: 'integer', description: 'The id' } },
+    required: ['id', 'filter'],
+  }
+  const { schema: shown, folded } = foldSchema(schema, 90, count(schema))
+  const properties = shown.properties as JsonObject
+  assert.equal(folded, true)
+  assert.deepEqual(Object.keys(properties), ['filter', 'id', 'options'])
+  assert.deepEqual(shown.required, ['id', 'filter'])
+  assert.equal((properties.id as JsonObject).type, 'integer')
+  assert.deepEqual(
+    [(properties.options as JsonObject).type, (properties.options as JsonObject).$comment],
+    ['object', 'folded'],
+  )
+})
+
+test('enums are cut and say how many more there are', () => {
+  const values = Array.from({ length: 300 }, (_, at) => `value-${at}`)
+  const schema = { type: 'object', properties: { region: { type: 'string', enum: values } } }
+  const { schema: shown } = foldSchema(schema, 250, count(schema))
+  assert.deepEqual((shown.properties as JsonObject).region, {
+    type: 'string',
+    enum: values.slice(0, 20),
+    $comment: '280 more values: …/enum/20',
+  })
+})
+
+test('references are written out where they are shown, and definitions left out', () => {
+  const schema = {
+    type: 'object',
+    properties: { point: { $ref: '#/$defs/Point', description: 'Where' }, gone: { $ref: '#/$defs/Nothing' } },
+    required: ['point'],
+    $defs: {
+      Point: { type: 'array', items: { type: 'number' }, minItems: 2 },
+      Unused: { description: words(100) },
+    },
+  }
+  const { schema: shown } = foldSchema(schema, 120, count(schema))
+  assert.deepEqual(shown, {
+    type: 'object',
+    properties: {
+      point: { type: 'array', minItems: 2, description: 'Where', items: { type: 'number' } },
+      gone: { $comment: 'folded' },
+    },
+    required: ['point'],
+  })
+})
+
+test('of very many properties as many are shown as fit, and the number of the others', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, at) => [`field_${at}`, { type: 'string' }]),
+  )
+  const { schema: shown, tokens } = foldSchema({ type: 'object', properties, required: ['field_2999'] }, 200)
+  const given = Object.keys(shown.properties as JsonObject)
+  assert.equal(given[0], 'field_2999')
+  assert.ok(given.length > 10 && tokens <= 200 && count(shown) <= 200, `${given.length}`)
+  assert.equal(shown.$comment, `folded: ${3_000 - given.length} more of 3000 properties`)
+})
+
+test('no schema is too hostile: circles, doubling references, depth, size, and what is no schema at all', () => {
+  const doubling: JsonObject = {}
+  for (let at = 0; at < 40; at++)
+    doubling[`d${at}`] = {
+      anyOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }],
+      properties: { a: { $ref: `#/$defs/d${at + 1}` }, b: { $ref: `#/$defs/d${at + 1}` } },
+    }
+  let deep: JsonObject = { description: words(100) }
+  for (let at = 0; at < 60; at++) deep = { properties: { deeper: deep }, required: ['deeper'] }
+  const hostile: JsonObject[] = [
+    { $ref: '#', description: words(100) },
+    { properties: { self: { $ref: '#' } }, description: words(200) },
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, title: words(100) },
+    { $ref: '#/$defs/d0', $defs: doubling },
+    deep,
+    { properties: { ['n'.repeat(200_000)]: { type: 'x'.repeat(50_000) } }, required: 'all' },
+    {
+      properties: [],
+      required: [1, null, 'toString'],
+      enum: [words(1_000)],
+      anyOf: 7,
+      description: { a: words(300) },
+    },
+    { properties: { a: null, b: 1, c: true, d: false, e: [] }, items: [1], description: words(300) },
+    { properties: { __proto__: { type: 'string' }, constructor: {} }, description: words(300) },
+  ]
+  for (const schema of hostile)
+    for (const most of [0, 20, 100, 1_000]) {
+      const tokens = Math.max(estimateTokens(JSON.stringify(schema)), most + 1)
+      const started = performance.now()
+      const { schema: shown } = foldSchema(schema, most, tokens)
+      assert.ok(performance.now() - started < 500)
+      assert.ok(isObject(shown))
+      const cost = count(shown)
+      assert.ok(most < 40 || cost <= 1.1 * most, `${cost} of ${most}: ${JSON.stringify(shown).slice(0, 200)}`)
+    }
+})
+
+test('every recorded schema keeps to every budget, is the same each time, and keeps what is required', () => {
+  for (const { tools } of defaultCatalogs())
+    for (const { name, inputSchema } of tools) {
+      const whole = count(inputSchema)
+      for (const most of [100, 300, 900]) {
+        if (whole <= most) continue
+        const { schema } = foldSchema(inputSchema, most, whole)
+        assert.ok(count(schema) <= most, `${name}: ${count(schema)} of ${most}`)
+        assert.deepEqual(foldSchema(inputSchema, most, whole).schema, schema)
+        if (most === 900) assert.deepEqual(schema.required ?? [], inputSchema.required ?? [], name)
+      }
+    }
+})

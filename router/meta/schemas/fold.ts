@@ -1,0 +1,203 @@
+/** Shows a JSON Schema within a token budget: what is required first, long and deep parts by their type, and that they were folded. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { shorten } from '../shorten.ts'
+import { resolveReference } from './pointer.ts'
+
+export type FoldedSchema = {
+  schema: JsonObject
+  /** Whether it is less than the whole: `$comment` says where. */
+  folded: boolean
+  /** What its JSON text costs. */
+  tokens: number
+}
+
+/** How much of a schema is shown. */
+type Detail = {
+  /** Levels of nesting: a required part goes one down, an optional one two. */
+  depth: number
+  descriptionCharacters: number
+  enumValues: number
+}
+
+/** From the finest that may fit to the coarsest. */
+const DETAILS: readonly Detail[] = [
+  { depth: 8, descriptionCharacters: 240, enumValues: 20 },
+  { depth: 6, descriptionCharacters: 120, enumValues: 10 },
+  { depth: 4, descriptionCharacters: 80, enumValues: 6 },
+  { depth: 3, descriptionCharacters: 40, enumValues: 4 },
+  { depth: 2, descriptionCharacters: 0, enumValues: 2 },
+]
+/** Kept as they are, where they are short. */
+const SCALARS = [
+  'type',
+  'format',
+  'const',
+  'default',
+  'pattern',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+]
+const LONGEST_SCALAR = 80
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
+const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
+/** What makes a schema more than a leaf. */
+const NESTING: readonly string[] = ['properties', '$ref', ...LISTS, ...SINGLES]
+/** Of the frame around the properties when only some of them fit. */
+const FRAME_TOKENS = 30
+const LONGEST_NAME = 200
+
+/**
+ * The same object where it fits; `tokens` are those of its JSON text where they are known. Never throws, whatever the schema,
+ * and takes time by the budget, not by the depth of the schema. References are written out as far as they are shown.
+ */
+export function foldSchema(
+  schema: JsonObject,
+  mostTokens: number,
+  tokens = estimateTokens(JSON.stringify(schema)),
+): FoldedSchema {
+  if (tokens <= mostTokens) return { schema, folded: false, tokens }
+  const length = JSON.stringify(schema).length
+  const cost = (part: JsonValue) => tokensOfCut(JSON.stringify(part), { length, tokens })
+  for (const detail of DETAILS) {
+    const drawing = { root: schema, detail, left: mostTokens }
+    const shown = draw(drawing, schema, detail.depth)
+    const spent = drawing.left < 0 || !isObject(shown) ? Number.POSITIVE_INFINITY : cost(shown)
+    if (spent <= mostTokens) return { schema: shown as JsonObject, folded: true, tokens: spent }
+  }
+  const shown = namesOnly(schema, mostTokens, cost)
+  return { schema: shown, folded: true, tokens: cost(shown) }
+}
+
+/** `left`: nodes that may still be drawn; each costs a token at least, so that beyond the budget there is nothing to gain. */
+type Drawing = { root: JsonObject; detail: Detail; left: number }
+
+function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): JsonValue {
+  if (--drawing.left < 0 || !isObject(value)) return value === false ? false : {}
+  const schema = referred(drawing.root, value)
+  if (depth <= 0 && NESTING.some(key => schema[key] !== undefined))
+    return { ...leaf(drawing, schema), $comment: 'folded' }
+  const drawn = leaf(drawing, schema)
+  if (schema.$ref !== undefined) drawn.$comment = 'folded'
+  if (isObject(schema.properties)) drawProperties(drawing, schema, schema.properties, depth, drawn)
+  for (const key of SINGLES)
+    if (isObject(schema[key])) drawn[key] = draw(drawing, schema[key], depth - 1)
+    else if (typeof schema[key] === 'boolean') drawn[key] = schema[key]
+  for (const key of LISTS) {
+    const list = schema[key]
+    if (Array.isArray(list)) drawn[key] = drawSome(drawing, list, part => draw(drawing, part, depth - 1))
+  }
+  return drawn
+}
+
+/** All of a list, as long as anything may be drawn. */
+function drawSome<T>(drawing: Drawing, list: readonly T[], drawOne: (item: T) => JsonValue): JsonValue[] {
+  const drawn: JsonValue[] = []
+  for (const item of list) {
+    if (drawing.left < 0) break
+    drawn.push(drawOne(item))
+  }
+  return drawn
+}
+
+function drawProperties(
+  drawing: Drawing,
+  schema: JsonObject,
+  properties: JsonObject,
+  depth: number,
+  into: JsonObject,
+): void {
+  const required = requiredOf(schema)
+  const names = sortedNames(properties, required)
+  const drawn = drawSome(drawing, names, name =>
+    draw(drawing, properties[name], depth - (required.has(name) ? 1 : 2)),
+  )
+  into.properties = Object.fromEntries(drawn.map((part, at) => [names[at], part]))
+  if (required.size > 0) into.required = [...required]
+}
+
+/** What a schema says of itself, without the schemas in it. */
+function leaf({ detail }: Drawing, schema: JsonObject): JsonObject {
+  const shown: JsonObject = {}
+  for (const key of SCALARS) {
+    const value = schema[key]
+    if (value !== undefined && isShort(value)) shown[key] = value
+  }
+  if (shown.type === undefined && isObject(schema.properties)) shown.type = 'object'
+  const { description } = schema
+  if (typeof description === 'string' && detail.descriptionCharacters > 0)
+    shown.description = shorten(description, detail.descriptionCharacters)
+  return Array.isArray(schema.enum) ? { ...shown, ...cutEnum(schema.enum, detail.enumValues) } : shown
+}
+
+function cutEnum(values: readonly JsonValue[], most: number): JsonObject {
+  const kept = values.slice(0, most).filter(isShort)
+  if (kept.length === values.length) return { enum: kept }
+  return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${kept.length}` }
+}
+
+/** The last resort: as many properties as fit, with nothing but their types. */
+function namesOnly(schema: JsonObject, mostTokens: number, cost: (part: JsonValue) => number): JsonObject {
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  const required = requiredOf(schema)
+  const names = sortedNames(properties, required)
+  const shown: JsonObject = {}
+  let left = mostTokens - FRAME_TOKENS
+  for (const name of names) {
+    if (left <= 0) break
+    if (name.length > LONGEST_NAME) continue
+    const part = typeOnly(schema, properties[name])
+    const tokens = cost({ [name]: part }) + (required.has(name) ? cost(name) : 0)
+    left -= tokens
+    if (left >= 0) shown[name] = part
+  }
+  const given = Object.keys(shown)
+  const listed = given.filter(name => required.has(name))
+  return {
+    type: 'object',
+    ...(given.length > 0 && { properties: shown }),
+    ...(listed.length > 0 && { required: listed }),
+    $comment: `folded: ${names.length - given.length} more of ${names.length} properties`,
+  }
+}
+
+function typeOnly(root: JsonObject, value: JsonValue | undefined): JsonObject {
+  if (!isObject(value)) return {}
+  const { type } = referred(root, value)
+  return type !== undefined && isShort(type) ? { type } : {}
+}
+
+/** A schema with its reference, if it has one that leads anywhere, replaced by what that points at; what stands beside it wins. */
+function referred(root: JsonObject, schema: JsonObject): JsonObject {
+  const { $ref, ...beside } = schema
+  const target = $ref === undefined ? undefined : resolveReference(root, $ref)
+  return target ? { ...target, ...beside } : schema
+}
+
+function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
+  const known = isObject(properties) ? properties : {}
+  const names = Array.isArray(required) ? required : []
+  return new Set(
+    names.filter((name): name is string => typeof name === 'string' && Object.hasOwn(known, name)),
+  )
+}
+
+/** The required ones first, otherwise in their own order. */
+function sortedNames(properties: JsonObject, required: ReadonlySet<string>): string[] {
+  const names = Object.keys(properties)
+  return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]
+}
+
+function isShort(value: JsonValue): boolean {
+  return (
+    typeof value === 'number' || typeof value === 'boolean' || JSON.stringify(value).length <= LONGEST_SCALAR
+  )
+}

@@ -1,0 +1,63 @@
+/** Parts of schemas by JSON pointer. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parsePartQuery, schemaPart } from './pointer.ts'
+
+const FILTER = { type: 'object', properties: { field: { $ref: '#/$defs/Field' }, 'a/b~c': { type: 'null' } } }
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    filter: FILTER,
+    color: { type: 'string', enum: ['red', 'green', 'blue'] },
+    shape: { $ref: '#/$defs/Shape' },
+    list: { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }] } },
+  },
+  required: ['color'],
+  $defs: {
+    Field: { $ref: '#/$defs/Name' },
+    Name: { type: 'string' },
+    Shape: { type: 'object', properties: { sides: { type: 'integer' } } },
+    Loop: { $ref: '#/$defs/Loop' },
+  },
+}
+
+test('a query names a part after the last #', () => {
+  assert.deepEqual(parsePartQuery('a:b#/properties/c'), { path: 'a:b', pointer: '/properties/c' })
+  assert.deepEqual(parsePartQuery('a:b#c#/d'), { path: 'a:b#c', pointer: '/d' })
+  assert.equal(parsePartQuery('a:b'), undefined)
+  assert.equal(parsePartQuery('#/a'), undefined)
+})
+
+test('a pointer leads to its part, with the definitions that it needs and no others', () => {
+  const { Field, Name } = SCHEMA.$defs
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/filter'), { ...FILTER, $defs: { Field, Name } })
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/list/items/anyOf/1'), { type: 'number' })
+  assert.equal(schemaPart(SCHEMA, ''), SCHEMA)
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/filter/properties/a~1b~0c'), { type: 'null' })
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/filter/properties/a%7E1b~0c'), { type: 'null' })
+})
+
+test('references are followed on the way, and "properties" may be left out', () => {
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/shape/properties/sides'), { type: 'integer' })
+  assert.deepEqual(schemaPart(SCHEMA, 'shape/sides'), { type: 'integer' })
+})
+
+test('of a list of values the rest can be asked for', () => {
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum'), { enum: ['red', 'green', 'blue'] })
+  assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum/1'), { enum: ['green', 'blue'] })
+  assert.deepEqual(schemaPart(SCHEMA, '/required'), { required: ['color'] })
+})
+
+test('what leads nowhere is no part', () => {
+  for (const pointer of [
+    '/properties/none',
+    '/properties/color/enum/x',
+    '/toString',
+    '/__proto__',
+    '/$defs/Loop/a',
+    '/a'.repeat(100),
+    '/properties/list/items/anyOf/9',
+    '/%',
+  ])
+    assert.equal(schemaPart(SCHEMA, pointer), undefined, pointer)
+})

@@ -1,0 +1,107 @@
+/** Takes one part out of a JSON Schema by a JSON pointer, such as `/properties/filter`, with the definitions it needs. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+
+const MOST_STEPS = 64
+const MOST_REFERENCES = 8
+const POSITION = /^\d{1,6}$/
+/** Where the definitions of a schema are: the place of today, and that of draft-07. */
+const DEFINITIONS = ['$defs', 'definitions'] as const
+
+/** The tool and the part of its schema that a query such as `server:tool#/properties/filter` asks for; undefined for any other. */
+export function parsePartQuery(query: string): { path: string; pointer: string } | undefined {
+  const at = query.lastIndexOf('#')
+  return at > 0 ? { path: query.slice(0, at), pointer: query.slice(at + 1) } : undefined
+}
+
+/**
+ * The part that a pointer leads to, as a schema of its own. References are followed on the way, and `properties` may be left out.
+ * Of a list of values (`…/enum/40`) it is the values from there on. Undefined where the pointer leads nowhere.
+ */
+export function schemaPart(schema: JsonObject, pointer: string): JsonObject | undefined {
+  const steps = stepsOf(pointer)
+  if (!steps) return undefined
+  let part: JsonValue = schema
+  let key = ''
+  for (const step of steps) {
+    if (Array.isArray(part) && key === 'enum')
+      return POSITION.test(step) ? { enum: part.slice(Number(step)) } : undefined
+    const next = stepInto(schema, part, step)
+    if (next === undefined) return undefined
+    part = next
+    key = step
+  }
+  if (!isObject(part)) return key === '' ? undefined : { [key]: part }
+  return withDefinitions(schema, part)
+}
+
+/** What a local reference such as `#/$defs/Filter` points at, through further ones; undefined for any other. */
+export function resolveReference(root: JsonObject, reference: JsonValue | undefined): JsonObject | undefined {
+  let target: JsonValue | undefined = { $ref: reference }
+  for (let hops = 0; isObject(target) && typeof target.$ref === 'string'; hops++) {
+    const steps: string[] | undefined = target.$ref.startsWith('#')
+      ? stepsOf(target.$ref.slice(1))
+      : undefined
+    if (!steps || hops === MOST_REFERENCES) return undefined
+    target = steps.reduce<JsonValue | undefined>(childOf, root)
+  }
+  return isObject(target) ? target : undefined
+}
+
+function stepInto(root: JsonObject, part: JsonValue, step: string): JsonValue | undefined {
+  const found = childOf(part, step)
+  if (found !== undefined || !isObject(part)) return found
+  const named = childOf(part.properties, step)
+  if (named !== undefined || part.$ref === undefined) return named
+  const target = resolveReference(root, part.$ref)
+  return target && (childOf(target, step) ?? childOf(target.properties, step))
+}
+
+function childOf(value: JsonValue | undefined, step: string): JsonValue | undefined {
+  if (Array.isArray(value)) return POSITION.test(step) ? value[Number(step)] : undefined
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+}
+
+/** Of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is undone. */
+function stepsOf(pointer: string): string[] | undefined {
+  const steps = pointer.replace(/^\//, '').split('/')
+  if (steps.length > MOST_STEPS) return undefined
+  return steps
+    .filter((step, at) => step !== '' || at > 0)
+    .map(step => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
+}
+
+/** The part with those definitions of its schema that it refers to, through others too. */
+function withDefinitions(root: JsonObject, part: JsonObject): JsonObject {
+  if (part === root) return part
+  let whole = part
+  for (const place of DEFINITIONS) {
+    const definitions = root[place]
+    if (!isObject(definitions) || part[place] !== undefined) continue
+    const needed = neededDefinitions(part, place, definitions)
+    if (Object.keys(needed).length > 0) whole = { ...whole, [place]: needed }
+  }
+  return whole
+}
+
+function neededDefinitions(part: JsonObject, place: string, definitions: JsonObject): JsonObject {
+  const needed = new Map<string, JsonObject>()
+  const queue: JsonObject[] = [part]
+  for (const next of queue) {
+    for (const [, name = ''] of JSON.stringify(next).matchAll(/"\$ref":"#\/([^"/]+\/[^"/]+)/g)) {
+      const [at, own = ''] = name.split('/').map(decoded)
+      const definition = at === place && !needed.has(own) ? childOf(definitions, own) : undefined
+      if (!isObject(definition)) continue
+      needed.set(own, definition)
+      queue.push(definition)
+    }
+  }
+  return Object.fromEntries(needed)
+}

@@ -1,0 +1,78 @@
+/** The meta-tool that shows the input schema of one tool, or a part of it. */
+import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/front/handler.ts'
+import { tokensOfCut } from '../../catalog/estimate.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { type Refusal, refuse, textReply } from '../answers.ts'
+import { answerBudget, lineCost } from '../lines.ts'
+import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import { foldSchema } from '../schemas/fold.ts'
+import { partOfTool } from '../schemas/part-of-tool.ts'
+import { parsePartQuery } from '../schemas/pointer.ts'
+import { quote } from '../sentences.ts'
+import { shorten } from '../shorten.ts'
+import { findTarget } from '../targets.ts'
+import { TOOL_NAME_MISSING } from './execute-tool.ts'
+import { nameWithin, readServerScope } from './servers.ts'
+
+/** Of a description that does not fit whole beside its schema. */
+const CUT_DESCRIPTION = 400
+
+export const mcpGetToolSchema: MetaTool = {
+  definition: {
+    name: 'mcp_get_tool_schema',
+    description: 'Get the inputSchema of a tool before you call it.',
+    inputSchema: {
+      type: 'object',
+      properties: { toolName: { type: 'string' }, serverId: { type: 'string' } },
+      required: ['toolName'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call,
+}
+
+function call(work: Work, { toolName, serverId }: JsonObject): McpReply {
+  if (typeof toolName !== 'string' || toolName === '') return refuse(work, TOOL_NAME_MISSING)
+  const tool = findTool(work, toolName, serverId)
+  if ('refusal' in tool) return refuse(work, tool)
+  const { text, frameTokens, schemaTokens } = compose(work, tool)
+  work.observer.tokensServed(tokenRoute(work), 'discovery', frameTokens)
+  work.observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
+  return textReply(text)
+}
+
+/** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */
+function findTool({ catalog }: Work, toolName: string, serverId: JsonValue | undefined): ToolRoute | Refusal {
+  const scope = readServerScope(catalog, { serverId })
+  if ('refusal' in scope) return scope
+  const find = (name: string) => findTarget(catalog, nameWithin(catalog, name, scope.id), 'search')
+  const target = find(toolName)
+  if ('prompt' in target)
+    return { refusal: `${quote(toolName)} is a prompt: get it with mcp_execute_tool.`, outcome: 'rejected' }
+  if (!('refusal' in target)) return target.tool
+  const asked = parsePartQuery(toolName)
+  const whole = asked ? find(asked.path) : target
+  if ('refusal' in whole || 'prompt' in whole) return target
+  return partOfTool(whole.tool, asked?.pointer ?? '')
+}
+
+function compose(
+  { catalog }: Work,
+  { tool, server, definition, descriptionTokens, schemaTokens }: ToolRoute,
+) {
+  const budget = answerBudget(catalog)
+  const { inputSchema, description: whole = '' } = definition
+  const fits = descriptionTokens + schemaTokens <= budget
+  const description = fits ? whole : shorten(whole, Math.min(CUT_DESCRIPTION, budget))
+  const frame = { toolName: tool, serverId: server, description }
+  const frameTokens =
+    lineCost({ ...frame, description: '' }) +
+    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens })
+  const folded = foldSchema(inputSchema, budget - frameTokens, schemaTokens)
+  const more = folded.folded
+    ? `inputSchema is folded; a part in full: toolName "${tool}#/properties/NAME"`
+    : undefined
+  const text = JSON.stringify({ ...frame, inputSchema: folded.schema, more })
+  return { text, frameTokens, schemaTokens: folded.tokens }
+}

@@ -1,0 +1,68 @@
+/** Two replicas of a router: what one of them cut out of a result is read through the other. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '../../core/log.ts'
+import type { Router } from '../../router/router.ts'
+import { startRouter } from '../../router/router.ts'
+import { createInProcessSource } from '../../router/source/in-process.ts'
+import { freePort } from '../support/free-port.ts'
+import { callTool, type ToolAnswer } from '../support/mcp.ts'
+import { serverOf, snapshotOf, upstreamOf } from './fixture.ts'
+import { forge, ISSUE } from './servers.ts'
+
+const TEXT = Array.from({ length: 300 }, (_, at) => `Zeile ${at}: größer als man denkt 😀\n`).join('')
+
+test('a result that one replica cut is paged through the other, and its end is told when its keeper is gone', async t => {
+  const [first, second] = [await startReplica(t, 'one key'), await startReplica(t, 'one key')]
+  let answer = await callTool(first.url, 'execute_mcp_tool', ISSUE)
+  const parts = [answer.content[0]?.text ?? '']
+  let asked = 0
+  for (let uri = handleIn(answer); uri !== undefined; uri = handleIn(answer)) {
+    answer = await callTool([second, first][asked++ % 2]?.url ?? '', 'read_mcp_resource', { uri })
+    assert.equal(answer.isError, undefined, answer.content[0]?.text)
+    parts.push(answer.content[0]?.text ?? '')
+  }
+  assert.equal(parts.join(''), TEXT)
+  assert.ok(asked > 5)
+  const cut = await callTool(first.url, 'execute_mcp_tool', ISSUE)
+  await first.close(0)
+  const gone = await callTool(second.url, 'read_mcp_resource', { uri: handleIn(cut) })
+  assert.equal(gone.isError, true)
+  assert.match(gone.content[0]?.text ?? '', /replica that kept that result is gone\. Call the tool again/)
+})
+
+test('a replica that was started anew keeps nothing, and a stranger with another key is never asked', async t => {
+  const first = await startReplica(t, 'one key')
+  const uri = handleIn(await callTool(first.url, 'execute_mcp_tool', ISSUE))
+  const { port } = first.address
+  await first.close(0)
+  const again = await startReplica(t, 'one key', port)
+  const second = await startReplica(t, 'one key')
+  const stranger = await startReplica(t, 'another key')
+  for (const { url } of [again, second, stranger]) {
+    const answer = await callTool(url, 'read_mcp_resource', { uri })
+    assert.match(answer.content[0]?.text ?? '', /not kept any more/)
+  }
+})
+
+async function startReplica(t: TestContext, sessionKey: string, port?: number): Promise<Router> {
+  const source = createInProcessSource()
+  const limits = { ...serverOf('forge').limits, maxResultBytes: 1_000 }
+  source.publish(snapshotOf({ forge: { ...forge, server: { limits } } }, {}, 1))
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(() => ({ result: { content: [{ type: 'text', text: TEXT }] } })),
+    host: '127.0.0.1',
+    port: port ?? (await freePort()),
+    address: '127.0.0.1',
+    sessionKey,
+    log: createLog({ level: 'silent' }),
+  })
+  t.after(() => router.close(0))
+  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  return router
+}
+
+function handleIn({ content }: ToolAnswer): string | undefined {
+  return /portolan\|result\/[^"]+/.exec(content[1]?.text ?? '')?.[0]
+}

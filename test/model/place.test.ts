@@ -1,0 +1,26 @@
+/** Where the model is looked for, by who runs it and by who fetches it before a start. */
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { modelFileOf } from '../../core/encoder/model-place.ts'
+import { cacheFolder } from '../../local/config.ts'
+import { modelFile } from '../../scripts/model.mjs'
+
+test('the script before a start looks where the program looks', () => {
+  const home = { HOME: '/home/ada' }
+  for (const [env, expected] of [
+    [home, '/home/ada/.cache/portolan/model/minilm.bin'],
+    [{ ...home, XDG_CACHE_HOME: '/var/cache' }, '/var/cache/portolan/model/minilm.bin'],
+    [{ ...home, PORTOLAN_CACHE: '/tmp/c' }, '/tmp/c/model/minilm.bin'],
+    [{ ...home, PORTOLAN_CACHE: 'here' }, resolve('here/model/minilm.bin')],
+    [{ ...home, PORTOLAN_CACHE: '/tmp/c', PORTOLAN_MODEL: '/models/own.bin' }, '/models/own.bin'],
+    [{}, resolve('.cache/portolan/model/minilm.bin')],
+  ] as const) {
+    assert.equal(modelFileOf(env, cacheFolder(env)), expected)
+    assert.equal(modelFile(env), expected)
+  }
+})
+
+test('without a cache it is beside the program, as in the image', () => {
+  assert.equal(modelFileOf({}), resolve('core/encoder/minilm.bin'))
+})
