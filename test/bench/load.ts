@@ -12,7 +12,16 @@ export type LoadResult = {
   failed: number
 }
 
-export type Target = { url: string; body: string; headers?: Record<string, string>; pid: number }
+export type Target = {
+  url: string
+  body: string
+  headers?: Record<string, string>
+  pid: number
+  /** Several, in turn, instead of `body`. */
+  bodies?: string[]
+  /** Requests a second; default: as many as can be. */
+  rate?: number
+}
 
 const CLOCK_TICKS_PER_SECOND = 100
 
@@ -29,6 +38,8 @@ export async function load(target: Target, connections: number, seconds: number)
     },
     connections,
     duration: seconds,
+    overallRate: target.rate,
+    requests: target.bodies?.map(body => ({ method: 'POST' as const, body })),
   })
   const calls = result.requests.total
   return {

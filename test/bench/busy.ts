@@ -1,0 +1,78 @@
+/** How calls fare while the gateway searches and encodes new tools, against how they fare at rest. */
+import { rmSync } from 'node:fs'
+import { load, type Target } from './load.ts'
+import type { BenchRow } from './row.ts'
+
+export type BusyGateway = {
+  url: string
+  /** A call through it. */
+  call: Target
+  /** Searches, each with another query. */
+  searches: readonly Target[]
+  /** Gives it tools that it has never seen, and returns their manifests. */
+  addTools(): string[]
+}
+
+/** Far below what it can: what counts is how long each call waits. */
+const CALLS_PER_SECOND = 100
+const SEARCHES_PER_SECOND = 50
+const CONNECTIONS = 4
+const REST_SECONDS = 10
+const BUSY_SECONDS = 15
+
+export async function benchBusy({ url, call, searches, addTools }: BusyGateway): Promise<BenchRow> {
+  const measured = { ...call, rate: CALLS_PER_SECOND }
+  await load(measured, CONNECTIONS, REST_SECONDS / 2)
+  const rest = await load(measured, CONNECTIONS, REST_SECONDS)
+  const manifests = addTools()
+  const before = await untilEncoding(url)
+  const [busy, searched] = await Promise.all([
+    load(measured, CONNECTIONS, BUSY_SECONDS),
+    load(
+      { ...(searches[0] as Target), bodies: searches.map(({ body }) => body), rate: SEARCHES_PER_SECOND },
+      CONNECTIONS,
+      BUSY_SECONDS,
+    ),
+  ])
+  const encoded = before - (await searchOf(url)).pending
+  for (const file of manifests) rmSync(file)
+  const ratio = busy.p99 / rest.p99
+  return {
+    what: 'calls while it searches 50 times a second and encodes new tools, p99 against p99 at rest',
+    aim: '≤ 2 ×',
+    measured: `${ratio.toFixed(1)} × (${rest.p99} ms, then ${busy.p99} ms; ${encoded} texts encoded, searches p50 ${searched.p50} ms, p99 ${searched.p99} ms; ${busy.failed + searched.failed} failed)`,
+    ok: ratio <= 2 && busy.failed + searched.failed === 0 && encoded > 0,
+  }
+}
+
+/** Waits until every text has its vector. */
+export async function untilEncoded(url: string): Promise<void> {
+  const deadline = performance.now() + 120_000
+  let seen = 0
+  while (performance.now() < deadline) {
+    const { semantic, pending } = await searchOf(url)
+    seen = semantic === 'embedded' && pending === 0 ? seen + 1 : 0
+    if (seen > 5) return
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+  throw new Error('the tools were not encoded in time')
+}
+
+/** Waits until all that is new was discovered and waits to be encoded, and says how much that is. */
+async function untilEncoding(url: string): Promise<number> {
+  const deadline = performance.now() + 60_000
+  let before = 0
+  while (performance.now() < deadline) {
+    await new Promise(resolve => setTimeout(resolve, 1_000))
+    const { pending } = await searchOf(url)
+    if (pending > 0 && pending <= before) return pending
+    before = pending
+  }
+  throw new Error('nothing was to be encoded within a minute: is the model there?')
+}
+
+async function searchOf(url: string): Promise<{ semantic?: string; pending: number }> {
+  const response = await fetch(`${url}/debug/status`)
+  const { search } = (await response.json()) as { search?: { semantic?: string; pending: number } }
+  return search ?? { pending: 0 }
+}

@@ -1,0 +1,144 @@
+/** Measures a gateway of 42 replayed servers as a process: start, calls, changes, tokens, memory, and calls while it is busy. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JsonObject } from '../../core/json.ts'
+import { skipModel, testModelFile } from '../support/model.ts'
+import { type Gateway, type Running, startGateway, startScript } from '../support/processes.ts'
+import { sampleArguments } from '../support/sample-arguments.ts'
+import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
+import { benchBusy, untilEncoded } from './busy.ts'
+import { benchCalls, target } from './calls.ts'
+import { benchChange, benchDiscovery, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
+import type { Target } from './load.ts'
+import type { BenchRow } from './row.ts'
+
+/** The called server once more, with another limit. */
+const WIDE = 'wide'
+
+type Replayed = { name: string; url: string; tools: string[]; tokens: number }
+type Replay = { servers: Replayed[] }
+
+type Bench = {
+  replay: Running & { ready: Replay }
+  gateway: Gateway
+  mcp: string
+  manifests: string
+  /** The called tool, as its server knows it. */
+  server: Replayed
+  call: { name: string; arguments: JsonObject }
+  model: string | undefined
+}
+
+const say = (text: string) => process.stderr.write(`${text}\n`)
+
+/** `parts`: calls, life. */
+export async function benchGateway(folder: string, parts: ReadonlySet<string>): Promise<BenchRow[]> {
+  const rows: BenchRow[] = []
+  await using running = new AsyncDisposableStack()
+  const use = <Process extends Running>(process: Process): Process => {
+    running.defer(() => process.stop())
+    return process
+  }
+  const replay = use(await startScript<Replay>(['test/upstreams/replay/main.ts']))
+  const manifests = join(folder, 'manifests')
+  writeManifests(manifests, replay.ready)
+  const model = skipModel() ? undefined : testModelFile()
+  const options = { cache: join(folder, 'cache'), env: { PORTOLAN_MODEL: model } }
+  say('filling the cache')
+  const filling = await startGateway([manifests], options)
+  if (model !== undefined) await untilEncoded(filling.url)
+  await filling.stop()
+  say('start with a cached catalog')
+  const gateway = use(await startGateway([manifests], options))
+  const mcp = `${gateway.url}/mcp`
+  rows.push(await benchStart(mcp, gateway.startedAt))
+  const { server, tool } = firstTool(replay.ready)
+  const call = { name: tool, arguments: argumentsOf(server.name, tool) }
+  const bench = { replay, gateway, mcp, manifests, server, call, model }
+  if (parts.has('calls')) {
+    const bare = use(await startScript<{ port: number }>(['test/bench/passthrough.ts', server.url]))
+    rows.push(...(await callRows(bench, bare)))
+  }
+  if (parts.has('life')) rows.push(...(await lifeRows(bench)))
+  return rows
+}
+
+async function callRows(bench: Bench, bare: Running & { ready: { port: number } }): Promise<BenchRow[]> {
+  const { replay, mcp, manifests, server, call } = bench
+  say('calls')
+  const passthrough = target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call)
+  const direct = target(server.url, replay.pid, call)
+  const file = writeManifest(manifests, { name: WIDE, url: server.url }, { concurrency: 64 })
+  await untilFound(mcp, `${WIDE}:${call.name}`)
+  const [gateway, wide] = [throughGateway(bench, server.name), throughGateway(bench, WIDE)]
+  const rows = await benchCalls({ direct, passthrough, gateway, wide })
+  rmSync(file)
+  return rows
+}
+
+async function lifeRows(bench: Bench): Promise<BenchRow[]> {
+  const { replay, gateway, mcp, manifests, server, call, model } = bench
+  const { servers } = replay.ready
+  const viaGateway = throughGateway(bench, server.name)
+  say('changes')
+  const rows = [await benchChange(mcp, manifests, server.url, call.name)]
+  rows.push(
+    await benchTokens(
+      mcp,
+      servers.reduce((sum, { tokens }) => sum + tokens, 0),
+    ),
+  )
+  const queries = queriesOf(replay.ready)
+  rows.push(await benchDiscovery(mcp, queries))
+  say('memory')
+  rows.push(await benchMemory(viaGateway))
+  if (model === undefined) return rows
+  say('calls while it is busy')
+  const searches = queries.map(query =>
+    target(mcp, gateway.pid, { name: 'discover_mcp_tools', arguments: { query, limit: 5 } }),
+  )
+  const addTools = () =>
+    servers.map(({ name, url }) => writeManifest(manifests, { name: `new-${name}`.slice(0, 45), url }))
+  return [...rows, await benchBusy({ url: gateway.url, call: viaGateway, searches, addTools })]
+}
+
+function throughGateway({ mcp, gateway, call }: Bench, server: string): Target {
+  const execute = { tool_path: `${server}:${call.name}`, arguments: call.arguments }
+  return target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
+}
+
+/** A terse query for every eighth tool. */
+function queriesOf({ servers }: Replay): string[] {
+  return servers.flatMap(({ name, tools }) =>
+    tools
+      .filter((_tool, at) => at % 8 === 0)
+      .map(tool => `${name} ${tool}`.replaceAll(/[^A-Za-z0-9]+/g, ' ')),
+  )
+}
+
+function firstTool(replay: Replay): { server: Replayed; tool: string } {
+  for (const server of replay.servers) {
+    const [tool] = server.tools
+    if (tool) return { server, tool }
+  }
+  throw new Error('the replay upstream has no tool')
+}
+
+/** As the tool's schema wants them: others would be refused by the gateway. */
+function argumentsOf(server: string, tool: string): JsonObject {
+  const catalog = defaultCatalogs().find(({ name }) => name === server)
+  return sampleArguments(catalog?.tools.find(({ name }) => name === tool)?.inputSchema ?? {})
+}
+
+function writeManifests(to: string, replay: Replay): void {
+  mkdirSync(to, { recursive: true })
+  for (const server of replay.servers) writeManifest(to, server)
+}
+
+function writeManifest(to: string, { name, url }: { name: string; url: string }, limits?: object): string {
+  const file = join(to, `${name}.yaml`)
+  const spec = { remote: { url }, limits }
+  const manifest = { apiVersion: 'portolan.dev/v1alpha1', kind: 'McpServer', metadata: { name }, spec }
+  writeFileSync(file, JSON.stringify(manifest))
+  return file
+}
