@@ -1,7 +1,9 @@
 /** How to add the gateway to the usual clients. Pure. */
+import type { Profile } from '../core/catalog/router-config.ts'
 import type { Colors } from './output.ts'
 
-export function clientHelp(url: string, colors: Colors): string {
+/** `others`: profiles that are served besides the one at `url`. */
+export function clientHelp(url: string, others: readonly Profile[], colors: Colors): string {
   const json = (value: unknown) => JSON.stringify(value)
   const ways: [string, string][] = [
     ['Claude Code', `claude mcp add --transport http portolan ${url}`],
@@ -17,5 +19,7 @@ export function clientHelp(url: string, colors: Colors): string {
   ]
   const width = Math.max(...ways.map(([client]) => client.length))
   const lines = ways.map(([client, how]) => `  ${colors.bold(client.padEnd(width))}  ${how}`)
-  return [`Add ${colors.cyan(url)} to your client:`, ...lines].join('\n')
+  const more =
+    others.length > 0 ? ['', `Other profiles: ${others.map(name => `${url}/${name}`).join(', ')}`] : []
+  return [`Add ${colors.cyan(url)} to your client:`, ...lines, ...more].join('\n')
 }

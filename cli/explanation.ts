@@ -1,27 +1,32 @@
 /** Why a search gives what it gives, for people. Pure. */
+import { MEANING_WEIGHT } from '../router/catalog/search/fusion.ts'
 import type { ExplainedHit, ExplainedTerm, Explanation } from '../router/catalog/search/search-index.ts'
 import { type Colors, count, table } from './output.ts'
 
 const MOST_ALTERNATIVES = 6
+const LEGEND = [
+  'lexical: words × name + server, over the best; nearness: cosine + a share of the mean of its server',
+  `score: (lexical + ${MEANING_WEIGHT} × meaning) × action`,
+]
 
 export function explanationText(explanation: Explanation, colors: Colors): string {
   const { hits, total } = explanation
   const found = hits.length === 0 ? 'no tool was found' : hitTable(hits, colors)
-  const legend = 'lexical = words × name + server, over the best; score = (lexical + meaning) × action'
   return [
     ...questionLines(explanation),
     termTable(explanation.terms),
     '',
     found,
     '',
-    colors.dim(`${legend}; ${count(total)} found`),
+    ...LEGEND.map(line => colors.dim(line)),
+    colors.dim(`${count(total)} found`),
   ].join('\n')
 }
 
 function questionLines({ query, english, actions, cover, similarity, pending }: Explanation): string[] {
   const words = `best hit meets ${Math.round(100 * cover)} % of what the words tell`
   const meaning = similarity
-    ? `cosine ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
+    ? `nearness ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
     : 'by words alone'
   const waiting = pending ? `; ${count(pending)} tools have no vector yet` : ''
   return [
@@ -53,12 +58,13 @@ function termTable(terms: readonly ExplainedTerm[]): string {
 }
 
 function hitTable(hits: readonly ExplainedHit[], colors: Colors): string {
-  const titles = ['SCORE', 'LEXICAL', 'MEANING', 'COSINE', 'ACTION', 'NAME', 'SERVER']
+  const titles = ['SCORE', 'LEXICAL', 'MEANING', 'NEARNESS', 'COSINE', 'ACTION', 'NAME', 'SERVER']
   const rows = hits.map(hit => [
     ...[
       hit.score,
       hit.lexical,
       hit.semantic,
+      hit.nearness,
       hit.cosine,
       hit.actionFactor,
       hit.nameFactor,

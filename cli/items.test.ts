@@ -39,10 +39,12 @@ test('a task calls a tool with arguments, or none, or only looks', t => {
   ])
 })
 
-test('the item that is wrong is named; a file without items is a mistake too', t => {
+test('the item or line that is wrong is named; a file without items is a mistake too', t => {
   const wrong: [string, RegExp][] = [
-    [`[${JSON.stringify(QUERY)}, {"query": "x", "relevant": []}]`, /item 2\.relevant/],
-    ['{"query": "x"', /cannot be read/],
+    [`[${JSON.stringify(QUERY)}, {"query": "x", "relevant": []}]`, /items item 2 {2}relevant {2}/],
+    [`${JSON.stringify(QUERY)}\n\n{"query": "x"}`, /items:3 {2}relevant {2}/],
+    [`${JSON.stringify(QUERY)}\n{"query": "x"`, /items:2 cannot be read: .*JSON/],
+    ['', /no items: write/],
     ['query: x', /no list/],
     ['[]', /no items/],
   ]

@@ -1,4 +1,4 @@
-/** Reads a file of items: JSON Lines, or a list in YAML or JSON; each item is checked, and the one that is wrong is named. */
+/** Reads a file of items: JSON Lines, or a list in YAML or JSON; each item is checked, and the line or item that is wrong is named. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { z } from 'zod'
@@ -8,15 +8,25 @@ import { CommandError, EXIT } from './failure.ts'
 /** Throws a CommandError where the file is not there, holds no item, or one that does not fit. */
 export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
   const items = parseItems(file, readText(file))
-  if (items.length === 0) throw new CommandError(`${file} holds no items`, EXIT.usage)
-  return items.map((item, at) => {
-    const checked = schema.safeParse(item)
+  if (items.length === 0)
+    throw new CommandError(
+      `${file} holds no items: write an object of JSON a line, or a list in YAML`,
+      EXIT.usage,
+    )
+  return items.map(({ place, value }) => {
+    const checked = schema.safeParse(value)
     if (checked.success) return checked.data
     const [issue] = checked.error.issues
-    const where = [`item ${at + 1}`, ...(issue?.path ?? []).map(String)].join('.')
-    throw new CommandError(`${file}: ${where}: ${issue?.message}`, EXIT.usage)
+    const field = (issue?.path ?? [])
+      .map(part => `${String(part)}.`)
+      .join('')
+      .slice(0, -1)
+    throw new CommandError(`${[place, field].join('  ').trim()}  ${issue?.message}`, EXIT.usage)
   })
 }
+
+/** `place`: file and line, or file and number of the item. */
+type Item = { place: string; value: unknown }
 
 function readText(file: string): string {
   try {
@@ -26,17 +36,25 @@ function readText(file: string): string {
   }
 }
 
-function parseItems(file: string, text: string): unknown[] {
-  try {
-    if (/^\s*\{/.test(text))
-      return text
-        .split('\n')
-        .filter(line => line.trim())
-        .map(line => JSON.parse(line))
-    const value: unknown = parse(text)
-    if (Array.isArray(value)) return value
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`, EXIT.usage)
-  }
+function parseItems(file: string, text: string): Item[] {
+  if (/^\s*\{/.test(text)) return parseLines(file, text)
+  const value = parsed(file, () => parse(text))
+  if (value === null) return []
+  if (Array.isArray(value)) return value.map((value, at) => ({ place: `${file} item ${at + 1}`, value }))
   throw new CommandError(`${file} holds no list of items`, EXIT.usage)
+}
+
+function parseLines(file: string, text: string): Item[] {
+  const lines = text.split('\n').map((line, at) => ({ place: `${file}:${at + 1}`, line }))
+  return lines
+    .filter(({ line }) => line.trim())
+    .map(({ place, line }) => ({ place, value: parsed(place, () => JSON.parse(line)) }))
+}
+
+function parsed(place: string, read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (error) {
+    throw new CommandError(`${place} cannot be read: ${messageOf(error)}`, EXIT.usage)
+  }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
+import { clientHelp } from './client-help.ts'
 import { count, problemLine, table } from './output.ts'
 import { costLines, savedLine } from './tokens.ts'
 
@@ -32,6 +33,16 @@ test('a problem names place, field and what to do', () => {
   }
   assert.equal(problemLine(problem, createColors(false)), 'a.yaml:3:5  spec.x  is not known (UnknownField)')
   assert.equal(problemLine({ reason: 'R', message: 'm' }, createColors(false)), 'm (R)')
+})
+
+test('other profiles that are served are named with their URL', () => {
+  const help = (others: Parameters<typeof clientHelp>[1]) =>
+    clientHelp('http://127.0.0.1:1/mcp', others, createColors(false))
+  assert.doesNotMatch(help([]), /profile/)
+  assert.match(
+    help(['search', 'direct']),
+    /^Other profiles: http:\/\/127\.0\.0\.1:1\/mcp\/search, http:\/\/127\.0\.0\.1:1\/mcp\/direct$/m,
+  )
 })
 
 test('the saving may be negative, and nothing is saved of nothing', () => {

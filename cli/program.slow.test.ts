@@ -126,13 +126,18 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
   ]
   writeFileSync(queries, labelled.map(query => JSON.stringify(query)).join('\n'))
   writeFileSync(tasks, '- { query: echo, call: { tool: "one:echo", arguments: { text: hi } } }')
-  const [good, bad, cost, why] = await Promise.all([
+  const [good, bad, cost, why, found, vain] = await Promise.all([
     portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.5', '-o', 'json'),
     portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.6'),
     portolan(space.cache, 'tokens', '--scenario', tasks, '--execute', space.folder, '-o', 'json'),
     portolan(space.cache, 'search', '--explain', 'echo', space.folder),
+    portolan(space.cache, 'search', 'echo', space.folder),
+    portolan(space.cache, 'tokens', '--execute', space.folder),
   ])
   assert.deepEqual([good.code, bad.code, cost.code, why.code], [0, 1, 0, 0], bad.stderr)
+  assert.match(found.stdout, /^By words alone: The model .* is not there: run `portolan model`$/m)
+  assert.deepEqual([vain.code, vain.stdout], [2, ''])
+  assert.match(vain.stderr, /add --scenario FILE/)
   assert.equal(JSON.parse(good.stdout).recall5, 0.5)
   assert.match(bad.stdout, /bake a cake +one:bake/)
   assert.match(

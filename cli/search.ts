@@ -38,7 +38,10 @@ async function find(
   const result = await gateway.request('tools/call', params)
   const text = answerText(result)
   if (result.isError === true) throw new CommandError(text)
-  return output === 'json' ? text : asTable(JSON.parse(text), colors)
+  if (output === 'json') return text
+  const { search } = await gateway.status()
+  const table = asTable(JSON.parse(text), colors)
+  return search.reason === undefined ? table : `${table}\n${colors.dim(`By words alone: ${search.reason}`)}`
 }
 
 async function explain(

@@ -4,6 +4,7 @@ import { createTokenCounter } from '../core/tokens.ts'
 import { profile } from '../crds/gateway.ts'
 import type { LocalStatus } from '../local/status.ts'
 import type { TokenUses } from '../router/token-use.ts'
+import { CommandError, EXIT } from './failure.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import { type Column, count, type OutputFormat, type Terminal, table } from './output.ts'
@@ -23,6 +24,8 @@ export function tokensCommand(terminal: Terminal): Command {
   return withGateway(command)
     .addHelpText('after', '\nExample:\n  portolan tokens --scenario docs/scenario.yaml examples/laptop')
     .action(async (paths: string[], options: TokensOptions) => {
+      if (options.execute && options.scenario === undefined)
+        throw new CommandError('--execute calls the tools of a scenario: add --scenario FILE', EXIT.usage)
       const tasks = options.scenario === undefined ? undefined : readScenario(options.scenario)
       const gateway = await openGateway({ ...options, paths, byMeaning: tasks !== undefined }, terminal)
       try {

@@ -143,9 +143,11 @@ async function untilReady(gateway: LocalGateway, progress: Progress): Promise<vo
 
 function report(gateway: LocalGateway, { colors }: Terminal): string {
   const status = gateway.status()
-  return ['', serverTable(status, colors), '', costLines(status), '', clientHelp(gateway.url, colors)].join(
-    '\n',
+  const others = profile.options.filter(
+    name => name !== status.gateway.profile && status.tokens.profiles[name] !== undefined,
   )
+  const help = clientHelp(gateway.url, others, colors)
+  return ['', serverTable(status, colors), '', costLines(status), '', help].join('\n')
 }
 
 /** A path that is not there is a mistake of the command line; one that goes later is a change. */

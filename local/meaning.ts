@@ -22,7 +22,8 @@ export function semanticMeans(
   const cacheFile = join(cacheFolder, 'vectors', 'embedded.bin')
   return {
     // Looked for every time: it may have been fetched meanwhile.
-    openEmbedded: () => openEmbedded({ modelFile: modelFileOf(env, cacheFolder), cacheFile, onCacheFailure }),
+    openEmbedded: onLost =>
+      openEmbedded({ modelFile: modelFileOf(env, cacheFolder), cacheFile, onCacheFailure, onLost }),
     encodesDocuments: true,
     secret: embeddingsKey,
     openCache: (encoder, dimensions) =>

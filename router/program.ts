@@ -73,7 +73,7 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
     allowedHosts,
     debugStatus: debug ? () => ({ pod }) : undefined,
     semantic: {
-      openEmbedded: () => openEmbedded({ modelFile }),
+      openEmbedded: onLost => openEmbedded({ modelFile, onLost }),
       encodesDocuments: false,
       secret: ({ name, key }) => secret(name)?.[key]?.trim(),
     },

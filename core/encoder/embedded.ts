@@ -28,11 +28,13 @@ export type EmbeddedOptions = {
   unavailable?: (reason: string) => void
   /** Told once that the cache cannot be written; all goes on without. */
   onCacheFailure?: (error: unknown) => void
+  /** Told that it failed and cannot be started anew, as with a model that was taken away: to be closed, and opened again later. */
+  onLost?: () => void
 }
 
 /** Undefined where the model or the kernels are not there, or damaged. Loads both, in some 100 ms of another thread. */
 export async function createEmbeddedEncoder(options: EmbeddedOptions): Promise<SentenceEncoder | undefined> {
-  const thread = createEncoderThread(options.modelFile)
+  const thread = createEncoderThread(options.modelFile, options.onLost)
   try {
     const [cache] = await Promise.all([openCache(options), thread.ready()])
     return embeddedEncoder(thread, cache)

@@ -1,6 +1,6 @@
 /** The life of the encoder's thread: a crash, a start that fails, an end. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }))
 const MORTAL = new URL('../../test/encoder/mortal-worker.ts', import.meta.url)
 
 test('a thread that dies costs what it was at, and the next use starts another', async t => {
-  const thread = createEncoderThread(modelFile, MORTAL)
+  const thread = createEncoderThread(modelFile, undefined, MORTAL)
   t.after(thread.close)
   await thread.ready()
   const asked = ['die', 'what came after'].map(query => thread.ask({ query }))
@@ -26,7 +26,7 @@ test('a thread that dies costs what it was at, and the next use starts another',
 })
 
 test('a question that cannot be sent is refused, and nobody waits for it', async t => {
-  const thread = createEncoderThread(modelFile, MORTAL)
+  const thread = createEncoderThread(modelFile, undefined, MORTAL)
   t.after(thread.close)
   await assert.rejects(thread.ask({ query: Symbol('none') } as never), { name: 'DataCloneError' })
   assert.equal((await thread.ask({ query: 'good' })).length, 1)
@@ -41,6 +41,23 @@ test('a start that failed is tried again with the next use', async t => {
   await assert.rejects(thread.ask({ query: 'nothing' }), { code: 'io' })
   renameSync(elsewhere, modelFile)
   assert.equal((await thread.ask({ query: 'found' })).length, 1)
+})
+
+test('a model that is damaged under its thread is read anew once it is mended, and it is told that it was lost', async t => {
+  const damaged = join(folder, 'damaged')
+  copyFileSync(modelFile, damaged)
+  let lost = 0
+  const thread = createEncoderThread(damaged, () => lost++)
+  t.after(thread.close)
+  await thread.ready()
+  truncateSync(damaged, 10_000)
+  await assert.rejects(thread.ask({ query: 'a' }), { code: 'io', retryable: true })
+  assert.equal(lost, 0)
+  await assert.rejects(thread.ask({ query: 'b' }), { code: 'io', message: /run `portolan model`/ })
+  assert.equal(lost, 1)
+  copyFileSync(modelFile, damaged)
+  assert.equal((await thread.ask({ query: 'c' })).length, 1)
+  assert.equal(lost, 1)
 })
 
 test('a question that cannot be answered costs itself alone', async t => {

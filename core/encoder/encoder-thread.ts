@@ -24,9 +24,10 @@ export type EncoderThread = {
 
 type Running = Pick<EncoderThread, 'ask' | 'close'>
 
-/** `script` is another one in tests alone. */
+/** `onLost`: the thread failed, and cannot be started anew. `script` is another one in tests alone. */
 export function createEncoderThread(
   modelFile: string,
+  onLost: () => void = () => {},
   script = new URL('./encoder-worker.ts', import.meta.url),
 ): EncoderThread {
   let running: Promise<Running> | undefined
@@ -45,7 +46,10 @@ export function createEncoderThread(
       await run()
     },
     async ask(question) {
-      const worker = await run()
+      const worker = await run().catch(error => {
+        onLost()
+        throw error
+      })
       return worker.ask(question)
     },
     async close() {

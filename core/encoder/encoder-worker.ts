@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Vector } from '../catalog/vectors.ts'
-import { messageOf } from '../errors.ts'
+import { Fault, messageOf } from '../errors.ts'
 import type { Answer, Asked, Question, Readiness } from './encoder-thread.ts'
 import { finish, loadSentences, type Sentences } from './sentences.ts'
 
@@ -23,6 +23,8 @@ function serve(port: MessagePort, sentences: Sentences): void {
       const vectors = vectorsOf(sentences, question, answerWaiting)
       port.postMessage({ id, vectors } satisfies Answer)
     } catch (error) {
+      // A model that cannot be read any more: the next start looks for another one.
+      if (error instanceof Fault) throw error
       port.postMessage({ id, failure: messageOf(error) } satisfies Answer)
     }
   }

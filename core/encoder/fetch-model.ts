@@ -91,7 +91,7 @@ async function obtain(options: FetchOptions, work: string): Promise<Uint8Array> 
   return model
 }
 
-export function isUrl(from: string): boolean {
+function isUrl(from: string): boolean {
   return /^https?:\/\//.test(from)
 }
 

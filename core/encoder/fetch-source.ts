@@ -5,8 +5,8 @@ import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { readBounded } from '../bounded.ts'
 import { Fault, messageOf } from '../errors.ts'
 
-export const WEIGHTS_NAME = 'model.safetensors'
-export const VOCABULARY_NAME = 'vocab.txt'
+const WEIGHTS_NAME = 'model.safetensors'
+const VOCABULARY_NAME = 'vocab.txt'
 /** The weights are 91 MB, the vocabulary .2 MB, the finished model 23 MB. */
 const MAX_WEIGHTS_BYTES = 128 * 1024 * 1024
 const MAX_VOCABULARY_BYTES = 4 * 1024 * 1024
@@ -26,7 +26,9 @@ export async function readSource(path: string): Promise<ModelSource> {
     if (error instanceof Fault) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new Fault('io', `There is no ${(error as NodeJS.ErrnoException).path ?? path}.`, { cause: error })
-    throw new Fault('io', `${path} could not be read: ${messageOf(error)}.`, { cause: error })
+    throw new Fault('io', `${path} could not be read: ${messageOf(error).replace(/\.*$/, '.')}`, {
+      cause: error,
+    })
   }
 }
 

@@ -40,6 +40,11 @@ export function tokensOfCut(cut: string, whole: { length: number; tokens: number
   return Math.ceil(CUT_MARGIN * Math.max(estimateTokens(cut), share))
 }
 
+/** What a text costs at most, within JSON, beyond its own tokens: quotes, line breaks and their like are escaped there. */
+export function escapeTokens(text: string): number {
+  return JSON.stringify(text).length - text.length - 2
+}
+
 function kindOf(code: number): number {
   if (code >= 97 && code <= 122) return LOWER
   if (code === 32) return SPACE

@@ -5,9 +5,9 @@ import { refuse } from './answers.ts'
 import { findCalled } from './arguments/find-called.ts'
 import { readArguments } from './arguments/read-arguments.ts'
 import { callTool } from './call-tool.ts'
-import { readMcpResource } from './hierarchical/read-mcp-resource.ts'
 import { profileOf, type Work } from './meta-tool.ts'
 import { getPromptAsText } from './prompt-text.ts'
+import { readAsText } from './resource-text.ts'
 import type { PromptTarget, ToolTarget } from './targets.ts'
 
 /** `server|uri`, a page of an app, or the handle of a result that was cut. */
@@ -21,16 +21,18 @@ export function execute(
   beside: JsonObject,
   notes: readonly string[] = [],
 ): McpReply | Promise<McpReply> {
-  if (RESOURCE.test(name)) return readMcpResource.call(work, { uri: name })
-  const read = readArguments(given, beside)
+  if (RESOURCE.test(name)) return readAsText(work, name)
+  const called = findCalled(work.catalog, name, profileOf(work))
+  if ('refusal' in called) return refuse(work, called)
+  const { target } = called
+  const properties = 'tool' in target ? target.tool.definition.inputSchema.properties : undefined
+  const read = readArguments(given, beside, properties)
   if (!read)
     return refuse(work, {
       refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
       outcome: 'rejected',
     })
-  const called = findCalled(work.catalog, name, profileOf(work))
-  if ('refusal' in called) return refuse(work, called)
-  return executeTarget(work, called.target, read.args, [...notes, ...called.notes, ...read.notes])
+  return executeTarget(work, target, read.args, [...notes, ...called.notes, ...read.notes])
 }
 
 function executeTarget(

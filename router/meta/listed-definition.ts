@@ -1,8 +1,8 @@
 /** A real tool as a gateway lists it: the upstream's own definition under its listed name. Pure. */
-import { exposeItem } from '../../core/catalog/expose.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
+import { listedItem } from './listed-item.ts'
 
 /** What it costs so: as counted at discovery, with the longer name. */
 export function listedTokens({ tokens, tool, listedName }: ToolRoute): number {
@@ -10,5 +10,5 @@ export function listedTokens({ tokens, tool, listedName }: ToolRoute): number {
 }
 
 export function listedDefinition({ server, listedName, definition }: ToolRoute): JsonObject {
-  return { ...exposeItem(server, definition), name: listedName }
+  return { ...listedItem(server, definition), name: listedName }
 }

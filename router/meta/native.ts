@@ -1,10 +1,11 @@
 /** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
-import { exposeItem, exposePromptResult, exposeReadResult } from '../../core/catalog/expose.ts'
+import { exposePromptResult, exposeReadResult } from '../../core/catalog/expose.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { isShown } from '../catalog/catalog.ts'
 import { type Forwarded, forward } from './forward.ts'
+import { listedItem } from './listed-item.ts'
 import type { Work } from './meta-tool.ts'
 import { pageOf } from './pages.ts'
 import { findResource } from './resource-target.ts'
@@ -22,7 +23,7 @@ export function listNatively(work: Work, list: 'resources' | 'resourceTemplates'
     const page = pageOf(prompts.sort(byListedName), prompt => prompt.listedName, request.params.cursor, fits)
     if (!page) return invalid('cursor is not valid')
     const named = page.items.map(({ server, listedName, definition }) => ({
-      ...exposeItem(server, definition),
+      ...listedItem(server, definition),
       name: listedName,
     }))
     return { result: { prompts: named, nextCursor: page.nextCursor } }
@@ -31,7 +32,7 @@ export function listNatively(work: Work, list: 'resources' | 'resourceTemplates'
   const shown = routes.filter(({ server }) => isShown(catalog, server))
   const page = pageOf(shown, route => route.shownUri, request.params.cursor, fits)
   if (!page) return invalid('cursor is not valid')
-  const items = page.items.map(({ server, definition }) => exposeItem(server, definition))
+  const items = page.items.map(({ server, definition }) => listedItem(server, definition))
   return { result: { [list]: items, nextCursor: page.nextCursor } }
 }
 

@@ -15,7 +15,7 @@ function pagesOf(...lists: string[][]): string[][] {
     assert.ok(page)
     pages.push(page.items)
     cursor = page.nextCursor
-    assert.ok((cursor ?? '').length <= 60, cursor)
+    assert.ok((cursor ?? '').length <= 60 && pages.length < 100, cursor)
   } while (cursor !== undefined)
   return pages
 }
@@ -29,6 +29,12 @@ test('pages give every item once, whatever the length of their keys', () => {
     assert.deepEqual(pagesOf(items).flat(), items)
 })
 
+test('keys with a NUL in them end nothing and repeat nothing', () => {
+  const long = 'x'.repeat(40)
+  const items = ['a', 'a\0', 'a\0b', 'a\0c', 'ab', `x\0${long}`, `x\0${long}y`, long, `${long}\0`].sort()
+  assert.deepEqual(pagesOf(items).flat(), items)
+})
+
 test('an item that goes away costs no other, even where it was the last of a page', () => {
   assert.deepEqual(pagesOf(['a', 'b', 'c', 'd'], ['a', 'c', 'd']).flat(), ['a', 'b', 'c', 'd'])
   const key = (end: string): string => `${'a/very/long/beginning/of/all/'.repeat(3)}${end}`
@@ -39,4 +45,11 @@ test('an item that goes away costs no other, even where it was the last of a pag
 test('a cursor that is none of ours is refused', () => {
   for (const cursor of ['made up', 7, null, 'x'.repeat(10_000), {}])
     assert.equal(pageOf(['a'], self, cursor, two), undefined)
+})
+
+test('the cursor of a list is refused where a query is paged through, and the other way round', () => {
+  const cursor = (mark: '>' | '?') => pageOf(['a', 'b', 'c'], self, undefined, two, mark)?.nextCursor
+  assert.deepEqual(pageOf(['a', 'b', 'c'], self, cursor('?'), two, '?')?.items, ['c'])
+  assert.equal(pageOf(['a', 'b', 'c'], self, cursor('?'), two, '>'), undefined)
+  assert.equal(pageOf(['a', 'b', 'c'], self, cursor('>'), two, '?'), undefined)
 })

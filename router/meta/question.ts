@@ -15,6 +15,11 @@ export function readQueries(query: JsonValue | undefined): string[] | undefined 
   return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
 }
 
+/** Nothing, or nothing but spaces. */
+export function isBlank(query: JsonValue | undefined): boolean {
+  return String(query ?? '').trim() === ''
+}
+
 export const QUERY_MISSING: Refusal = {
   refusal: `query is missing: a text such as "github create issue", or up to ${MOST_QUERIES} of them in an array.`,
   outcome: 'rejected',

@@ -1,7 +1,7 @@
 /** Finds tools, resources and prompts for one need or several: what every profile's search is made of. */
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { type Catalog, type Extra, isShown } from '../catalog/catalog.ts'
+import { type Catalog, type Extra, isShown, routeOf } from '../catalog/catalog.ts'
 import type { Explanation, SearchHit, SearchOptions, VectorTable } from '../catalog/search/search-index.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import type { Work } from './meta-tool.ts'
@@ -27,7 +27,7 @@ export type SearchScope = {
 
 const MOST_EXTRAS = 3
 /** Resources and prompts are a by-product: only those that match well are worth their tokens. */
-const LEAST_EXTRA_RELEVANCE = 0.5
+const LEAST_EXTRA_RELEVANCE = 0.4
 
 export async function searchCatalog(
   work: Work,
@@ -65,13 +65,25 @@ export async function findItems(
   const named = catalog.toolByName.get(query)
   if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))
     return { tools: [{ item: named, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
-  const text = catalog.index.queryText(query)
-  const vector = catalog.vectors && (await work.encodeQuery?.(text, work.request.signal))
+  const [vector, extraVector] = await queryVectors(work, query)
   const visible = visibleOf(catalog, wanted)
   const meaning = meaningOf(vector, catalog.vectors?.tools)
   const { hits, total } = catalog.index.search(query, { limit, visible, meaning })
   const tools = hits.map(hit => foundIn(catalog.tools, hit))
-  return { tools, extras: findExtras(catalog, query, vector, wanted), total }
+  return { tools, extras: findExtras(catalog, query, extraVector, wanted), total }
+}
+
+/** For the tools and for the extras: of two texts where one index takes for a slip what is a word of the other. */
+async function queryVectors(
+  { catalog, encodeQuery, request }: Work,
+  query: string,
+): Promise<(Vector | undefined)[]> {
+  if (!catalog.vectors) return []
+  const { index, extraIndex, extras } = catalog
+  const text = index.queryText(query)
+  const extraText = extras.length > 0 ? extraIndex.queryText(query) : text
+  const vector = encodeQuery?.(text, request.signal)
+  return Promise.all([vector, extraText === text ? vector : encodeQuery?.(extraText, request.signal)])
 }
 
 /** Why the tools are found that are found for a query, whoever asks. */
@@ -85,12 +97,6 @@ export async function explainSearch(
   const vector = catalog.vectors && (await encodeQuery?.(text, signal))
   const meaning = meaningOf(vector, catalog.vectors?.tools)
   return catalog.index.explain(query, { limit, visible: visibleOf(catalog, undefined), meaning })
-}
-
-/** The resource, template or prompt of an extra. */
-export function itemOf(extra: Extra): Item {
-  if ('prompt' in extra) return extra.prompt
-  return 'template' in extra ? extra.template : extra.resource
 }
 
 function visibleOf(
@@ -116,7 +122,7 @@ function findExtras(
 ): Found<Extra>[] {
   if (catalog.extras.length === 0) return []
   const visible = (extra: number): boolean => {
-    const item = itemOf(catalog.extras[extra] as Extra)
+    const item = routeOf(catalog.extras[extra] as Extra)
     return isShown(catalog, item.server) && (wanted?.(item) ?? true)
   }
   const meaning = meaningOf(vector, catalog.vectors?.extras)

@@ -170,7 +170,8 @@ export class DocumentVectors {
     try {
       const vectors = await encoder.encodeTexts(texts, signal)
       if (signal.aborted) return false
-      for (const [at, { textKey }] of batch.entries()) this.#vectors.set(textKey, vectors[at] as Vector)
+      // By the key of what was encoded: a batch that failed may be of a manifest that has changed since.
+      for (const [at, { key }] of texts.entries()) this.#vectors.set(key, vectors[at] as Vector)
       onEncoded()
       return true
     } catch (error) {

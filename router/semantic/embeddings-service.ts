@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_CONNECTION_MS = 60_000
 /** 32 texts of 4,096 dimensions are some 3 MB. */
 export const MAX_ANSWER_BYTES = 16 * 2 ** 20
-export const MAX_DIMENSIONS = 8_192
+const MAX_DIMENSIONS = 8_192
 
 export type EmbeddingsAddress = {
   /** The base, such as `https://api.openai.com/v1`, or whole with `/embeddings` or `/embed` at its end. */

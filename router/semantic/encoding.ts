@@ -13,8 +13,8 @@ import { createQueryEncoder, type Missed } from './query-encoder.ts'
 const OPEN_AGAIN_MS = 10_000
 
 export type EncodingOptions = {
-  /** Throws, with a sentence, where there is no encoder now. `onOther`: it has become another one, to be opened anew. */
-  open: (onOther: () => void, signal: AbortSignal) => Promise<SentenceEncoder>
+  /** Throws, with a sentence, where there is no encoder now. `onGone`: it is lost, or has become another one: to be opened anew. */
+  open: (onGone: () => void, signal: AbortSignal) => Promise<SentenceEncoder>
   /** What is known of an encoder's vectors, by key. */
   vectorsOf: (encoder: string) => Map<string, Vector>
   /** How long a search waits for the vector of its query. */

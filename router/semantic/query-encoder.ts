@@ -32,7 +32,8 @@ export function createQueryEncoder(options: QueryEncoderOptions): QueryEncoder {
   function keep(text: string, vector: Vector): Vector {
     kept.delete(text)
     kept.set(text, vector)
-    for (const oldest of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(oldest)
+    const [oldest = ''] = kept.keys()
+    if (kept.size > MAX_KEPT) kept.delete(oldest)
     return vector
   }
 

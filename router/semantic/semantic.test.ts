@@ -111,6 +111,27 @@ test('an encoder that is not there is looked for again, and told of once', async
   assert.deepEqual(told().filter(line => line.reason === reason).length, 1)
 })
 
+test('an encoder that is lost is closed, said to be gone, and opened again once it is there', async t => {
+  const lose: (() => void)[] = []
+  let closed = 0
+  const openEmbedded = async (onLost: () => void) => {
+    if (lose.push(onLost) === 2) throw new Fault('io', 'the model is cut off')
+    return { ...createHashingEncoder(), close: async () => void closed++ }
+  }
+  const { router, clock, until, best } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  await until(() => router.search().semantic === 'embedded' && router.search().pending === 0)
+  lose[0]?.()
+  lose[0]?.()
+  await until(() => router.search().semantic === 'off' && clock.pending() > 0)
+  assert.equal(await best('zorble'), undefined)
+  clock.advance(10_000)
+  await until(() => router.search().reason === 'the model is cut off')
+  clock.advance(10_000)
+  await until(() => router.search().semantic === 'embedded' && router.search().pending === 0)
+  assert.equal(await best('zorble'), 'disk:make_snapshot')
+  assert.deepEqual([lose.length, closed], [3, 1])
+})
+
 test('semantic none neither opens nor asks an encoder; auto opens it while the router runs', async t => {
   let opened = 0
   let closed = 0

@@ -12,8 +12,11 @@ import type { Missed } from './query-encoder.ts'
 
 /** What the owner of a router gives it for the search by meaning. */
 export type SemanticMeans = {
-  /** Opens the embedded encoder; throws, with a sentence, where it is not there: then it is asked again every few seconds. */
-  openEmbedded: () => Promise<SentenceEncoder>
+  /**
+   * Opens the embedded encoder; throws, with a sentence, where it is not there: then it is asked again every few seconds, as
+   * it is after `onLost`.
+   */
+  openEmbedded: (onLost: () => void) => Promise<SentenceEncoder>
   /** Whether the router has to encode what it serves; else the vectors come with the lists. */
   encodesDocuments: boolean
   /** The value of what a config refers to; undefined where it is not known. */

@@ -4,11 +4,14 @@ import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client as ModernClient } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { SearchStatus } from '../../router/semantic/semantic.ts'
 import { inspect } from '../support/inspector.ts'
 import { discoverTools } from '../support/mcp.ts'
+import { skipModel, testModelFile } from '../support/model.ts'
 import { type Gateway, startGateway } from '../support/processes.ts'
 
 /** Packages stay here from one run to the next: an install is tested by the first. */
@@ -18,7 +21,7 @@ let gateway: Gateway
 let endpoint: string
 
 before(async () => {
-  gateway = await startGateway(['examples/laptop'], { cache })
+  gateway = await startGateway(['examples/laptop'], { cache, env: { PORTOLAN_MODEL: testModelFile() } })
   endpoint = `${gateway.url}/mcp`
 })
 after(() => gateway?.stop())
@@ -94,6 +97,23 @@ test('every example server has tools that are found', async () => {
       `${query}: ${tools.map(tool => tool.tool_path).join(' ')}`,
     )
   }
+})
+
+const skip = skipModel() || (!hasUv() && 'no uv')
+
+test('what README says of meaning holds: the day is told by the server of times', { skip }, async () => {
+  const search = async () => {
+    const status = (await (await fetch(`${gateway.url}/debug/status`)).json()) as { search: SearchStatus }
+    return status.search
+  }
+  for (let tries = 0; ; tries++) {
+    const { semantic, pending } = await search()
+    if (semantic === 'embedded' && pending === 0) break
+    assert.ok(tries < 300, `no vectors after half a minute: ${JSON.stringify(await search())}`)
+    await wait(100)
+  }
+  const { tools } = await discoverTools(endpoint, 'which day is it today')
+  assert.equal(tools[0]?.tool_path, 'time:get_current_time')
 })
 
 async function modernClient(era: '2025-11-25' | '2026-07-28'): Promise<ModernClient> {

@@ -177,6 +177,27 @@ test('direct: a client of 2026-07-28 that listens is told at once, and does not 
   await subscription.close()
 })
 
+test('direct: a server that is careless with its lists costs the official clients nothing but its own slips', async t => {
+  const { router, source } = await start(t)
+  const sloppy = {
+    tools: [{ name: 'a', title: null, inputSchema: { $schema: 'x' }, outputSchema: { type: 'array' } }],
+    resources: [{ uri: 'file:///x', size: '5', annotations: { priority: 7 } }],
+    prompts: [{ name: 'p', arguments: ['b'] }],
+  }
+  const servers = { ...SERVERS, sloppy: { offers: sloppy } }
+  source.publish(snapshotOf(servers, { allowedProfiles: ALL }, 2))
+  await caughtUp({ router }, 2)
+  const { client: old } = await connect(t, router, 'direct')
+  const modern = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
+  t.after(() => modern.close())
+  await modern.connect(new ModernTransport(new URL(`${router.url}/direct`)))
+  for (const client of [old, modern]) {
+    assert.equal((await client.listTools()).tools.length, 8)
+    assert.ok((await client.listResources()).resources.some(({ name }) => name === 'file:///x'))
+    assert.ok((await client.listPrompts()).prompts.some(({ name }) => name === 'sloppy__p'))
+  }
+})
+
 test('only the default profile and the allowed ones are served', async t => {
   const { router, source } = await start(t)
   source.publish(snapshotOf(SERVERS, { profile: 'search', allowedProfiles: ['registry'] }, 7))

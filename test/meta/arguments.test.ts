@@ -1,21 +1,30 @@
 /** Argument help on real schemas: all can be checked, what fits is passed on as it is, what does not is explained in few words. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { isObject, type JsonObject } from '../../core/json.ts'
+import { checkArguments } from '../../router/meta/arguments/check-arguments.ts'
 import { requiredNames } from '../../router/meta/arguments/relax.ts'
+import { createSchemaChecks } from '../../router/meta/arguments/schema-checks.ts'
+import { randomArguments } from '../support/random-arguments.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type FixtureServer } from './fixture.ts'
 
 const RESPONSE_TOKENS = 1_200
+/** Every so manieth tool is tried with so many arguments at random. */
+const EVERY = 5
+const RUNS = 20
 
 const catalogs = defaultCatalogs()
 const servers: Record<string, FixtureServer> = Object.fromEntries(
   catalogs.map(({ name, tools }) => [name, { offers: { tools } }]),
 )
 const tools = catalogs.flatMap(({ name, tools }) =>
-  tools.map(tool => ({ path: `${name}:${tool.name}`, schema: tool.inputSchema })),
+  tools.map(tool => ({ path: `${name}:${tool.name}`, tool, schema: tool.inputSchema })),
 )
 
 test('what fits the schema of a tool reaches it as it is', async () => {
@@ -28,6 +37,30 @@ test('what fits the schema of a tool reaches it as it is', async () => {
   }
   assert.equal(fixture.sent.length, tools.length)
 })
+
+test('nothing that a schema allows is refused, changed or remarked on', () => {
+  const checks = createSchemaChecks()
+  let tried = 0
+  for (const { path, tool } of tools.filter((_, at) => at % EVERY === 0)) {
+    const allows = referenceCheck(tool.inputSchema)
+    const property = fc.property(randomArguments(tool.inputSchema), args => {
+      if (!allows(args)) return
+      tried++
+      const before = structuredClone(args)
+      const checked = checkArguments(checks, { definition: tool, path } as never, args)
+      assert.deepEqual(checked, { args: before, notes: [] }, path)
+    })
+    fc.assert(property, { numRuns: RUNS })
+  }
+  assert.ok(tried > 0.9 * RUNS * Math.floor(tools.length / EVERY))
+})
+
+/** The schema as it is written, bounds and all, by its own draft. */
+function referenceCheck(schema: JsonObject): ValidateFunction {
+  const options = { strict: false, logger: false, validateFormats: false } as const
+  const ajv = String(schema.$schema).includes('draft-07') ? new Ajv(options) : new Ajv2020(options)
+  return ajv.compile(schema)
+}
 
 test('what is missing is named, with its schema, in an answer within the budget; nothing is called', async () => {
   const fixture = createFixture(servers)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import type { Profile, RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
@@ -60,6 +61,29 @@ test('every tool is answered by its path within the budget: with its whole schem
       assert.equal(tools.length, 1)
       const whole = JSON.stringify(tools[0].input_schema) === JSON.stringify(definition.inputSchema)
       assert.equal(/folded schema: query "tool_path#\/properties\/NAME"/.test(more ?? ''), !whole, path)
+    }
+  }
+})
+
+test('a description full of quotes and line breaks, which cost more within JSON, keeps to the budget in every profile', async () => {
+  for (const lines of [30, 60, 90, 200]) {
+    const description = '- "a": "b"\n\t"c"\n'.repeat(lines)
+    const tools = [{ name: 'quoted', description, inputSchema: { type: 'object' } }]
+    for (const responseTokens of BUDGETS) {
+      const listing = createFixture(
+        { odd: { offers: { tools }, count } },
+        { ...budgetOf(responseTokens), ...ALL },
+      )
+      const asked: [Profile, string, JsonObject][] = [
+        ['hierarchical', 'discover_mcp_tools', { query: 'odd:quoted' }],
+        ['search', 'mcp_get_tool_schema', { toolName: 'odd:quoted' }],
+        ['registry', 'activate', { tools: ['odd:quoted'] }],
+      ]
+      for (const [profile, name, args] of asked) {
+        const { content } = await listing.call(name, args, { route: { kind: 'gateway', profile } })
+        const tokens = count(content[0]?.text ?? '')
+        assert.ok(tokens <= responseTokens, `${name}: ${tokens} of ${responseTokens}`)
+      }
     }
   }
 })
@@ -136,6 +160,8 @@ test('errors keep to the budget, whatever the upstream says', async () => {
   assert.equal(answer.isError, true)
   assert.ok(count(answer.content[0]?.text ?? '') <= 200)
 })
+
+const ALL = { allowedProfiles: ['search', 'registry'] } satisfies Partial<RouterConfig>
 
 function budgetOf(responseTokens: number) {
   return { budget: { definitionTokens: 5_000, activeTools: 10, responseTokens } }

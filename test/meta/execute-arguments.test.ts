@@ -43,6 +43,15 @@ test('arguments may be an object, its JSON text, or stand beside the path; what 
     fixture.sent.map(({ call }) => call.params?.arguments),
     [args, args, args, args, args, args, { ...args, title: '5' }],
   )
+  const { title, ...others } = args
+  const parted = await fixture.call('execute_mcp_tool', {
+    ...call,
+    arguments: others,
+    title,
+    server: 'forge',
+  })
+  assert.match(parted.content[1]?.text ?? '', /beside the name/)
+  assert.deepEqual(fixture.sent.at(-1)?.call.params?.arguments, { ...others, title })
   for (const args of [[1], '[1]', '{broken', 7])
     assert.match(
       await refusalOf(fixture, { tool_path: 'forge:create_issue', arguments: args as never }),
@@ -50,6 +59,9 @@ test('arguments may be an object, its JSON text, or stand beside the path; what 
     )
   const nothing = await fixture.call('execute_mcp_tool', { tool_path: 'wiki:list_issues', arguments: null })
   assert.equal(nothing.content.length, 1)
+  const repeated = { tool_path: 'wiki:list_issues', server_name: 'wiki', why: 'to see', arguments: {} }
+  assert.equal((await fixture.call('execute_mcp_tool', repeated)).content.length, 1)
+  assert.deepEqual(fixture.sent.at(-1)?.call.params?.arguments, {})
 })
 
 test('a path that is nearly right is taken, and said, where only one tool can be meant', async () => {

@@ -1,21 +1,15 @@
 /** What the three tools of the registry profile take and answer, and what a session's list shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRequest } from '../../core/mcp/front/handler.ts'
 import { asking } from './asking.ts'
 import { type Fixture, golden } from './fixture.ts'
-import { forge, ISSUE_SCHEMA, LONG_DESCRIPTION, SERVERS, wiki } from './servers.ts'
+import { forge, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 
 const ANNA = 'anna'
 
-type Tool = { name: string; server: string; category: string; description: string; relevance: number }
-type Found = {
-  tools: Tool[]
-  categories?: { category: string; servers: string[]; tools: number }[]
-  resources?: JsonObject[]
-  prompts?: JsonObject[]
-}
 type Activated = {
   loaded: string[]
   active_count: number
@@ -28,7 +22,6 @@ type Activated = {
 
 const { route, start, ask, read, refusal } = asking('registry', ANNA)
 
-const discover = (fixture: Fixture, args: JsonObject): Promise<Found> => read(fixture, 'discover', args)
 const activate = (
   fixture: Fixture,
   tools: JsonObject[string],
@@ -45,76 +38,6 @@ test('the three tools are listed as they are documented', async t => {
   t.assert.fileSnapshot(JSON.stringify(result, null, 2), golden('tools-list-registry.json'), {
     serializers: [String],
   })
-})
-
-test('discover answers the documented fields, five at most, descriptions within a hundred characters', async () => {
-  const { tools, categories } = await discover(start(), { query: 'forge create issue' })
-  assert.deepEqual(tools[0], {
-    name: 'forge:create_issue',
-    server: 'forge',
-    category: 'devops',
-    description: 'Create an issue in a repository',
-    relevance: 1,
-  })
-  assert.ok(tools.length <= 5)
-  assert.equal(categories, undefined)
-  const [long] = (await discover(start(), { query: 'wiki:search' })).tools
-  assert.ok(
-    long && long.description.length <= 100 && LONG_DESCRIPTION.startsWith(long.description.slice(0, 80)),
-  )
-  assert.equal(long.category, 'other')
-})
-
-test('a category narrows the search; a server by name or title does so too', async () => {
-  const fixture = start()
-  const servers = async (category: string) =>
-    new Set(
-      (await discover(fixture, { query: 'issues', category, limit: 50 })).tools.map(({ server }) => server),
-    )
-  assert.deepEqual(await servers('DevOps'), new Set(['forge']))
-  assert.deepEqual(await servers('other'), new Set(['wiki']))
-  assert.deepEqual(await servers('Wiki'), new Set(['wiki']))
-  assert.deepEqual(await servers('none'), new Set())
-})
-
-test("a tool's own category goes before its server's", async () => {
-  const tools = { allow: ['*'], deny: [], overrides: { create_issue: { category: 'tickets' } } }
-  const fixture = start({ forge: { ...forge, server: { ...forge.server, tools } } })
-  assert.equal((await discover(fixture, { query: 'forge:create_issue' })).tools[0]?.category, 'tickets')
-  assert.deepEqual((await discover(fixture, { query: 'issue', category: 'tickets' })).tools.length, 1)
-  assert.deepEqual((await discover(fixture, { query: '' })).categories, [
-    { category: 'devops', servers: ['forge'], tools: 3 },
-    { category: 'tickets', servers: ['forge'], tools: 1 },
-  ])
-})
-
-test('where nothing is found the categories come, and each can be looked into', async () => {
-  const fixture = start()
-  for (const query of ['zzqqxx', '']) {
-    const { tools, categories } = await discover(fixture, { query })
-    assert.deepEqual(tools, [])
-    assert.deepEqual(categories, [
-      { category: 'devops', servers: ['forge'], tools: 4 },
-      { category: 'other', servers: ['wiki'], tools: 3 },
-    ])
-  }
-  const { tools } = await discover(fixture, { query: '', category: 'other' })
-  assert.deepEqual(new Set(tools.map(({ server }) => server)), new Set(['wiki']))
-  assert.equal(tools.length, 3)
-})
-
-test('resources and prompts come along with the names by which execute takes them', async () => {
-  const fixture = start()
-  const { prompts } = await discover(fixture, { query: 'forge triage new issues' })
-  assert.equal(prompts?.[0]?.prompt_path, 'forge:triage')
-  const { resources } = await discover(fixture, { query: 'forge readme' })
-  assert.equal(resources?.[0]?.uri, 'forge|file:///readme.md')
-  await ask(fixture, 'execute', { tool: 'forge:triage', args: { repository: 'a/b' } })
-  await ask(fixture, 'execute', { tool: 'forge|file:///readme.md' })
-  assert.deepEqual(
-    fixture.sent.map(({ call }) => call.method),
-    ['prompts/get', 'resources/read'],
-  )
 })
 
 test('activate loads definitions and counts them; the list shows them to this session alone', async () => {
@@ -185,6 +108,31 @@ test('what is over the budget of definitions is not loaded, and execute is named
     ['nobody:nothing', 'forge:triage', 'wiki:search'],
   )
   assert.ok(some.estimated_tokens <= 500)
+})
+
+test('many tools that were not loaded are counted, and a name of any length is told within the budget', async () => {
+  const tools = Array.from({ length: 40 }, (_, at) => ({ name: `tool_${at}`, inputSchema: {} }))
+  const fixture = start({ big: { offers: { tools } } }, { activeTools: 2, responseTokens: 300 })
+  const names = tools.map(({ name }) => `big:${name}`)
+  const { loaded, not_loaded = [] } = await activate(fixture, names)
+  assert.equal(loaded.length, 2)
+  const [last] = not_loaded.slice(-1)
+  assert.equal(last?.tool, `and ${38 - (not_loaded.length - 1)} more`)
+  for (const wrong of ['x'.repeat(50_000), 'largo y ancho '.repeat(5_000)]) {
+    const { content } = await ask(fixture, 'activate', { tools: ['big:tool_1', wrong] })
+    assert.ok(encode(content[0]?.text ?? '').length <= 300, content[0]?.text.slice(0, 200))
+  }
+})
+
+test('of many unknown names the first are told what comes near, which takes time', async () => {
+  const fixture = start(SERVERS, { responseTokens: 5_000 })
+  const wrong = Array.from({ length: 6 }, (_, at) => `forge:create_isue_${at}`)
+  const { loaded, not_loaded = [] } = await activate(fixture, [...wrong, 'show_board'])
+  assert.deepEqual(loaded, ['forge:show_board'])
+  assert.deepEqual(
+    not_loaded.map(({ reason }) => /The nearest: forge:create_issue/.test(reason)),
+    [true, true, true, false, false, false],
+  )
 })
 
 test('definitions beyond the budget of an answer are named, and the first is folded where it is too large alone', async () => {
@@ -276,7 +224,7 @@ test('execute takes any form of a name, arguments as text too, and needs no acti
 test('what cannot be read says what to give', async () => {
   const fixture = start()
   for (const [name, args, sentence] of [
-    ['discover', {}, /query is missing/],
+    ['discover', { query: 7 }, /query is missing/],
     ['discover', { query: 'a', limit: [] }, /limit is no number/],
     ['discover', { query: 'a', category: 7 }, /category is no text/],
     ['activate', {}, /tools is missing: an array of 1 to 50/],

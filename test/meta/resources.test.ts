@@ -89,6 +89,11 @@ test('pages keep to the budget, give everything once, and survive a change in be
     (await fixture.call('list_mcp_resources', { cursor: 'made up' })).content[0]?.text ?? '',
     /cursor is not valid/,
   )
+  const { nextCursor } = await list(fixture, {})
+  assert.match(
+    (await fixture.call('list_mcp_resources', { query: 'page', cursor: nextCursor })).content[0]?.text ?? '',
+    /cursor is not valid here/,
+  )
 })
 
 test('resources of hidden servers are neither listed nor counted nor read', async () => {

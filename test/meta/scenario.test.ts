@@ -6,6 +6,7 @@ import type { LiveGateway } from '../../cli/live-gateway.ts'
 import { replaySession, type SessionCost, type Task } from '../../cli/scenario.ts'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { toolText } from '../../core/tokens.ts'
+import { listedDefinition } from '../../router/meta/listed-definition.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
@@ -63,8 +64,8 @@ test('direct costs its definitions, and calls are made only where that is wanted
   const { path, definition, tool } = catalog.tools[0] ?? assert.fail()
   const args = sampleArguments(definition.inputSchema)
   const cost = await replay('direct', [{ query: 'x', call: { tool: path, arguments: args as never } }], true)
-  const listed = catalog.tools.map(({ definition: own, listedName }) =>
-    count(toolText({ ...own, name: listedName })),
+  const listed = catalog.tools.map(tool =>
+    count(toolText({ ...listedDefinition(tool), name: tool.listedName })),
   )
   assert.equal(
     cost.total,

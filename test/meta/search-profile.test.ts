@@ -154,12 +154,48 @@ test('what cannot be read says what to give', async () => {
   for (const [args, sentence] of [
     [{}, /query is missing/],
     [{ query: 7 }, /query is missing/],
+    [{ query: 7, serverId: 'wiki' }, /query is missing/],
+    [{ query: Array(11).fill('a'), operation: 'list' }, /query is missing: .* up to 10/],
     [{ query: 'a', operation: 'count' }, /operation is "search" or "list"/],
+    [{ serverId: 'wiki', operation: 'count' }, /operation is "search" or "list"/],
     [{ query: 'a', limit: 'many' }, /limit is no number/],
     [{ query: 'a', serverId: 7 }, /serverId is no text/],
     [{ operation: 'list', cursor: 'zzz' }, /cursor is not valid/],
   ] as const)
     assert.match(await refusal(fixture, 'mcp_search_tools', args), sentence)
+})
+
+test('a cursor leads on only where it came from', async () => {
+  const fixture = start()
+  const { nextCursor: found } = await search(fixture, { query: 'issue', limit: 1 })
+  const { nextCursor: listed } = await search(fixture, { operation: 'list', limit: 1 })
+  for (const args of [
+    { cursor: found },
+    { operation: 'list', cursor: found },
+    { query: 'issue', cursor: listed },
+  ])
+    assert.match(await refusal(fixture, 'mcp_search_tools', args), /cursor is not valid here/)
+  assert.equal(
+    (await search(fixture, { cursor: listed, limit: 50 })).returnedCount,
+    6,
+    'the rest of the list',
+  )
+})
+
+test('a search that cannot be paged to its end says so', async () => {
+  const tools = Array.from({ length: 230 }, (_, at) => ({ name: `alpha_${at}`, inputSchema: {} }))
+  const fixture = start({ big: { offers: { tools } } }, { responseTokens: 20_000 })
+  const all = tools.map(({ name }) => name)
+  for (const query of ['alpha', `select:${all.join(',')}`]) {
+    let seen = 0
+    let page = await search(fixture, { query, limit: 50 })
+    for (; page.nextCursor; page = await search(fixture, { query, limit: 50, cursor: page.nextCursor })) {
+      assert.equal(page.more, undefined)
+      seen += page.returnedCount
+    }
+    assert.deepEqual([seen + page.returnedCount, page.totalCount], [200, 230], query.slice(0, 10))
+    assert.match(page.more ?? '', /best 200: narrow the query/)
+  }
 })
 
 test('prompts and resources that match well come along, with the name by which they are got', async () => {

@@ -27,8 +27,11 @@ export function createAccumulator(size: number): Accumulator {
   return {
     scores,
     hits: () => hits.subarray(0, hitCount),
-    best: () =>
-      hits.subarray(0, hitCount).reduce((best, document) => Math.max(best, scores[document] ?? 0), 0),
+    best() {
+      let best = 0
+      for (let at = 0; at < hitCount; at++) best = Math.max(best, scores[hits[at] as number] as number)
+      return best
+    },
     reset() {
       scores.fill(0)
       hitCount = 0

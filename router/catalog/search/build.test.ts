@@ -43,6 +43,21 @@ test('mistyped, clipped and abbreviated words, other languages and keywords are 
   for (const [query, path] of Object.entries(cases)) assert.equal(paths(index, query)[0], path, query)
 })
 
+test('words that say nothing in another language are not taken for mistyped English ones', () => {
+  const words = (query: string) => index.explain(query, { limit: 1 }).terms.map(({ word }) => word)
+  assert.deepEqual(words('Lösche mir bitte die Datei von gestern'), ['losche', 'datei', 'gestern'])
+  assert.deepEqual(words('die and pour'), ['die', 'pour'])
+})
+
+test('a word that no tool uses, but that is known, stands for what is near it, and is no slip', () => {
+  const tick = tool('notes', 'tick_off', 'Tick an open entry off')
+  const more = build([...documents, tick, tool('graph', 'open_nodes', 'Open nodes by name')])
+  assert.equal(paths(more, 'open a new ticket')[0], 'forge:create_issue')
+  const [ticket] = more.explain('ticket', { limit: 1 }).terms
+  const others = ticket?.alternatives.map(({ term }) => term) ?? []
+  assert.ok(others.includes('issu') && !others.includes('tick'), String(others))
+})
+
 test('what the manifest and the upstream say of a server helps to find its tools', () => {
   const plain = tool('a1', 'list_entries', 'List entries')
   const known: Record<string, Partial<SearchDocument>> = {
@@ -57,6 +72,18 @@ test('what the manifest and the upstream say of a server helps to find its tools
     const two = build([plain, tool('b2', 'list_entries', 'List entries', more)])
     assert.equal(paths(two, query)[0], 'b2:list_entries', query)
   }
+})
+
+test('a tool for many is found by a query for many, one for one by a query for one', () => {
+  const notes = build([
+    tool('pad', 'get_note', 'Shows a note'),
+    tool('pad', 'get_notes', 'Shows a note'),
+    tool('pad', 'list_link', 'Lists links'),
+    tool('pad', 'remove_links', 'Lists links'),
+  ])
+  assert.equal(paths(notes, 'show me my notes')[0], 'pad:get_notes')
+  assert.equal(paths(notes, 'show me the note')[0], 'pad:get_note')
+  assert.equal(paths(notes, 'show me the links')[0], 'pad:list_link')
 })
 
 test('resources, templates and prompts are found by kind, address and arguments', () => {

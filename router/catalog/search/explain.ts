@@ -2,14 +2,13 @@
 import type { Corpus } from './corpus.ts'
 import { FIELDS } from './fields.ts'
 import { semanticOf } from './fusion.ts'
-import { intentFactor } from './intent.ts'
 import { alternativesOf, nameFactor, worthOf } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import { exactnessName } from './names.ts'
 import { impactOf, inverseFrequency } from './postings.ts'
 import type { Query } from './query.ts'
 import type { Ranked, Ranking } from './ranking.ts'
-import type { Match } from './scorer.ts'
+import { type Match, siblingFactor } from './scorer.ts'
 import type {
   ExplainedHit,
   ExplainedTerm,
@@ -84,11 +83,10 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
   const { corpus, lexicon, units, ranked, match, options } = context
   const { server, tool, kind } = corpus.documents[document] as SearchDocument
   const met = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
-  const own = corpus.actions[document] as number
-  const action = intentFactor(ranked.query.intent, own, lexicon.reading)
+  const sibling = siblingFactor(ranked.query, document, corpus, lexicon)
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
-  const words = match.fused ? (match.words.scores[document] as number) : score / action
+  const words = match.fused ? (match.words.scores[document] as number) : score / sibling
   const lexical = match.words.best > 0 ? words / match.words.best : 0
   const inName = met.reduce((sum, part) => sum + part.score, 0) * factor
   const named = ranked.named.get(document)
@@ -104,7 +102,7 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
     serverScore: Math.max(0, words - inName),
     lexical,
     ...meaningOf(document, lexical, match, options),
-    actionFactor: action,
+    actionFactor: sibling,
     score,
   }
 }

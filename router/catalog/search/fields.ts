@@ -2,8 +2,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { toolActions } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
+import type { NameWord } from './name-cover.ts'
 import type { SearchDocument } from './search-index.ts'
-import type { TermReader, Word } from './text.ts'
+import { isPlural, type TermReader, type Word } from './text.ts'
 
 export const FIELDS = [
   'name',
@@ -17,7 +18,7 @@ export type Field = (typeof FIELDS)[number]
 /** What is read of a tool once, and kept while the tool stays as it is. */
 export type ToolTerms = Readonly<Record<Field, readonly string[]>> & {
   /** The words of the tool's own name, each once, without those of its server. */
-  readonly ownName: readonly string[]
+  readonly ownName: readonly NameWord[]
   /** Bits of its classes of actions. */
   readonly actions: number
 }
@@ -56,8 +57,9 @@ export function readTool(document: SearchDocument, reader: TermReader, lexicon: 
   }
 }
 
-function ownNameOf(words: readonly Word[], server: readonly string[]): string[] {
-  return [...new Set(words.map(word => word.term))].filter(term => !server.includes(term))
+function ownNameOf(words: readonly Word[], server: readonly string[]): NameWord[] {
+  const own = words.filter(({ term }) => !server.includes(term))
+  return [...new Map(own.map(({ term, text }) => [term, { term, plural: isPlural(text) }])).values()]
 }
 
 type Parameter = { name: string; text: string }

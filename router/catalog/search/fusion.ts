@@ -24,7 +24,8 @@ export type Fusion = (
   meaning: NonNullable<SearchOptions['meaning']>,
 ) => FusedMatch
 
-const MEANING = 0.85
+/** What meaning counts beside words. */
+export const MEANING_WEIGHT = 0.85
 /** So many of the nearest documents are met by meaning. */
 const NEAREST = 50
 /** How much it counts that the other tools of a server are near the query, too. */
@@ -47,9 +48,9 @@ export function createFusion(serverOf: Int32Array, serverCount: number): Fusion 
     for (let document = 0; document < size; document++) {
       const words = match.scores[document] as number
       scores[document] = 0
-      if (words === 0 && !((nearness[document] as number) > range.least)) continue
+      if (words === 0 && !((nearness[document] as number) >= range.least)) continue
       const lexical = match.best > 0 ? words / match.best : 0
-      scores[document] = lexical + MEANING * semanticOf(nearness[document] as number, lexical, range)
+      scores[document] = lexical + MEANING_WEIGHT * semanticOf(nearness[document] as number, lexical, range)
       hits[count++] = document
     }
     const sure = SIMILARITY_CONFIDENCE * Math.max(0, bestSimilarity) + COVER_CONFIDENCE * match.cover
@@ -64,7 +65,8 @@ export function createFusion(serverOf: Int32Array, serverCount: number): Fusion 
  */
 export function semanticOf(nearness: number, lexical: number, { best, least }: SimilarityRange): number {
   if (Number.isNaN(nearness)) return lexical
-  return best > least ? Math.max(0, (nearness - least) / (best - least)) : 0
+  if (nearness >= best) return 1
+  return Math.max(0, (nearness - least) / (best - least))
 }
 
 type Nearness = (

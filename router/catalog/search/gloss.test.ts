@@ -17,6 +17,12 @@ test('German, Spanish, French and Chinese queries are read in English', () => {
     assert.match(glossOf(query)?.text ?? '', english, query)
 })
 
+test('what says nothing in another language is told apart from what is unknown', () => {
+  const { text, functionWords } = glossOf('zeige mir die Wegbeschreibung nach Quedlinburg') ?? assert.fail()
+  assert.match(text, /directions quedlinburg$/)
+  assert.deepEqual(functionWords, ['mir', 'die', 'nach'])
+})
+
 test('English queries are left alone, whatever words they share with other languages', () => {
   const queries = [
     'list pods in the default namespace',

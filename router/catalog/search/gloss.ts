@@ -11,6 +11,8 @@ export type Gloss = {
   text: string
   /** Each word that was understood, folded to lower case, with its English words. */
   words: readonly { word: string; english: readonly string[] }[]
+  /** Those that say nothing, such as `mir` and `pour`, in the same form. */
+  functionWords: readonly string[]
 }
 
 /** Undefined for a query that looks English. */
@@ -69,7 +71,7 @@ function glossOf(list: WordList, query: string): Gloss | undefined {
   const words: { word: string; english: readonly string[] }[] = []
   const text: string[] = []
   let foreign = 0
-  let functionWords = 0
+  const functionWords: string[] = []
   for (const token of withHanRead(list, query, words).match(TOKEN) ?? []) {
     if (token.startsWith(MARK)) {
       text.push(...token.slice(1).split('_'))
@@ -77,7 +79,7 @@ function glossOf(list: WordList, query: string): Gloss | undefined {
     }
     const word = token.replace(/^[ld]'|[.'-]+$/g, '')
     if (list.functionWords.has(word)) {
-      functionWords++
+      functionWords.push(word)
       continue
     }
     const english = translate(list, word)
@@ -88,10 +90,12 @@ function glossOf(list: WordList, query: string): Gloss | undefined {
   }
   const han = (query.match(HAN_RUN) ?? []).join('').length / Math.max(1, query.replace(/\s/g, '').length)
   const sure =
-    foreign >= 2 || (foreign >= 1 && functionWords >= 1) || (functionWords >= 3 && words.length > 0)
-  const share = (foreign + functionWords) / Math.max(1, text.length + functionWords)
+    foreign >= 2 ||
+    (foreign >= 1 && functionWords.length >= 1) ||
+    (functionWords.length >= 3 && words.length > 0)
+  const share = (foreign + functionWords.length) / Math.max(1, text.length + functionWords.length)
   const isForeign = (han >= MIN_FOREIGN_SHARE && words.length > 0) || (sure && share >= MIN_FOREIGN_SHARE)
-  return isForeign ? { text: text.join(' '), words } : undefined
+  return isForeign ? { text: text.join(' '), words, functionWords } : undefined
 }
 
 /** Replaces the Han words that the list knows, longest first, and drops the other characters. */

@@ -4,7 +4,7 @@ import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
 import { impactOf, inverseFrequency, type Postings } from './postings.ts'
 import type { Query } from './query.ts'
-import { stem } from './text.ts'
+import { isPlural, stem } from './text.ts'
 
 /** What one query met. It is a view on scratch memory: the next query overwrites it. */
 export type LexicalMatch = {
@@ -21,6 +21,9 @@ export type LexicalMatch = {
 export type LexicalScorer = (query: Query, visible: (document: number) => boolean) => LexicalMatch
 
 const FOREIGN = 0.8
+/** How much more its neighbours count for a word that no tool uses: it is no slip, and means one of them. */
+const INSTEAD = 1.5
+const MOST_INSTEAD = 0.8
 const SERVER_PRIOR = 0.4
 const NAME_COVER = 0.15
 
@@ -35,6 +38,7 @@ export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalSc
     for (const [term, { count, word }] of query.terms) {
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
       for (const [other, weight] of alternatives) nameCover.meet(other, weight)
+      nameCover.meetNumber(term, isPlural(word))
       ideal += count * addUnit(found, tools, documents.length, alternatives, cap)
       found.settle(count)
     }
@@ -97,7 +101,8 @@ function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float6
         serverScores[server] = (serverScores[server] as number) + worth * impactOf(step)
   }
   const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
-  const most = found.hits().reduce((best, document) => Math.max(best, scoreOf(document)), 0)
+  let most = 0
+  for (const document of found.hits()) most = Math.max(most, scoreOf(document))
   if (most === 0) return
   const share = (SERVER_PRIOR * found.best()) / most
   for (const document of found.hits())
@@ -115,11 +120,15 @@ export function alternativesOf(
   const alternatives = new Map<string, number>([[term, 1]])
   const offer = (other: string, weight: number) =>
     alternatives.set(other, Math.max(alternatives.get(other) ?? 0, weight))
-  for (const [other, weight] of lexicon.neighbours(term) ?? []) offer(other, weight)
+  const neighbours = lexicon.neighbours(term) ?? []
+  for (const [other, weight] of neighbours) offer(other, weight)
   for (const other of foreign ?? []) alternatives.set(other, FOREIGN)
   const count = tools.count(term)
   if (count > 0 || foreign)
     return { alternatives, cap: foreign ? 0 : inverseFrequency(count, documents.length) }
+  const instead = [...neighbours].filter(([other]) => tools.count(other) > 0)
+  for (const [other, weight] of instead) offer(other, Math.min(MOST_INSTEAD, INSTEAD * weight))
+  if (instead.length > 0) return { alternatives, cap: 0 }
   let cap = 0
   for (const [other, weight] of spelling(word)) {
     offer(other, weight)

@@ -16,8 +16,9 @@ export type Lexicon = {
   action(term: string): number
   /** The names of the classes of some bits. */
   classNames(bits: number): string[]
-  /** Bits of the classes that only read. */
+  /** Bits of the classes that only read, and of those that find many. */
   reading: number
+  listing: number
 }
 
 /** Share of its weight that a term passes to its neighbour. */
@@ -31,6 +32,7 @@ const WEIGHTS = {
   abbreviationBack: 0.8,
 }
 const READING = ['get', 'list', 'search', 'download']
+const LISTING = ['list', 'search']
 
 /**
  * Reads the word lists: some 20 ms, so it yields between them, and one lexicon is handed from index to index.
@@ -60,6 +62,8 @@ export function* buildLexicon(): Generator<void, Lexicon> {
   const actions = new Map<string, number>()
   for (const [at, words] of Object.values(actionWords).entries())
     for (const verb of words.split(' ').map(stemPhrase)) if (!actions.has(verb)) actions.set(verb, 1 << at)
+  const bitsOf = (names: readonly string[]) =>
+    names.reduce((bits, name) => bits | (1 << classes.indexOf(name)), 0)
   return {
     neighbours: term => edges.get(term),
     words: () => edges.keys(),
@@ -67,7 +71,8 @@ export function* buildLexicon(): Generator<void, Lexicon> {
     written: term => written.get(term) ?? term.replace(/i$/, 'y'),
     action: term => actions.get(term) ?? 0,
     classNames: bits => classes.filter((_name, at) => (bits & (1 << at)) !== 0),
-    reading: READING.reduce((bits, name) => bits | (1 << classes.indexOf(name)), 0),
+    reading: bitsOf(READING),
+    listing: bitsOf(LISTING),
   }
 }
 

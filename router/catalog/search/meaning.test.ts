@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
 import { buildIndex } from './build.ts'
+import { MEANING_WEIGHT } from './fusion.ts'
 import type { SearchDocument, SearchIndex, SearchOptions } from './search-index.ts'
 import { createVectorTable } from './vectors.ts'
 
@@ -45,6 +46,11 @@ test('hidden tools neither are found nor set the scale, though they are nearest'
   assert.ok(!answer.hits.some(hit => hit.document === 4))
   assert.equal(answer.total, answer.hits.length)
   assert.ok(answer.hits.every(hit => hit.weak) && without.hits.every(hit => hit.document !== 0))
+})
+
+test('the only tool in scope is found by meaning alone', () => {
+  const answer = search('whom do I wake tonight', { ...near(4), visible: document => document === 4 })
+  assert.deepEqual([answer.total, answer.hits[0]?.document, answer.hits[0]?.weak], [1, 4, false])
 })
 
 test('a tool whose vector is still to come is found by its words as if they were its meaning', () => {
@@ -92,7 +98,10 @@ test('an explanation adds up to the score, and says what the search says', () =>
       const met = hit.met.reduce((sum, part) => sum + part.score, 0)
       assert.ok(hit.met.every(part => part.fields.length > 0))
       if ('meaning' in options) {
-        assert.ok(Math.abs(hit.score - (hit.lexical + 0.85 * (hit.semantic ?? 0)) * hit.actionFactor) < 1e-9)
+        assert.ok(
+          Math.abs(hit.score - (hit.lexical + MEANING_WEIGHT * (hit.semantic ?? 0)) * hit.actionFactor) <
+            1e-9,
+        )
         assert.ok((hit.cosine ?? 2) <= 1.01)
       } else assert.ok(Math.abs(hit.score / hit.actionFactor - met * hit.nameFactor - hit.serverScore) < 1e-9)
     }

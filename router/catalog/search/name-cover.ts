@@ -1,54 +1,84 @@
-/** How much of a tool's name a query speaks of: tells `create_issue` from `create_issue_comment`. Pure. */
+/** How much of a tool's name a query speaks of: tells `create_issue` from `create_issue_comment`, `get_pod` from `get_pods`. Pure. */
+
+export type NameWord = { term: string; plural: boolean }
 
 export type NameCover = {
   /** Forgets the query before. */
   reset(): void
   /** Says that the query speaks of a term, with a weight of at most 1. */
   meet(term: string, weight: number): void
+  /** Says that the query speaks of one, or of many. */
+  meetNumber(term: string, plural: boolean): void
+  /** Whether the name speaks of one where the query speaks of many, or the reverse; a tool that lists does so in any number. */
+  hasOtherNumber(document: number, lists: boolean): boolean
   /** Share of the weight of the name's terms that was met, 0 to 1. */
   of(document: number): number
 }
 
-/** `names` are the terms of every name; `rarity` says how much a term tells. Yields after every name. */
+/** `names` are the words of every name, each term once; `rarity` says how much a term tells. Yields after every name. */
 export function* buildNameCover(
-  names: readonly (readonly string[])[],
+  names: readonly (readonly NameWord[])[],
   rarity: (term: string) => number,
 ): Generator<void, NameCover> {
   const numbers = new Map<string, number>()
   const rarities: number[] = []
   const starts = new Int32Array(names.length + 1)
   const flat: number[] = []
+  const plurals: number[] = []
   const totals = new Float64Array(names.length)
-  for (const [document, terms] of names.entries()) {
-    for (const term of terms) {
+  for (const [document, words] of names.entries()) {
+    for (const { term, plural } of words) {
       const number = numbers.get(term) ?? numbers.size
       if (number === rarities.length) {
         numbers.set(term, number)
         rarities.push(rarity(term))
       }
       flat.push(number)
+      plurals.push(plural ? PLURAL : SINGULAR)
       totals[document] = (totals[document] as number) + (rarities[number] as number)
     }
     starts[document + 1] = flat.length
     yield
   }
-  return createNameCover(numbers, Float64Array.from(rarities), starts, Int32Array.from(flat), totals)
+  const terms = { starts, numbers: Int32Array.from(flat), plurals: Uint8Array.from(plurals) }
+  return createNameCover(numbers, Float64Array.from(rarities), terms, totals)
 }
+
+/** The words of all names, one after the other. */
+type Words = { starts: Int32Array; numbers: Int32Array; plurals: Uint8Array }
+
+const SINGULAR = 1
+const PLURAL = 2
 
 function createNameCover(
   numbers: ReadonlyMap<string, number>,
   rarities: Float64Array,
-  starts: Int32Array,
-  terms: Int32Array,
+  { starts, numbers: terms, plurals }: Words,
   totals: Float64Array,
 ): NameCover {
   /** Weight with which the query met each term. */
   const met = new Float64Array(rarities.length)
+  /** Whether the query speaks of one or many; 0 where it does not speak of it. */
+  const asked = new Uint8Array(rarities.length)
   return {
-    reset: () => met.fill(0),
+    reset() {
+      met.fill(0)
+      asked.fill(0)
+    },
     meet(term, weight) {
       const number = numbers.get(term)
       if (number !== undefined) met[number] = Math.max(met[number] as number, weight)
+    },
+    meetNumber(term, plural) {
+      const number = numbers.get(term)
+      if (number !== undefined) asked[number] = plural ? PLURAL : SINGULAR
+    },
+    hasOtherNumber(document, lists) {
+      for (let at = starts[document] as number; at < (starts[document + 1] as number); at++) {
+        const wanted = asked[terms[at] as number] as number
+        if (wanted !== 0 && wanted !== plurals[at] && !(lists && wanted === PLURAL)) return true
+      }
+      return false
     },
     of(document) {
       const total = totals[document] as number

@@ -30,8 +30,9 @@ export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Q
   const gloss = glossary(bounded)
   const words = wordsOf(bounded).slice(0, MAX_QUERY_WORDS)
   const terms = new Map<string, QueryTerm>()
+  const silent = new Set(gloss?.functionWords)
   for (const { text: word, term } of words) {
-    if (isStopword(word)) continue
+    if (isStopword(word) || silent.has(word)) continue
     const known = terms.get(term)
     if (known) known.count++
     else terms.set(term, { count: 1, word })

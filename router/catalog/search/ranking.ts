@@ -7,7 +7,7 @@ import { type Query, readQuery } from './query.ts'
 import { createScorer, type Match } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
 
-/** Below it a match is probably none: two of a hundred queries that can be answered, and most of those that cannot. */
+/** Below it a match is probably none: of a hundred queries that can be answered two; of those that cannot half, by words alone a sixth. */
 const WEAK = { words: 0.15, meaning: 0.2 }
 /** Of a tool whose name differs from the query by one letter. */
 const NEARLY_RELEVANCE = 0.9

@@ -22,6 +22,9 @@ export type Match = {
   fused?: FusedMatch
 }
 
+/** What tools are worth whose name speaks of one where the query speaks of many, or the reverse. */
+const OTHER_NUMBER = 0.92
+
 export type Scorer = (
   query: Query,
   visible: (document: number) => boolean,
@@ -37,11 +40,18 @@ export function createScorer(corpus: Corpus, lexicon: Lexicon): Scorer {
     const { hits, scores } = fused ?? words
     let best = 0
     for (const document of hits) {
-      const factor = intentFactor(query.intent, corpus.actions[document] as number, lexicon.reading)
-      const score = (scores[document] as number) * factor
+      const score = (scores[document] as number) * siblingFactor(query, document, corpus, lexicon)
       scores[document] = score
       best = Math.max(best, score)
     }
     return { hits, scores, best, confidence: fused?.confidence ?? words.cover, words, fused }
   }
+}
+
+/** Tells a tool from its siblings: whether it does what the query asks to be done, to as many as it asks for. */
+export function siblingFactor(query: Query, document: number, corpus: Corpus, lexicon: Lexicon): number {
+  const own = corpus.actions[document] as number
+  const action = intentFactor(query.intent, own, lexicon.reading)
+  const isOther = corpus.nameCover.hasOtherNumber(document, (own & lexicon.listing) !== 0)
+  return isOther ? action * OTHER_NUMBER : action
 }

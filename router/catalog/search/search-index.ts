@@ -116,7 +116,7 @@ export type ExplainedHit = {
   nearness?: number
   /** What nearness is worth, 0 to 1; without a vector, what the words say. */
   semantic?: number
-  /** Factor on both: whether it does what the query asks to be done. */
+  /** Factor on both: whether it does what the query asks to be done, to one or to many as asked. */
   actionFactor: number
   /** What hits are ordered by, unless the query names one. */
   score: number

@@ -25,6 +25,11 @@ export function stem(word: string): string {
   return /^[a-z]{3,}$/.test(word) ? porter2(word) : word
 }
 
+/** Whether an English word looks like a plural: `pods`, not `status`, `access` or `analysis`. */
+export function isPlural(word: string): boolean {
+  return word.length > 3 && /[^sui]s$/.test(word)
+}
+
 export function isStopword(word: string): boolean {
   return STOPWORDS.has(word)
 }

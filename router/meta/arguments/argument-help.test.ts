@@ -72,6 +72,17 @@ test('of a choice it is said once that nothing fits, and what is wrong inside', 
   assert.equal(lines.length, 2)
 })
 
+test('of values that are alternatives the nearest is named', () => {
+  const schema = {
+    properties: { state: { anyOf: [{ const: 'open' }, { enum: ['closed'] }, { type: 'null' }] } },
+  }
+  assert.match(
+    help({ state: 'opne' }, schema),
+    /fits none of the alternatives; the nearest is "open"; schema/,
+  )
+  assert.match(help({ state: 'clsed' }, schema), /the nearest is "closed"/)
+})
+
 test('three problems at most are told, and within the tokens, whatever the schema and the arguments', () => {
   const properties = Object.fromEntries(
     Array.from({ length: 150 }, (_, i) => [`field${i}`, { type: 'string', description: 'x '.repeat(5_000) }]),
@@ -115,6 +126,27 @@ test('schemas of older drafts are understood: tuples, definitions, nullable, and
   assert.equal(fits({ pair: ['a', 1, true], who: 'me', note: null }, schema), true)
   for (const wrong of [{ pair: [1] }, { pair: ['a', 1, 'x'] }, { who: 5 }, { note: 5 }])
     assert.equal(fits(wrong as JsonObject, schema), false)
+})
+
+test('schemas that contradict themselves do not make a tool useless', () => {
+  const property = (rule: JsonObject) => ({ type: 'object', properties: { a: rule }, required: ['a'] })
+  assert.equal(fits({ a: '1' }, property({ type: 'integer', enum: ['1', '2'] })), true)
+  assert.equal(fits({ a: null }, property({ type: ['string', 'null'], enum: ['x'] })), true)
+  assert.equal(fits({ a: null }, property({ allOf: [{ type: 'string' }], nullable: true })), true)
+  assert.equal(fits({ a: null }, property({ enum: ['x'], nullable: true })), true)
+  assert.equal(fits({ a: 5 }, property({ allOf: [{ type: 'string' }], nullable: true })), false)
+  assert.equal(fits({ a: 1 }, { type: 'array' }), true)
+})
+
+test('names that every object inherits are given only where they are', () => {
+  const schema = { properties: { constructor: { type: 'integer' } }, required: ['toString'] }
+  assert.equal(fits({ toString: 1 }, schema as never), true)
+  assert.equal(fits({}, schema as never), false)
+})
+
+test('a part with an address of its own is not checked by the definitions of another', () => {
+  const part = { $id: 'urn:part', $ref: '#/$defs/d', $defs: { d: { type: 'integer' } } }
+  assert.equal(fits({ a: 5 }, { properties: { a: part }, $defs: { d: { type: 'string' } } }), undefined)
 })
 
 test("a server's regular expressions are not run", () => {
@@ -166,6 +198,14 @@ test('a type that is none, and rules of the wrong form, are not held against arg
     { minimum: 'x' },
   ])
     assert.equal(fits({ a: 1 }, { type: 'object', properties: { a: rule as JsonObject } }), true)
+})
+
+test('a long list against a long enum takes no seconds', () => {
+  const schema = { properties: { a: { items: { enum: Array.from({ length: 5_000 }, (_, i) => `v${i}`) } } } }
+  const begun = process.threadCpuUsage()
+  assert.equal(fits({ a: Array(50_000).fill('v4999') }, schema), undefined)
+  assert.ok(process.threadCpuUsage(begun).user < 1_000_000)
+  assert.equal(fits({ a: Array(50).fill('v4999') }, schema), true)
 })
 
 test('of arguments without end the first problem is told', () => {

@@ -87,10 +87,16 @@ function sentenceOf(problem: ErrorObject, holder: JsonObject | undefined): strin
     case 'const':
       return `is ${shown(data)}, must be ${shown(params.allowedValue)}`
     case 'anyOf':
-      return `is ${shown(data)}, which fits none of the alternatives`
+      return `is ${shown(data)}, which fits none of the alternatives${nearest(data, valuesOf(holder))}`
     default:
       return `is ${shown(data)}, ${message}`
   }
+}
+
+/** The values among which a choice lets choose, where its alternatives name them. */
+function valuesOf(part: JsonObject | undefined): unknown[] {
+  const alternatives = CHOICES.flatMap(key => part?.[key] ?? []).filter(isObject)
+  return alternatives.flatMap(alternative => alternative.enum ?? alternative.const ?? [])
 }
 
 /** A name that was given and is unknown, where it is nearly the missing one. */

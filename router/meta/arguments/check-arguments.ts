@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { absentNames } from './argument-help.ts'
-import { type Check, mendArguments } from './mend.ts'
+import { type Check, isOpen, mendArguments } from './mend.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
@@ -18,14 +18,14 @@ export type Checked =
  */
 export function checkArguments(
   checks: SchemaChecks,
-  { definition: { inputSchema } }: ToolRoute,
+  { definition: { inputSchema }, path, listedName, tool }: ToolRoute,
   args: JsonObject,
 ): Checked {
   const check: Check = {
     fits: given => checks.fits(inputSchema, given),
     problems: given => checks.problems(inputSchema, given),
   }
-  const mended = mendArguments(inputSchema, args, check)
+  const mended = mendArguments(inputSchema, args, check, [path, listedName, tool])
   if (mended) return { args: mended.args, notes: [mendedNote(mended.changes)] }
   const slips = slipsOf(inputSchema, args)
   const isRefused =
@@ -38,9 +38,8 @@ type Slip = { given: string; meant: string }
 
 /** Unknown names that are nearly known ones: a server that ignores them does something else than was meant. */
 function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
-  const { properties, additionalProperties, patternProperties } = schema
-  const isOpen = additionalProperties !== undefined && additionalProperties !== false
-  if (!isObject(properties) || isOpen || patternProperties !== undefined) return []
+  const { properties } = schema
+  if (!isObject(properties) || isOpen(schema)) return []
   const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
   if (unknown.length === 0) return []
   const absent = absentNames(args, schema)

@@ -18,6 +18,9 @@ const SCHEMA: JsonObject = {
     tags: { type: 'array', items: { type: 'string' } },
     ids: { type: 'array', items: { type: 'integer' } },
     level: { enum: [1, 2, 3] },
+    order: { enum: ['newest_first', '-newest_first', '10', '1.0'] },
+    state: { anyOf: [{ const: 'open' }, { const: 'closed' }] },
+    pageSize: { type: 'integer' },
     filter: { type: 'object', properties: { limit: { type: 'integer' } } },
     either: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] },
   },
@@ -43,6 +46,10 @@ const MENDED: [string, JsonObject, JsonObject][] = [
   ['values of an enum in texts', { level: '2' }, { level: 2 }],
   ['null for nothing', { count: null, filter: { limit: null } }, { filter: {} }],
   ['the first alternative that takes it', { either: '5' }, { either: 5 }],
+  ['lists for the alternative that is one', { either: ['5'] }, { either: [5] }],
+  ['a list of one for what is none', { text: ['y'], ratio: ['0.5'] }, { text: 'y', ratio: 0.5 }],
+  ['another case and other joints of a value', { order: 'NEWEST-first' }, { order: 'newest_first' }],
+  ['another case among constants', { state: 'OPEN' }, { state: 'open' }],
 ]
 for (const [name, given, wanted] of MENDED)
   test(`${name} are mended, and said`, () => {
@@ -79,9 +86,53 @@ const LEFT: [string, JsonObject][] = [
   ['empty texts', { count: '' }],
   ['one slip of two', { count: '5', deep: 'perhaps' }],
   ['null for what is needed', { text: null }],
+  ['a number that would become 0', { ratio: '1e-400' }],
+  ['a list in words', { tags: 'a, b' }],
+  ['a list that is no JSON', { tags: "['a']" }],
+  ['nothing for a list', { tags: '' }],
+  ['a value whose signs mean something', { order: '--newest_first' }],
+  ['a value whose digits are joined otherwise', { order: '1-0' }],
+  ['a name that would take the place of another', { page_size: 1, pageSize: 'x' }],
 ]
 for (const [name, args] of LEFT)
   test(`${name} is not mended`, () => assert.equal(mend({ text: 'x', ...args }), undefined))
+
+test('names are mended that differ in case and joints alone, where the tool takes no others, or says nothing of them', () => {
+  for (const name of ['page_size', 'PageSize', 'page-size']) {
+    const mended = mend({ text: 'x', [name]: '5' })
+    assert.deepEqual(mended?.args, { text: 'x', pageSize: 5 })
+    assert.deepEqual(mended?.changes, [`${name} became pageSize`, 'pageSize: "5" became 5'])
+    assert.equal(mend({ text: 'x', [name]: 5 }, { ...SCHEMA, additionalProperties: true }), undefined)
+  }
+  assert.deepEqual(mend({ text: 'x', page_size: 1, 'page-size': 2 })?.args, {
+    text: 'x',
+    pageSize: 1,
+    'page-size': 2,
+  })
+})
+
+test('arguments are taken out of a call of the tool by its own name, though it has arguments of these names', () => {
+  const schema = { type: 'object', properties: { name: { type: 'string' } } }
+  const check: Check = {
+    fits: given => checks.fits(schema, given),
+    problems: given => checks.problems(schema, given),
+  }
+  const around = { name: 'pods:delete', arguments: { name: 'x' } }
+  assert.deepEqual(mendArguments(schema, around, check, ['pods:delete'])?.args, { name: 'x' })
+  assert.equal(mendArguments(schema, { ...around, name: 'y' }, check, ['pods:delete']), undefined)
+})
+
+test('a tool that takes any name is spared only what it could do nothing with', () => {
+  const open = { ...SCHEMA, additionalProperties: true }
+  assert.deepEqual(mend({ arguments: { text: 'x' } }, open)?.args, { text: 'x' })
+  assert.equal(mend({ text: 'x', arguments: { text: 'y' } }, open), undefined)
+})
+
+test('where the schema cannot be checked nothing is mended', () => {
+  const unknown = { ...SCHEMA, $defs: { x: { $ref: 'https://example.com' } } }
+  for (const args of [{ arguments: { text: 'x' } }, { text: 'x', page_size: 5 }])
+    assert.equal(mend(args, unknown), undefined)
+})
 
 test('what is given is never changed in place', () => {
   const given = { text: 'x', filter: { limit: '3' }, tags: ['a'] }

@@ -2,6 +2,8 @@
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { shorten } from '../shorten.ts'
+import { onlyAlike } from './alike.ts'
+import { REPEATED } from './read-arguments.ts'
 
 /** What is known of arguments by their schema: whether they fit, and if not, why. */
 export type Check = {
@@ -17,42 +19,85 @@ export type Mended = {
 
 /** Names under which models put the arguments once more. */
 const WRAPPERS = new Set(['arguments', 'args', 'input', 'params', 'parameters'])
-/** What they repeat beside it. */
-const REPEATED = new Set(['tool_path', 'toolName', 'tool', 'name', 'serverId'])
 /** One mended value may show the next slip: a text of JSON with numbers in texts. */
 const MOST_ROUNDS = 3
+/** Of more names than these, wrong ones are not mended. */
+const MOST_NAMES = 100
 const LONGEST_VALUE = 60
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 const MOST_DIGITS = 15
 const BOOLEAN = /^(?:true|false)$/i
+const LIST_IN_WORDS = /^\s*\[|[,;\n]/
 
-/** Undefined where nothing is to be mended, or cannot be. Arguments of nothing but known names that fit are never changed. */
-export function mendArguments(schema: JsonObject, args: JsonObject, check: Check): Mended | undefined {
-  const inner = unwrap(schema, args)
-  if (inner) {
-    const changes = ['took the arguments out of the object around them']
-    if (check.fits(inner)) return { args: inner, changes }
-    const mended = mendValues(inner, check)
-    if (mended) return { args: mended.args, changes: [...changes, ...mended.changes] }
-  }
-  return check.fits(args) === false ? mendValues(args, check) : undefined
+/**
+ * Undefined where nothing is to be mended, or cannot be. Arguments of nothing but known names that fit are never changed, and of
+ * a tool that takes any name none that fit. `names`: those of the tool itself, which stand in some calls once more.
+ */
+export function mendArguments(
+  schema: JsonObject,
+  args: JsonObject,
+  check: Check,
+  names: readonly string[] = [],
+): Mended | undefined {
+  const { properties = {} } = schema
+  const allKnown = isObject(properties) && Object.keys(args).every(name => Object.hasOwn(properties, name))
+  if ((allKnown || isOpen(schema)) && check.fits(args) !== false) return undefined
+  const inner = unwrap(schema, args, names)
+  const mended = inner && mendNamesAndValues(schema, inner, check)
+  if (mended) return { args: mended.args, changes: [UNWRAPPED, ...mended.changes] }
+  const whole = mendNamesAndValues(schema, args, check)
+  return whole && whole.changes.length > 0 ? whole : undefined
+}
+
+const UNWRAPPED = 'took the arguments out of the object around them'
+
+/** Whether a tool takes names that its schema does not have. */
+export function isOpen({ additionalProperties, patternProperties }: JsonObject): boolean {
+  return (
+    (additionalProperties !== undefined && additionalProperties !== false) || patternProperties !== undefined
+  )
 }
 
 /** The arguments inside of arguments: `{args: {…}}`, where the tool knows nothing of `args` but all that is in it. */
-function unwrap(schema: JsonObject, args: JsonObject): JsonObject | undefined {
-  const { properties, additionalProperties } = schema
-  if (!isObject(properties) || (additionalProperties !== undefined && additionalProperties !== false))
-    return undefined
+function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string[]): JsonObject | undefined {
+  const { properties } = schema
+  if (!isObject(properties)) return undefined
   const isKnown = (name: string): boolean => Object.hasOwn(properties, name)
+  const isRepeated = (name: string): boolean =>
+    REPEATED.has(name) && (!isKnown(name) || toolNames.includes(args[name] as string))
   const names = Object.keys(args)
   const wrapper = names.find(name => WRAPPERS.has(name) && !isKnown(name))
-  const others = names.filter(name => name !== wrapper)
-  if (wrapper === undefined || !others.every(name => REPEATED.has(name) && !isKnown(name))) return undefined
+  if (wrapper === undefined || !names.every(name => name === wrapper || isRepeated(name))) return undefined
   const inner = parsedAs(args[wrapper], isObject)
   if (!inner) return undefined
-  const deeper = unwrap(schema, inner)
+  const deeper = unwrap(schema, inner, toolNames)
   if (deeper) return deeper
   return Object.keys(inner).every(isKnown) ? inner : undefined
+}
+
+/** With no changes where the arguments fit as they are; undefined where they cannot be made to. */
+function mendNamesAndValues(schema: JsonObject, args: JsonObject, check: Check): Mended | undefined {
+  const named = isOpen(schema) ? { args, changes: [] } : mendNames(schema, args)
+  const fits = check.fits(named.args)
+  if (fits !== false) return fits ? named : undefined
+  const mended = mendValues(named.args, check)
+  return mended && { args: mended.args, changes: [...named.changes, ...mended.changes] }
+}
+
+/** `page_id` for `pageId`: names that are unknown, and known ones but for their case and what joins their words. */
+function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
+  const taken = new Set(Object.keys(args))
+  const changes: string[] = []
+  if (!isObject(properties) || taken.size > MOST_NAMES) return { args, changes }
+  const known = Object.keys(properties)
+  const entries = Object.entries(args).map(([name, value]): [string, JsonValue | undefined] => {
+    const meant = Object.hasOwn(properties, name) ? undefined : onlyAlike(name, known)
+    if (meant === undefined || taken.has(meant)) return [name, value]
+    taken.add(meant)
+    changes.push(`${name} became ${meant}`)
+    return [meant, value]
+  })
+  return changes.length > 0 ? { args: Object.fromEntries(entries), changes } : { args, changes }
 }
 
 function mendValues(args: JsonObject, check: Check): Mended | undefined {
@@ -61,7 +106,8 @@ function mendValues(args: JsonObject, check: Check): Mended | undefined {
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const problems = check.problems(mended)
     const touched = new Set<string>()
-    const done = problems?.flatMap(problem => mendValue(mended, problem, touched) ?? [])
+    const deepestFirst = problems?.toSorted((a, b) => depthOf(b) - depthOf(a))
+    const done = deepestFirst?.flatMap(problem => mendValue(mended, problem, touched) ?? [])
     if (!done || done.length === 0) return undefined
     changes.push(...done)
     if (check.fits(mended)) return { args: mended, changes }
@@ -69,7 +115,16 @@ function mendValues(args: JsonObject, check: Check): Mended | undefined {
   return undefined
 }
 
-/** Changes one value in place, unless it was already, and says how. */
+function depthOf({ instancePath }: ErrorObject): number {
+  return instancePath.split('/').length
+}
+
+/** A value that was changed is not changed again in this round, nor is what it is in. */
+function touch(touched: Set<string>, instancePath: string): void {
+  for (let path = instancePath; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) touched.add(path)
+}
+
+/** Changes one value in place, unless it or one in it was already, and says how. */
 function mendValue(
   args: JsonObject,
   { instancePath, keyword, params }: ErrorObject,
@@ -85,12 +140,12 @@ function mendValue(
   const replaced = wanted && converted(value, wanted)
   const path = [...steps, last].join('.')
   if (replaced !== undefined) {
-    touched.add(instancePath)
+    touch(touched, instancePath)
     Object.assign(parent as JsonObject, { [last]: replaced })
     return `${path}: ${shown(value)} became ${shown(replaced)}`
   }
   if (value !== null || !wanted || !isObject(parent)) return undefined
-  touched.add(instancePath)
+  touch(touched, instancePath)
   delete parent[last] // Null for "not given": whether it may be left out, the check says.
   return `${path}: left out, since it was null`
 }
@@ -107,6 +162,13 @@ function converted(value: JsonValue, { types, values }: Wanted): JsonValue | und
   const scalar = typeof value === 'object' ? undefined : String(value)
   const same = values.find(one => typeof one !== 'object' && scalar === String(one))
   if (same !== undefined) return same
+  if (scalar !== undefined && values.length > 0)
+    return onlyAlike(
+      scalar,
+      values.filter(one => typeof one === 'string'),
+    )
+  const [only, ...others] = isList(value) ? value : []
+  if (only !== undefined && others.length === 0 && typeof only !== 'object') return only
   for (const type of types) {
     const made = convertTo(type, value)
     if (made !== undefined) return made
@@ -126,10 +188,15 @@ function convertTo(type: string, value: JsonValue): JsonValue | undefined {
     case 'object':
       return parsedAs(value, isObject)
     case 'array':
-      return typeof value === 'string' ? (parsedAs(value, isList) ?? [value]) : asList(value)
+      return typeof value === 'string' ? listIn(value) : asList(value)
     default:
       return undefined
   }
+}
+
+/** A text in a list of its own, unless it is one that we cannot read, or nothing. */
+function listIn(text: string): JsonValue[] | undefined {
+  return parsedAs(text, isList) ?? (LIST_IN_WORDS.test(text) || text.trim() === '' ? undefined : [text])
 }
 
 function asList(value: JsonValue): JsonValue[] | undefined {
@@ -140,7 +207,10 @@ function asList(value: JsonValue): JsonValue[] | undefined {
 function numberIn(text: string): number | undefined {
   const digits = text.replace(/[eE].*$/, '').replace(/\D/g, '')
   const value = Number(text)
-  return NUMBER.test(text) && digits.length <= MOST_DIGITS && Number.isFinite(value) ? value : undefined
+  const isLost = value === 0 && /[1-9]/.test(digits)
+  return NUMBER.test(text) && digits.length <= MOST_DIGITS && Number.isFinite(value) && !isLost
+    ? value
+    : undefined
 }
 
 /** Larger ones were rounded when they were read. */

@@ -7,14 +7,38 @@ const AS_TEXT = 'Note: the arguments were a text of JSON; an object was meant.'
 const BESIDE =
   'Note: the arguments stood beside the name of the tool; they belong into an object of their own.'
 
-/** `given`: what stands where the arguments belong; `beside`: what stands next to it. Undefined where it is no object. */
-export function readArguments(given: JsonValue | undefined, beside: JsonObject): ReadArguments | undefined {
+/** Names of the tool and its server, which models repeat beside the arguments. */
+export const REPEATED: ReadonlySet<string> = new Set([
+  'tool_path',
+  'tool_name',
+  'toolName',
+  'tool',
+  'name',
+  'server_name',
+  'serverName',
+  'serverId',
+  'server',
+])
+
+/**
+ * `given`: what stands where the arguments belong; `beside`: what stands next to it; `properties`: what the tool's schema knows.
+ * Undefined where `given` is no object.
+ */
+export function readArguments(
+  given: JsonValue | undefined,
+  beside: JsonObject,
+  properties: JsonValue | undefined,
+): ReadArguments | undefined {
   const isNothing = given === undefined || given === null || given === ''
   const args = isNothing ? {} : asObject(given)
   if (!args) return undefined
-  if (Object.keys(args).length === 0 && Object.keys(beside).length > 0)
-    return { args: beside, notes: [BESIDE] }
-  return { args, notes: typeof given === 'string' && !isNothing ? [AS_TEXT] : [] }
+  const notes = typeof given === 'string' && !isNothing ? [AS_TEXT] : []
+  const isKnown = (name: string) => isObject(properties) && Object.hasOwn(properties, name)
+  const isMeant = (name: string) =>
+    !Object.hasOwn(args, name) && (isKnown(name) || (isNothing && !REPEATED.has(name)))
+  const meant = Object.entries(beside).filter(([name]) => isMeant(name))
+  if (meant.length === 0) return { args, notes }
+  return { args: { ...args, ...Object.fromEntries(meant) }, notes: [...notes, BESIDE] }
 }
 
 /** An object, also one in a text, and in a text of a text. */

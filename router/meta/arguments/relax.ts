@@ -8,12 +8,14 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
  */
 export type Rigour = 'needs' | 'all'
 
-/** A keyword of ours in every part of a relaxed schema: whoever checks counts the steps by it. */
+/** A keyword of ours in every part of a relaxed schema, with what the part costs: whoever checks counts the steps by it. */
 export const STEP = 'step'
 
 const MOST_PARTS = 400
 const DEEPEST_PART = 48
 const MOST_REQUIRED = 200
+/** So many values of an enum, or required names, cost a step. */
+const VALUES_A_STEP = 16
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 const BOUNDS = [
   'minimum',
@@ -57,25 +59,34 @@ type Relaxing = { rigour: Rigour; oldReferences: boolean; left: number; lost: bo
 function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: number): JsonObject {
   if (--relaxing.left < 0 || depth > DEEPEST_PART) relaxing.lost = true
   if (!isObject(value) || relaxing.lost) return {}
-  const { $ref } = value
-  if ($ref === undefined) return { ...ownRules(relaxing, value), ...innerRules(relaxing, value, depth) }
+  const { $ref, $id } = value
+  // References inside of a part with an address of its own lead elsewhere.
+  if (typeof $id === 'string' && depth > 0) relaxing.lost = true
+  if (value.nullable === true && value.type === undefined)
+    return {
+      [STEP]: 1,
+      anyOf: [{ [STEP]: 1, type: 'null' }, relaxPart(relaxing, { ...value, nullable: false }, depth)],
+    }
+  if ($ref === undefined)
+    return { ...ownRules(relaxing, value, depth), ...innerRules(relaxing, value, depth) }
   if (typeof $ref !== 'string' || !$ref.startsWith('#')) relaxing.lost = true
   const { $defs, definitions, ...beside } = innerRules(relaxing, value, depth)
   const places = defined({ $defs, definitions })
   return relaxing.oldReferences
-    ? { [STEP]: true, $ref, ...places }
-    : { ...ownRules(relaxing, value), $ref, ...beside, ...places }
+    ? { [STEP]: 1, $ref, ...places }
+    : { ...ownRules(relaxing, value, depth), $ref, ...beside, ...places }
 }
 
-/** What a part says of the value itself. */
-function ownRules({ rigour }: Relaxing, schema: JsonObject): JsonObject {
-  const rules: JsonObject = { [STEP]: true }
+/** What a part says of the value itself. The values of an enum say more than a type, which sometimes contradicts them. */
+function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): JsonObject {
   const types = typesOf(schema)
   const required = requiredNames(schema)
-  if (types.length > 0) rules.type = types
+  const values = Array.isArray(schema.enum) ? schema.enum : []
+  const rules: JsonObject = { [STEP]: 1 + Math.floor((values.length + required.length) / VALUES_A_STEP) }
+  // The whole of the arguments is an object, whatever a schema says.
+  if (types.length > 0 && values.length === 0 && depth > 0) rules.type = types
   if (required.length > 0) rules.required = required
-  if (Array.isArray(schema.enum) && schema.enum.length > 0)
-    rules.enum = schema.nullable === true ? [...new Set([...schema.enum, null])] : schema.enum
+  if (values.length > 0) rules.enum = types.includes('null') ? [...new Set([...values, null])] : values
   if (schema.const !== undefined) rules.const = schema.const
   if (rigour === 'needs') return rules
   for (const bound of BOUNDS) if (typeof schema[bound] === 'number') rules[bound] = schema[bound]

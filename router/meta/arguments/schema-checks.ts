@@ -55,18 +55,19 @@ function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
     validateSchema: false,
     addUsedSchema: false,
     inlineRefs: false,
+    ownProperties: true,
     allErrors: rigour === 'all',
     verbose: true,
     logger: false,
   })
   ajv.addKeyword({
     keyword: STEP,
-    schema: false,
     modifying: false,
     errors: false,
     before: '$ref', // Ahead of what leads further.
-    validate: () => {
-      if (--budget.left < 0) throw new RangeError('too many steps')
+    validate: (steps: number) => {
+      budget.left -= steps
+      if (budget.left < 0) throw new RangeError('too many steps')
       return true
     },
   })

@@ -1,17 +1,7 @@
-/** The meta-tool that reads one resource, always from its origin, or the next part of a result that was cut. */
-
-import { exposeReadResult } from '../../../core/catalog/expose.ts'
-import { exposedUri } from '../../../core/catalog/names.ts'
-import { Fault } from '../../../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { errorReply, refuse } from '../answers.ts'
-import { forward } from '../forward.ts'
-import type { MetaTool, Work } from '../meta-tool.ts'
-import { findResource } from '../resource-target.ts'
-import { cutTexts } from '../results/cut-texts.ts'
-import { readKept } from '../results/read-kept.ts'
-import { faultSentence, refusalSentence } from '../sentences.ts'
+/** The meta-tool that reads one resource, or the next part of a result that was cut. */
+import { refuse } from '../answers.ts'
+import type { MetaTool } from '../meta-tool.ts'
+import { readAsText } from '../resource-text.ts'
 
 export const readMcpResource: MetaTool = {
   definition: {
@@ -21,38 +11,11 @@ export const readMcpResource: MetaTool = {
     inputSchema: { type: 'object', properties: { uri: { type: 'string' } }, required: ['uri'] },
     annotations: { readOnlyHint: true },
   },
-  call: read,
-}
-
-async function read(work: Work, args: JsonObject): Promise<McpReply> {
-  const { uri } = args
-  if (typeof uri !== 'string' || uri === '')
+  call(work, { uri }) {
+    if (typeof uri === 'string' && uri !== '') return readAsText(work, uri)
     return refuse(work, {
       refusal: 'uri is missing: give it as list_mcp_resources does, such as "server|uri".',
       outcome: 'rejected',
     })
-  const kept = readKept(work, uri)
-  if (kept) return kept
-  const target = findResource(work.catalog, uri)
-  if ('refusal' in target) return refuse(work, target)
-  const { server } = target
-  const params = { uri: target.uri, _meta: work.request.params._meta }
-  const answer = await forward(work, { server, method: 'resources/read', params })
-  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
-  if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
-  const { contents, _meta } = exposeReadResult(server.name, answer.result)
-  const content = Array.isArray(contents)
-    ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))
-    : []
-  const result: JsonObject = _meta === undefined ? { content } : { content, _meta }
-  return {
-    result: target.uri.startsWith('ui://') ? result : cutTexts(work, result, server.limits.maxResultBytes),
-  }
-}
-
-/** Text as a text, binary as an embedded resource, `_meta` kept on both. */
-function contentOf({ text, blob, uri = null, mimeType, _meta }: JsonObject, asked: string): JsonValue {
-  const meta = _meta === undefined ? {} : { _meta }
-  if (typeof text === 'string') return { type: 'text', text, ...meta }
-  return { type: 'resource', resource: { uri: uri ?? asked, mimeType, blob, ...meta } }
+  },
 }

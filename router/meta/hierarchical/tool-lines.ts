@@ -2,7 +2,7 @@
 import { exposeItem } from '../../../core/catalog/expose.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { escapeTokens, estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Found } from '../search-catalog.ts'
 import { shorten } from '../shorten.ts'
@@ -63,7 +63,7 @@ function describe({ item, whole }: Found<ToolRoute>, rank: number, room: number)
   const most = rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
   if (!whole) return description.length <= most ? description : shorten(oneLine(description), most)
   const left = Math.max(room - item.schemaTokens - SCHEMA_KEY_TOKENS, room * WHOLE_DESCRIPTION_SHARE)
-  if (item.descriptionTokens <= left) return description
+  if (descriptionCost(description, item) <= left) return description
   const dense = oneLine(description)
   const share = (left * CUT_SHARE) / descriptionCost(dense, item)
   return shorten(dense, Math.max(LEAST_DESCRIPTION_CHARACTERS, Math.floor(dense.length * share)))
@@ -71,7 +71,8 @@ function describe({ item, whole }: Found<ToolRoute>, rank: number, room: number)
 
 function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRoute): number {
   const { description = '' } = definition
-  return tokensOfCut(cut, { length: description.length, tokens: descriptionTokens })
+  const whole = { length: description.length, tokens: descriptionTokens }
+  return tokensOfCut(cut, whole) + escapeTokens(cut)
 }
 
 /** The tool's own, where it is small; else only what says which page shows its results. */

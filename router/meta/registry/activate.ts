@@ -1,7 +1,7 @@
 /** The meta-tool that loads tools: into the session's list where there is a session, and their definitions into the answer. */
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { isShown } from '../../catalog/catalog.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { type Refusal, refuse, textReply } from '../answers.ts'
 import { answerBudget, fitLines, fitNames } from '../lines.ts'
@@ -10,6 +10,7 @@ import { listedTokens } from '../listed-definition.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
 import { findPart } from '../schemas/part-of-tool.ts'
 import { quote } from '../sentences.ts'
+import { shorten } from '../shorten.ts'
 import { findTarget } from '../targets.ts'
 import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
@@ -17,6 +18,10 @@ import { type Loading, load } from './loading.ts'
 /** o200k_base tokens of the definitions of discover, activate and execute; a test counts them. */
 export const META_TOKENS = 268
 const MOST_TOOLS = 50
+/** To so many unknown names the nearest ones are named, which takes time. */
+const MOST_EXPLAINED = 3
+/** Of a name that was not loaded, what is repeated. */
+const LONGEST_NAME = 100
 /** What may be said about tools that were not loaded, and what the names of those loaded, and of those evicted, may take. */
 const NOT_LOADED_SHARE = 0.3
 const NAMES_SHARE = 0.15
@@ -86,24 +91,28 @@ type FoundTools = {
 }
 
 function findTools({ catalog }: Work, names: readonly string[]): FoundTools {
-  const wanted: ToolRoute[] = []
-  const parts: ToolRoute[] = []
-  const failed: Failed[] = []
+  const found: FoundTools = { wanted: [], parts: [], failed: [] }
   for (const name of names) {
     const part = findPart(catalog, name)
-    if (part && 'refusal' in part) failed.push({ tool: name, refusal: part })
-    else if (part)
-      parts.push({ ...part, listedName: name, tokens: part.descriptionTokens + part.schemaTokens })
-    if (part) continue
-    const target = findTarget(catalog, name, 'registry')
-    if ('refusal' in target) failed.push({ tool: name, refusal: target })
-    else if ('tool' in target) wanted.push(target.tool)
-    else failed.push({ tool: name, refusal: { refusal: PROMPT, outcome: 'rejected' } })
+    const tool = part ?? findTool(catalog, name, found.failed.length < MOST_EXPLAINED)
+    if ('refusal' in tool) found.failed.push({ tool: name, refusal: tool })
+    else if (!part) found.wanted.push(tool)
+    else found.parts.push({ ...tool, listedName: name, tokens: tool.descriptionTokens + tool.schemaTokens })
   }
-  return { wanted, parts, failed }
+  return found
 }
 
-const PROMPT = 'It is a prompt: get it with execute.'
+/** `explains`: whether to say what comes near to a name that is unknown. */
+function findTool(catalog: Catalog, name: string, explains: boolean): ToolRoute | Refusal {
+  if (!explains && !isKnown(catalog, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
+  const target = findTarget(catalog, name, 'registry')
+  if ('prompt' in target) return { refusal: 'It is a prompt: get it with execute.', outcome: 'rejected' }
+  return 'refusal' in target ? target : target.tool
+}
+
+function isKnown({ toolByName, toolsByOwnName, promptByName }: Catalog, name: string): boolean {
+  return toolByName.has(name) || toolsByOwnName.has(name) || promptByName.has(name)
+}
 
 function overBudget({ catalog: { config, servers } }: Work, tool: ToolRoute): Failed {
   const { definitionTokens, activeTools } = config.budget
@@ -125,16 +134,18 @@ function compose(
   const hasSession = work.request.client !== undefined
   const budget = answerBudget(work.catalog)
   const lines = [...failed, ...refused.map(tool => overBudget(work, tool))].map(({ tool, refusal }) => ({
-    tool,
+    tool: shorten(tool, LONGEST_NAME),
     reason: refusal.refusal,
   }))
-  const notLoaded = fitLines(lines, budget * NOT_LOADED_SHARE)
+  const told = fitLines(lines, budget * NOT_LOADED_SHARE).lines
+  const untold = lines.length - told.length
+  if (untold > 0) told.push({ tool: `and ${untold} more`, reason: 'No room here to say why.' })
   const frame = {
     loaded: fitNames(loaded.map(pathOf), budget * NAMES_SHARE),
     active_count: hasSession ? active.length : 0,
     estimated_tokens: tokens,
     evicted: hasSession ? fitNames(evicted.map(pathOf), budget * NAMES_SHARE) : [],
-    not_loaded: lines.length > 0 ? notLoaded.lines : undefined,
+    not_loaded: told.length > 0 ? told : undefined,
   }
   const { definitions, more, frameTokens, schemaTokens } = composeDefinitions(
     [...parts, ...loaded],

@@ -1,6 +1,6 @@
 /** Puts the definitions of loaded tools into an answer while its token budget lasts. Pure. */
 import type { JsonObject } from '../../../core/json.ts'
-import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { escapeTokens, estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { lineCost } from '../lines.ts'
 import { listedTokens } from '../listed-definition.ts'
@@ -61,7 +61,9 @@ function foldedDefinition(
   const whole = definition.description ?? ''
   const description = shorten(whole, Math.min(CUT_DESCRIPTION, budget))
   const spent =
-    estimateTokens(listedName) + tokensOfCut(description, { length: whole.length, tokens: descriptionTokens })
+    estimateTokens(listedName) +
+    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
+    escapeTokens(description)
   const folded = foldSchema(definition.inputSchema, budget - spent, schemaTokens)
   return {
     definition: { name: listedName, description, inputSchema: folded.schema },

@@ -7,7 +7,15 @@ import { discoveryReply, refuse } from '../answers.ts'
 import { extraLines } from '../extra-lines.ts'
 import { answerBudget, fitLines } from '../lines.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
-import { LIMIT_WRONG, limitSchema, QUERY_MISSING, readLimit, readQueries, refusedPath } from '../question.ts'
+import {
+  isBlank,
+  LIMIT_WRONG,
+  limitSchema,
+  QUERY_MISSING,
+  readLimit,
+  readQueries,
+  refusedPath,
+} from '../question.ts'
 import { type Found, type FoundItems, type Item, searchCatalog } from '../search-catalog.ts'
 import { shorten } from '../shorten.ts'
 import { categoriesOf, categoryOf, inCategory } from './categories.ts'
@@ -40,8 +48,8 @@ export const discover: MetaTool = {
 async function call(work: Work, args: JsonObject): Promise<McpReply> {
   const { catalog, observer } = work
   const { query, category } = args
-  // An empty query asks for the categories, or for what is in one.
-  const queries = query === '' ? [] : readQueries(query)
+  // Without a query: the categories, or what is in one.
+  const queries = isBlank(query) ? [] : readQueries(query)
   if (!queries) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -56,7 +64,7 @@ async function call(work: Work, args: JsonObject): Promise<McpReply> {
       ? await searchCatalog(work, queries, limit, { wanted })
       : browse(catalog, wanted, limit)
   observer.searched(performance.now() - startedMs, found.tools.length)
-  return discoveryReply(work, compose(catalog, found))
+  return discoveryReply(work, compose(catalog, found, queries.length > 0 ? found.tools.length : found.total))
 }
 
 /** The first tools of a category by name; without one there is nothing to browse but the categories themselves. */
@@ -66,7 +74,8 @@ function browse(catalog: Catalog, wanted: ((item: Item) => boolean) | undefined,
   return { tools, extras: [], total: all.length }
 }
 
-function compose(catalog: Catalog, { tools, extras }: FoundItems): JsonObject {
+/** `all`: of how many the tools are the first. */
+function compose(catalog: Catalog, { tools, extras }: FoundItems, all: number): JsonObject {
   const budget = answerBudget(catalog)
   const isPoor = tools.every(({ weak }) => weak)
   const categories = isPoor
@@ -77,7 +86,9 @@ function compose(catalog: Catalog, { tools, extras }: FoundItems): JsonObject {
     budget - categories.tokens,
   )
   const { resources, prompts } = extraLines(extras, budget - categories.tokens - found.tokens)
-  return { tools: found.lines, categories: categories.lines, resources, prompts }
+  const left = all - found.lines.length
+  const more = left > 0 ? `${left} more: give a more specific query.` : undefined
+  return { tools: found.lines, categories: categories.lines, resources, prompts, more }
 }
 
 function toolLine(catalog: Catalog, { item, relevance }: Found<ToolRoute>): JsonObject {

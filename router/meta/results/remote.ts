@@ -23,8 +23,6 @@ const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
   'mcp-protocol-version': '2025-11-25',
-  // What was handed over is not handed on.
-  'portolan-forwarded': '1',
 }
 
 export function createRemoteReader(log: Log): RemoteReader {

@@ -135,3 +135,21 @@ test('every recorded schema keeps to every budget, is the same each time, and ke
       }
     }
 })
+
+test('many references to one large part cost no more time than one', t => {
+  const many = (mark: string) => Array.from({ length: 15_000 }, (_, at) => `${mark}${at}`)
+  const keys = Object.fromEntries(many('k').map(key => [key, 1]))
+  const large: JsonObject[] = [
+    keys,
+    { default: keys },
+    { enum: ['x'.repeat(200_000)] },
+    { properties: {}, required: many('r') },
+    { anyOf: [{ $ref: `#/${'a/'.repeat(90_000)}` }] },
+  ]
+  const anyOf = Array.from({ length: 4_000 }, () => ({ $ref: '#/$defs/Large' }))
+  const startedMs = performance.now()
+  for (const Large of large) assert.ok(foldSchema({ anyOf, $defs: { Large } }, 1_200, 60_000).folded)
+  const ms = performance.now() - startedMs
+  t.diagnostic(`${large.length} schemas: ${ms.toFixed(0)} ms`)
+  assert.ok(ms < 3_000, `${ms} ms`)
+})

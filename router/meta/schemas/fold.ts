@@ -51,13 +51,18 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
 /** What makes a schema more than a leaf. */
 const NESTING: readonly string[] = ['properties', '$ref', ...LISTS, ...SINGLES]
+/** All that is read of a schema. */
+const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 'required']
+/** Names beyond these are not looked for among the required ones. */
+const MOST_REQUIRED = 200
 /** Of the frame around the properties when only some of them fit. */
 const FRAME_TOKENS = 30
 const LONGEST_NAME = 200
 
 /**
  * The same object where it fits; `tokens` are those of its JSON text where they are known. Never throws, whatever the schema,
- * and takes time by the budget, not by the depth of the schema. References are written out as far as they are shown.
+ * and takes time by the budget, not by the depth of the schema or what its references would write out. These are written out as far
+ * as they are shown.
  */
 export function foldSchema(
   schema: JsonObject,
@@ -66,9 +71,10 @@ export function foldSchema(
 ): FoldedSchema {
   if (tokens <= mostTokens) return { schema, folded: false, tokens }
   const length = JSON.stringify(schema).length
+  const short = new WeakMap<object, boolean>()
   const cost = (part: JsonValue) => tokensOfCut(JSON.stringify(part), { length, tokens })
   for (const detail of DETAILS) {
-    const drawing = { root: schema, detail, left: mostTokens }
+    const drawing = { root: schema, detail, left: mostTokens, short }
     const shown = draw(drawing, schema, detail.depth)
     const spent = drawing.left < 0 || !isObject(shown) ? Number.POSITIVE_INFINITY : cost(shown)
     if (spent <= mostTokens) return { schema: shown as JsonObject, folded: true, tokens: spent }
@@ -77,8 +83,14 @@ export function foldSchema(
   return { schema: shown, folded: true, tokens: cost(shown) }
 }
 
-/** `left`: nodes that may still be drawn; each costs a token at least, so that beyond the budget there is nothing to gain. */
-type Drawing = { root: JsonObject; detail: Detail; left: number }
+type Drawing = {
+  root: JsonObject
+  detail: Detail
+  /** Nodes that may still be drawn; each costs a token at least, so that beyond the budget there is nothing to gain. */
+  left: number
+  /** Which lists and objects are short: many references may lead to the same large one. */
+  short: WeakMap<object, boolean>
+}
 
 function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): JsonValue {
   if (--drawing.left < 0 || !isObject(value)) return value === false ? false : {}
@@ -125,21 +137,21 @@ function drawProperties(
 }
 
 /** What a schema says of itself, without the schemas in it. */
-function leaf({ detail }: Drawing, schema: JsonObject): JsonObject {
+function leaf({ detail, short }: Drawing, schema: JsonObject): JsonObject {
   const shown: JsonObject = {}
   for (const key of SCALARS) {
     const value = schema[key]
-    if (value !== undefined && isShort(value)) shown[key] = value
+    if (value !== undefined && isShort(value, short)) shown[key] = value
   }
   if (shown.type === undefined && isObject(schema.properties)) shown.type = 'object'
   const { description } = schema
   if (typeof description === 'string' && detail.descriptionCharacters > 0)
     shown.description = shorten(description, detail.descriptionCharacters)
-  return Array.isArray(schema.enum) ? { ...shown, ...cutEnum(schema.enum, detail.enumValues) } : shown
+  return Array.isArray(schema.enum) ? { ...shown, ...cutEnum(schema.enum, detail.enumValues, short) } : shown
 }
 
-function cutEnum(values: readonly JsonValue[], most: number): JsonObject {
-  const kept = values.slice(0, most).filter(isShort)
+function cutEnum(values: readonly JsonValue[], most: number, short: Drawing['short']): JsonObject {
+  const kept = values.slice(0, most).filter(value => isShort(value, short))
   if (kept.length === values.length) return { enum: kept }
   return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${kept.length}` }
 }
@@ -172,19 +184,20 @@ function namesOnly(schema: JsonObject, mostTokens: number, cost: (part: JsonValu
 function typeOnly(root: JsonObject, value: JsonValue | undefined): JsonObject {
   if (!isObject(value)) return {}
   const { type } = referred(root, value)
-  return type !== undefined && isShort(type) ? { type } : {}
+  return type !== undefined && isShort(type, new WeakMap()) ? { type } : {}
 }
 
 /** A schema with its reference, if it has one that leads anywhere, replaced by what that points at; what stands beside it wins. */
 function referred(root: JsonObject, schema: JsonObject): JsonObject {
-  const { $ref, ...beside } = schema
-  const target = $ref === undefined ? undefined : resolveReference(root, $ref)
-  return target ? { ...target, ...beside } : schema
+  const target = schema.$ref === undefined ? undefined : resolveReference(root, schema.$ref)
+  if (!target) return schema
+  const read = READ.map(key => [key, key === '$ref' ? target.$ref : (schema[key] ?? target[key])])
+  return Object.fromEntries(read)
 }
 
 function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
   const known = isObject(properties) ? properties : {}
-  const names = Array.isArray(required) ? required : []
+  const names = Array.isArray(required) ? required.slice(0, MOST_REQUIRED) : []
   return new Set(
     names.filter((name): name is string => typeof name === 'string' && Object.hasOwn(known, name)),
   )
@@ -196,8 +209,9 @@ function sortedNames(properties: JsonObject, required: ReadonlySet<string>): str
   return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]
 }
 
-function isShort(value: JsonValue): boolean {
-  return (
-    typeof value === 'number' || typeof value === 'boolean' || JSON.stringify(value).length <= LONGEST_SCALAR
-  )
+function isShort(value: JsonValue, short: Drawing['short']): boolean {
+  if (typeof value !== 'object' || value === null) return String(value).length <= LONGEST_SCALAR
+  const known = short.get(value) ?? JSON.stringify(value).length <= LONGEST_SCALAR
+  short.set(value, known)
+  return known
 }

@@ -1,7 +1,8 @@
 /** A tool with one part of its schema in place of the whole, as a query such as `server:tool#/properties/filter` asks for it. Pure. */
-import { isObject } from '../../../core/json.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { tokensOfCut } from '../../catalog/estimate.ts'
+import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Refusal } from '../answers.ts'
 import { quote } from '../sentences.ts'
@@ -10,6 +11,7 @@ import { parsePartQuery, schemaPart } from './pointer.ts'
 
 const LONGEST_DESCRIPTION = 100
 const LONGEST_LIST = 400
+const MOST_NAMES = 12
 
 /** Undefined where the query asks for no part of a known tool. */
 export function findPart(catalog: Catalog, query: string): ToolRoute | Refusal | undefined {
@@ -23,13 +25,8 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
   const { inputSchema, description = '' } = tool.definition
   const part = schemaPart(inputSchema, pointer)
   if (!part) {
-    const { properties } = inputSchema
-    const names = isObject(properties) ? Object.keys(properties).join(', ') : 'no properties'
-    return {
-      refusal: `There is no part ${quote(pointer)} in the input_schema of ${tool.path}. It has: ${shorten(names, LONGEST_LIST)}.`,
-      outcome: 'rejected',
-      tool: tool.tool,
-    }
+    const sentence = `There is no part ${quote(pointer)} in the input_schema of ${tool.path}.`
+    return { refusal: `${sentence} It has: ${namesOf(inputSchema, pointer)}`, outcome: 'rejected' }
   }
   const whole = { length: JSON.stringify(inputSchema).length, tokens: tool.schemaTokens }
   const short = shorten(description, LONGEST_DESCRIPTION)
@@ -39,4 +36,13 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
     descriptionTokens: tokensOfCut(short, { length: description.length, tokens: tool.descriptionTokens }),
     schemaTokens: tokensOfCut(JSON.stringify(part), whole),
   }
+}
+
+/** Names of properties, those first that are like the end of the pointer. */
+function namesOf({ properties }: JsonObject, pointer: string): string {
+  const names = isObject(properties) ? Object.keys(properties) : []
+  if (names.length === 0) return 'no properties.'
+  const near = nearestNames(pointer.slice(pointer.lastIndexOf('/') + 1), names, MOST_NAMES)
+  const others = names.length - near.length
+  return `${shorten(near.join(', '), LONGEST_LIST)}${others > 0 ? ` and ${others} more` : ''}.`
 }

@@ -61,3 +61,13 @@ test('what leads nowhere is no part', () => {
   ])
     assert.equal(schemaPart(SCHEMA, pointer), undefined, pointer)
 })
+
+test('a definition named __proto__ that refers to itself is one like any other', { timeout: 5_000 }, () => {
+  const definitions = '{"__proto__": {"properties": {"next": {"$ref": "#/$defs/__proto__"}}}}'
+  const part = '{"items": {"$ref": "#/$defs/__proto__"}}'
+  const schema = JSON.parse(`{"properties": {"list": ${part}}, "$defs": ${definitions}}`)
+  assert.equal(
+    JSON.stringify(schemaPart(schema, '/properties/list')),
+    JSON.stringify({ ...JSON.parse(part), $defs: JSON.parse(definitions) }),
+  )
+})

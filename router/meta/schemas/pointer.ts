@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
 const MOST_STEPS = 64
+const LONGEST_POINTER = 4_096
 const MOST_REFERENCES = 8
 const POSITION = /^\d{1,6}$/
 /** Where the definitions of a schema are: the place of today, and that of draft-07. */
@@ -63,6 +64,7 @@ function childOf(value: JsonValue | undefined, step: string): JsonValue | undefi
 
 /** Of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is undone. */
 function stepsOf(pointer: string): string[] | undefined {
+  if (pointer.length > LONGEST_POINTER) return undefined
   const steps = pointer.replace(/^\//, '').split('/')
   if (steps.length > MOST_STEPS) return undefined
   return steps

@@ -1,7 +1,7 @@
 /** The meta-tool that shows the input schema of one tool, or a part of it. */
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { tokensOfCut } from '../../catalog/estimate.ts'
+import { escapeTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { type Refusal, refuse, textReply } from '../answers.ts'
 import { answerBudget, lineCost } from '../lines.ts'
@@ -63,12 +63,13 @@ function compose(
 ) {
   const budget = answerBudget(catalog)
   const { inputSchema, description: whole = '' } = definition
-  const fits = descriptionTokens + schemaTokens <= budget
+  const fits = descriptionTokens + escapeTokens(whole) + schemaTokens <= budget
   const description = fits ? whole : shorten(whole, Math.min(CUT_DESCRIPTION, budget))
   const frame = { toolName: tool, serverId: server, description }
   const frameTokens =
     lineCost({ ...frame, description: '' }) +
-    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens })
+    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
+    escapeTokens(description)
   const folded = foldSchema(inputSchema, budget - frameTokens, schemaTokens)
   const more = folded.folded
     ? `inputSchema is folded; a part in full: toolName "${tool}#/properties/NAME"`

@@ -26,9 +26,11 @@ function call(work: Work, { query }: JsonObject): McpReply {
   if (typeof (query ?? '') !== 'string')
     return refuse(work, { refusal: 'query is no text: give a string.', outcome: 'rejected' })
   const { catalog } = work
-  const words = String(query ?? '')
-    .toLowerCase()
-    .split(/\s+/)
+  const words = new Set(
+    String(query ?? '')
+      .toLowerCase()
+      .split(/\s+/),
+  )
   const servers = [...catalog.servers.values()].filter(
     server => !server.status.hidden && holds(server, words),
   )
@@ -47,8 +49,8 @@ function call(work: Work, { query }: JsonObject): McpReply {
 
 function holds(
   { name, title, category, description, keywords }: RouterServer,
-  words: readonly string[],
+  words: ReadonlySet<string>,
 ): boolean {
   const text = [name, title, category, description, ...keywords].join('\n').toLowerCase()
-  return words.every(word => text.includes(word))
+  return [...words].every(word => text.includes(word))
 }

@@ -1,7 +1,7 @@
 /** Reads the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
-import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { type Catalog, isShown, routeOf } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { type Item, itemOf } from '../search-catalog.ts'
+import type { Item } from '../search-catalog.ts'
 import { nameWithin, type ServerScope } from './servers.ts'
 
 const SELECT = 'select:'
@@ -25,7 +25,7 @@ export function readToolQuery(query: string): ToolQuery {
   return {
     kind: 'words',
     text: words.map(word => (isRequired(word) ? word.slice(1) : word)).join(' '),
-    required: [...new Set(words.filter(isRequired).map(word => word.slice(1).toLowerCase()))],
+    required: words.filter(isRequired).map(word => word.slice(1).toLowerCase()),
   }
 }
 
@@ -42,11 +42,12 @@ export function itemsHolding(
   terms: readonly string[],
   { includes }: ServerScope,
 ): ReadonlySet<Item> {
-  const items = [...catalog.tools, ...catalog.extras.map(itemOf)]
+  const once = [...new Set(terms)]
+  const items = [...catalog.tools, ...catalog.extras.map(routeOf)]
   return new Set(
     items.filter(
       item =>
-        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, terms),
+        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, once),
     ),
   )
 }

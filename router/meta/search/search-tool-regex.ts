@@ -1,29 +1,25 @@
 /** The meta-tool that finds tools by a regular expression, in time that is linear and bounded. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { discoveryReply, type Refusal, refuse } from '../answers.ts'
+import { discoveryReply, refuse } from '../answers.ts'
 import { answerBudget, fitLines } from '../lines.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 import { LIMIT_WRONG, limitSchema, readLimit } from '../question.ts'
 import { shorten } from '../shorten.ts'
+import { compilePattern } from './pattern.ts'
 import { toolLine } from './servers.ts'
 
 const DEFAULT_LIMIT = 10
-const LONGEST_PATTERN = 256
-/** What a pattern may be compiled to: repeated ranges such as x{1,1000} cost as many steps for each character. */
-const MOST_INSTRUCTIONS = 500
 /** Of a description, what is matched. */
 const LONGEST_TEXT = 1_000
 const LONGEST_DESCRIPTION = 140
 /** The longest that matching holds the event loop, and the longest in all. */
 const SLICE_MS = 5
 const MOST_MS = 1_000
-/** Compiling takes stack by the depth of the pattern. */
-const DEEPEST_GROUPS = 50
 
 export const mcpSearchToolRegex: MetaTool = {
   definition: {
@@ -45,7 +41,7 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (typeof query !== 'string' || query === '')
     return refuse(work, { refusal: 'query is missing: a regular expression.', outcome: 'rejected' })
-  const pattern = compile(query)
+  const pattern = compilePattern(query)
   if ('refusal' in pattern) return refuse(work, pattern)
   const { catalog, observer, request } = work
   const startedMs = performance.now()
@@ -64,32 +60,6 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
         ? `The pattern takes long: ${searched} of ${catalog.tools.length} tools were searched. Make it simpler.`
         : undefined,
   })
-}
-
-function compile(query: string): RE2JS | Refusal {
-  const refusal = problemOf(query)
-  if (refusal !== undefined) return { refusal, outcome: 'rejected' }
-  try {
-    const pattern = RE2JS.compile(query, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE)
-    if (pattern.programSize() <= MOST_INSTRUCTIONS) return pattern
-    return {
-      refusal: 'The pattern is too large once its repetitions are written out: make it simpler.',
-      outcome: 'rejected',
-    }
-  } catch (error) {
-    const reason = error instanceof Error ? shorten(error.message, 200) : 'it cannot be read'
-    return {
-      refusal: `The pattern is not valid: ${reason}. It is RE2: no lookaround, no backreference.`,
-      outcome: 'rejected',
-    }
-  }
-}
-
-function problemOf(query: string): string | undefined {
-  if (query.length > LONGEST_PATTERN) return `The pattern is too long: at most ${LONGEST_PATTERN} characters.`
-  return query.split('(').length > DEEPEST_GROUPS
-    ? 'The pattern has too many groups: make it simpler.'
-    : undefined
 }
 
 /** Those whose name matches, then those whose description does, each by path. Gives way often, and ends in time. */

@@ -9,6 +9,7 @@ import type { MetaTool, Work } from '../meta-tool.ts'
 import { pageOf } from '../pages.ts'
 import {
   CURSOR_WRONG,
+  isBlank,
   LIMIT_WRONG,
   limitSchema,
   QUERY_MISSING,
@@ -64,11 +65,11 @@ async function call(work: Work, args: JsonObject): Promise<McpReply> {
   if (!OPERATIONS.includes(operation ?? 'search'))
     return refuse(work, { refusal: 'operation is "search" or "list".', outcome: 'rejected' })
   const cursor = args.cursor || undefined
-  const isBlank = String(query ?? '').trim() === ''
-  const queries = isBlank ? [] : readQueries(query)
+  const blank = isBlank(query)
+  const queries = blank ? [] : readQueries(query)
   // Whoever gives a server and no query wants to see what it has.
-  const isList = operation === 'list' || (isBlank && (scope.includes !== undefined || cursor !== undefined))
-  if (!queries || (isBlank && !isList)) return refuse(work, QUERY_MISSING)
+  const isList = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
+  if (!queries || (blank && !isList)) return refuse(work, QUERY_MISSING)
   if (isList) {
     const listed = listTools(work.catalog, queries, scope)
     return answer(work, { tools: listed, total: listed.length }, { limit, cursor, keyOf: pathOf })

@@ -1,0 +1,17 @@
+/** Tells names and values that differ in nothing but their case and what joins their words. Pure. */
+
+/** Not between digits, and not at the ends: `-name` and `1_000` mean something else without. */
+const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
+const LONGEST = 100
+
+/** The one of `known` that is spelled alike: "pageId" for "page_id" and "Page-ID"; undefined where there is none, or several. */
+export function onlyAlike(text: string, known: readonly string[]): string | undefined {
+  if (text.length > LONGEST) return undefined
+  const wanted = lettersOf(text)
+  const alike = known.filter(one => one.length <= LONGEST && lettersOf(one) === wanted)
+  return alike.length === 1 ? alike[0] : undefined
+}
+
+function lettersOf(text: string): string {
+  return text.replace(JOINT, '').toLowerCase()
+}

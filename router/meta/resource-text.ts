@@ -1,0 +1,41 @@
+/** Reads a resource for execute and read_mcp_resource, always from its origin, or the next part of a result that was cut. */
+import { exposeReadResult } from '../../core/catalog/expose.ts'
+import { exposedUri } from '../../core/catalog/names.ts'
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
+import { errorReply, refuse } from './answers.ts'
+import { forward } from './forward.ts'
+import type { Work } from './meta-tool.ts'
+import { findResource } from './resource-target.ts'
+import { cutTexts } from './results/cut-texts.ts'
+import { readKept } from './results/read-kept.ts'
+import { faultSentence, refusalSentence } from './sentences.ts'
+
+/** `uri`: of a resource in any of its forms, or a handle. */
+export async function readAsText(work: Work, uri: string): Promise<McpReply> {
+  const kept = readKept(work, uri)
+  if (kept) return kept
+  const target = findResource(work.catalog, uri)
+  if ('refusal' in target) return refuse(work, target)
+  const { server } = target
+  const params = { uri: target.uri, _meta: work.request.params._meta }
+  const answer = await forward(work, { server, method: 'resources/read', params })
+  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
+  if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
+  const { contents, _meta } = exposeReadResult(server.name, answer.result)
+  const content = Array.isArray(contents)
+    ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))
+    : []
+  const result: JsonObject = _meta === undefined ? { content } : { content, _meta }
+  return {
+    result: target.uri.startsWith('ui://') ? result : cutTexts(work, result, server.limits.maxResultBytes),
+  }
+}
+
+/** Text as a text, binary as an embedded resource, `_meta` kept on both. */
+function contentOf({ text, blob, uri = null, mimeType, _meta }: JsonObject, asked: string): JsonValue {
+  const meta = _meta === undefined ? {} : { _meta }
+  if (typeof text === 'string') return { type: 'text', text, ...meta }
+  return { type: 'resource', resource: { uri: uri ?? asked, mimeType, blob, ...meta } }
+}

@@ -1,0 +1,100 @@
+/** What discover of the registry profile takes and answers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { asking } from './asking.ts'
+import type { Fixture } from './fixture.ts'
+import { forge, LONG_DESCRIPTION } from './servers.ts'
+
+type Tool = { name: string; server: string; category: string; description: string; relevance: number }
+type Found = {
+  tools: Tool[]
+  categories?: { category: string; servers: string[]; tools: number }[]
+  resources?: JsonObject[]
+  prompts?: JsonObject[]
+  more?: string
+}
+const { start, ask, read } = asking('registry')
+
+const discover = (fixture: Fixture, args: JsonObject): Promise<Found> => read(fixture, 'discover', args)
+
+test('discover answers the documented fields, five at most, descriptions within a hundred characters', async () => {
+  const { tools, categories } = await discover(start(), { query: 'forge create issue' })
+  assert.deepEqual(tools[0], {
+    name: 'forge:create_issue',
+    server: 'forge',
+    category: 'devops',
+    description: 'Create an issue in a repository',
+    relevance: 1,
+  })
+  assert.ok(tools.length <= 5)
+  assert.equal(categories, undefined)
+  const [long] = (await discover(start(), { query: 'wiki:search' })).tools
+  assert.ok(
+    long && long.description.length <= 100 && LONG_DESCRIPTION.startsWith(long.description.slice(0, 80)),
+  )
+  assert.equal(long.category, 'other')
+})
+
+test('a category narrows the search; a server by name or title does so too', async () => {
+  const fixture = start()
+  const servers = async (category: string) =>
+    new Set(
+      (await discover(fixture, { query: 'issues', category, limit: 50 })).tools.map(({ server }) => server),
+    )
+  assert.deepEqual(await servers('DevOps'), new Set(['forge']))
+  assert.deepEqual(await servers('other'), new Set(['wiki']))
+  assert.deepEqual(await servers('Wiki'), new Set(['wiki']))
+  assert.deepEqual(await servers('none'), new Set())
+})
+
+test("a tool's own category goes before its server's", async () => {
+  const tools = { allow: ['*'], deny: [], overrides: { create_issue: { category: 'tickets' } } }
+  const fixture = start({ forge: { ...forge, server: { ...forge.server, tools } } })
+  assert.equal((await discover(fixture, { query: 'forge:create_issue' })).tools[0]?.category, 'tickets')
+  assert.deepEqual((await discover(fixture, { query: 'issue', category: 'tickets' })).tools.length, 1)
+  assert.deepEqual((await discover(fixture, { query: '' })).categories, [
+    { category: 'devops', servers: ['forge'], tools: 3 },
+    { category: 'tickets', servers: ['forge'], tools: 1 },
+  ])
+})
+
+test('where nothing is found the categories come, and each can be looked into', async () => {
+  const fixture = start()
+  for (const query of ['zzqqxx', '']) {
+    const { tools, categories } = await discover(fixture, { query })
+    assert.deepEqual(tools, [])
+    assert.deepEqual(categories, [
+      { category: 'devops', servers: ['forge'], tools: 4 },
+      { category: 'other', servers: ['wiki'], tools: 3 },
+    ])
+  }
+  const { tools } = await discover(fixture, { query: '', category: 'other' })
+  assert.deepEqual(new Set(tools.map(({ server }) => server)), new Set(['wiki']))
+  assert.equal(tools.length, 3)
+  assert.equal((await discover(fixture, { category: 'other' })).tools.length, 3, 'without a query too')
+  const some = await discover(fixture, { category: 'devops', limit: 1 })
+  assert.deepEqual([some.tools.length, some.more], [1, '3 more: give a more specific query.'])
+})
+
+test('hits that do not fit into the answer are counted', async () => {
+  const tools = Array.from({ length: 20 }, (_, at) => ({ name: `alpha_${at}`, inputSchema: {} }))
+  const fixture = start({ big: { offers: { tools } } }, { responseTokens: 300 })
+  const found = await discover(fixture, { query: 'alpha', limit: 20 })
+  assert.ok(found.tools.length < 20)
+  assert.equal(found.more, `${20 - found.tools.length} more: give a more specific query.`)
+})
+
+test('resources and prompts come along with the names by which execute takes them', async () => {
+  const fixture = start()
+  const { prompts } = await discover(fixture, { query: 'forge triage new issues' })
+  assert.equal(prompts?.[0]?.prompt_path, 'forge:triage')
+  const { resources } = await discover(fixture, { query: 'forge readme' })
+  assert.equal(resources?.[0]?.uri, 'forge|file:///readme.md')
+  await ask(fixture, 'execute', { tool: 'forge:triage', args: { repository: 'a/b' } })
+  await ask(fixture, 'execute', { tool: 'forge|file:///readme.md' })
+  assert.deepEqual(
+    fixture.sent.map(({ call }) => call.method),
+    ['prompts/get', 'resources/read'],
+  )
+})
