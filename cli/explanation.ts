@@ -5,7 +5,7 @@ import { type Colors, count, table } from './output.ts'
 
 const MOST_ALTERNATIVES = 6
 const LEGEND = [
-  'lexical: words × name + server, over the best; nearness: cosine + a share of the mean of its server',
+  'lexical: words × name + server, over the best, less where the query is hardly met; nearness: cosine + a share of the mean of its server',
   `score: (lexical + ${MEANING_WEIGHT} × meaning) × action`,
 ]
 

@@ -1,5 +1,6 @@
 /** Asks an upstream for all it offers: tools first, then resources, templates and prompts. */
 import { hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../async.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../catalog/server-catalog.ts'
 import { Fault, messageOf } from '../errors.ts'
@@ -44,10 +45,10 @@ export async function* discover(
   }
   const found = { ...describe(options.server, info), ...(await readTools(reader, info, options, signal)) }
   const lists = declaredLists(info.capabilities)
-  const first = seal({ ...found, ...standIn(lists, options.previous) })
+  const first = await seal({ ...found, ...standIn(lists, options.previous) })
   yield first
   if (lists.length === 0) return
-  const complete = seal({ ...found, ...(await readOthers(reader, lists, options.previous, signal)) })
+  const complete = await seal({ ...found, ...(await readOthers(reader, lists, options.previous, signal)) })
   if (complete.digest !== first.digest) yield complete
 }
 
@@ -146,6 +147,8 @@ function keepGood(found: JsonValue[], list: OtherList, cut: string | undefined) 
   return { items, message: [cut, wrong].filter(text => text !== undefined).join('; ') || undefined }
 }
 
-function seal(catalog: Unsealed): ServerCatalog {
+/** In a turn of its own: many servers may answer at once, and each list takes its time. */
+async function seal(catalog: Unsealed): Promise<ServerCatalog> {
+  await nextTurn()
   return { ...catalog, digest: hash('sha256', canonicalJson(catalog), 'hex') }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
+import { exposedTokens } from '../../router/meta/profiles.ts'
 import { createFixture, type Fixture } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 
@@ -57,7 +58,7 @@ test('what is listed can be called by that name, and reaches the tool that is me
   }
 })
 
-test('a thousand tools make a page, tokens are counted for each, and what all would cost once', async () => {
+test('a thousand tools make a page, tokens are counted for each with its longer name, and what all would cost once', async () => {
   const tools = Array.from({ length: 2_300 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }))
   const fixture = start({ forge, many: { offers: { tools } } })
   const all = await pages(fixture)
@@ -68,8 +69,11 @@ test('a thousand tools make a page, tokens are counted for each, and what all wo
   const names = all.flat().map(({ name }) => String(name))
   assert.equal(new Set(names).size, 2_304)
   assert.deepEqual(names, names.toSorted())
-  const { tokens } = fixture.catalog().totals
-  assert.deepEqual([fixture.seen.direct, fixture.seen.served.definitions], [tokens, tokens])
+  const catalog = fixture.catalog()
+  assert.equal(fixture.seen.direct, catalog.totals.tokens)
+  const listed = exposedTokens(catalog, 'direct')
+  assert.equal(fixture.seen.served.definitions, listed)
+  assert.ok(listed > catalog.totals.tokens)
 })
 
 test('a page holds a million tokens at most, but always a tool', async () => {

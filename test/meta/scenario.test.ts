@@ -7,6 +7,7 @@ import { replaySession, type SessionCost, type Task } from '../../cli/scenario.t
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { toolText } from '../../core/tokens.ts'
 import { listedDefinition } from '../../router/meta/listed-definition.ts'
+import { exposedTokens } from '../../router/meta/profiles.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
@@ -71,6 +72,8 @@ test('direct costs its definitions, and calls are made only where that is wanted
     cost.total,
     listed.reduce((sum, one) => sum + one, 0),
   )
+  const exposed = exposedTokens(catalog, 'direct')
+  assert.ok(Math.abs(exposed / cost.total - 1) < 0.01, `${exposed} for ${cost.total}`)
   assert.equal(fixture.sent.at(-1)?.call.params?.name, tool)
 })
 

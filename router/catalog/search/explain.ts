@@ -87,7 +87,7 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
   const words = match.fused ? (match.words.scores[document] as number) : score / sibling
-  const lexical = match.words.best > 0 ? words / match.words.best : 0
+  const lexical = match.words.best > 0 ? ((match.fused?.trust ?? 1) * words) / match.words.best : 0
   const inName = met.reduce((sum, part) => sum + part.score, 0) * factor
   const named = ranked.named.get(document)
   return {

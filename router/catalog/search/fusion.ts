@@ -1,4 +1,4 @@
-/** Joins what a query's words say with what its meaning says: score = lexical / best lexical + .85 · semantic. Pure. */
+/** Joins what a query's words say with what its meaning says: score = trust · lexical / best lexical + .85 · semantic. Pure. */
 import type { LexicalMatch } from './lexical.ts'
 import type { SearchOptions } from './search-index.ts'
 
@@ -10,6 +10,8 @@ export type FusedMatch = {
   scores: Float64Array
   /** How sure it is that anything answers the query, 0 to 1. */
   confidence: number
+  /** What the words are worth: their share of the score. */
+  trust: number
   range: SimilarityRange
   /** What is made of the similarities: those that `range` is about. */
   nearness: Float32Array
@@ -26,6 +28,9 @@ export type Fusion = (
 
 /** What meaning counts beside words. */
 export const MEANING_WEIGHT = 0.85
+/** Where not even the best document meets that share of the query's words, they say little: `get` in "how warm does it get". */
+const TRUSTED_COVER = 0.25
+const LEAST_TRUST = 0.4
 /** So many of the nearest documents are met by meaning. */
 const NEAREST = 50
 /** How much it counts that the other tools of a server are near the query, too. */
@@ -44,19 +49,24 @@ export function createFusion(serverOf: Int32Array, serverCount: number): Fusion 
   return (match, visible, { query, documents }) => {
     const { nearness, bestSimilarity } = nearnessOf(documents.similarities(query), visible)
     const range = rangeOf(nearness, nearest)
+    const trust = trustOf(match.cover)
     let count = 0
     for (let document = 0; document < size; document++) {
       const words = match.scores[document] as number
       scores[document] = 0
       if (words === 0 && !((nearness[document] as number) >= range.least)) continue
-      const lexical = match.best > 0 ? words / match.best : 0
+      const lexical = match.best > 0 ? (trust * words) / match.best : 0
       scores[document] = lexical + MEANING_WEIGHT * semanticOf(nearness[document] as number, lexical, range)
       hits[count++] = document
     }
     const sure = SIMILARITY_CONFIDENCE * Math.max(0, bestSimilarity) + COVER_CONFIDENCE * match.cover
     const confidence = documents.pending > 0 ? Math.max(sure, match.cover) : sure
-    return { hits: hits.subarray(0, count), scores, confidence, range, nearness }
+    return { hits: hits.subarray(0, count), scores, confidence, trust, range, nearness }
   }
+}
+
+function trustOf(cover: number): number {
+  return Math.min(1, LEAST_TRUST + ((1 - LEAST_TRUST) * cover) / TRUSTED_COVER)
 }
 
 /**

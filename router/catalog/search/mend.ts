@@ -19,7 +19,7 @@ export function createMender(corpus: Corpus, lexicon: Lexicon): Mender {
     if (!MAY_BE_MISTYPED.test(word) || corpus.tools.count(term) > 0 || lexicon.neighbours(term))
       return undefined
     const meant = corpus.spelling(word)[0]?.[0]
-    return meant === undefined ? undefined : lexicon.written(meant)
+    return meant !== undefined && corpus.tools.count(meant) > 0 ? lexicon.written(meant) : undefined
   }
   return query => {
     let words = 0

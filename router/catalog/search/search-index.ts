@@ -108,7 +108,7 @@ export type ExplainedHit = {
   nameFactor: number
   /** Added after that: the share of its server. */
   serverScore: number
-  /** All of it over the best, 0 to 1. */
+  /** All of it over the best, 0 to 1; where words are fused with meaning, less if the query is hardly met at all. */
   lexical: number
   /** Similarity to the query; absent without a vector. */
   cosine?: number

@@ -1,7 +1,7 @@
 /** The direct profile: all tools under their listed names, for clients that search themselves. */
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { isShown } from '../../catalog/catalog.ts'
-import { listedDefinition } from '../listed-definition.ts'
+import { listedDefinition, listedTokens } from '../listed-definition.ts'
 import { tokenRoute, type Work } from '../meta-tool.ts'
 import { pageOf } from '../pages.ts'
 import type { ProfileTools } from '../profile.ts'
@@ -28,8 +28,9 @@ function list(work: Work): McpReply {
     tool => tool.listedName,
     cursor,
     (tool, count) => {
-      const fits = count < PAGE_ITEMS && tokens + tool.tokens <= PAGE_TOKENS
-      if (fits || count === 0) tokens += tool.tokens
+      const cost = listedTokens(tool)
+      const fits = count < PAGE_ITEMS && tokens + cost <= PAGE_TOKENS
+      if (fits || count === 0) tokens += cost
       return fits
     },
   )
