@@ -6,8 +6,11 @@ import { type LabelledQuery, readLabelledQueries } from './labelled-queries.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import { count, type Terminal, table } from './output.ts'
+import { warnOfUnknown } from './unknown-tools.ts'
 
 const MOST_MISSES = 50
+/** Among so many first hits a tool is not missed. */
+const ENOUGH = 5
 const SHOWN_INSTEAD = 3
 
 type EvalOptions = AskOptions & { minRecall5?: number }
@@ -25,7 +28,7 @@ export function evalCommand(terminal: Terminal): Command {
       const queries = readLabelledQueries(file)
       const gateway = await openGateway({ ...options, paths, byMeaning: true }, terminal)
       try {
-        await warnOfUnknown(gateway, queries, terminal)
+        await warnOfUnknown(gateway, queries.flatMap(wantedBy).flat(), terminal)
         const judged: Judged[] = []
         for (const query of queries) judged.push(await judge(gateway, query))
         terminal.out(output === 'json' ? JSON.stringify(asJson(judged), null, 2) : asText(judged, terminal))
@@ -42,28 +45,6 @@ async function judge(gateway: LiveGateway, labelled: LabelledQuery): Promise<Jud
   const { hits } = await gateway.explain(labelled.query, DEPTH)
   const found = hits.map(({ server, tool }) => `${server}:${tool}`)
   return { ...labelled, found, measures: measureRanking(hits, labelled.relevant) }
-}
-
-/** A tool that the catalog does not have is found by nobody: more likely a slip of the labels than of the search. */
-async function warnOfUnknown(
-  gateway: LiveGateway,
-  queries: readonly LabelledQuery[],
-  terminal: Terminal,
-): Promise<void> {
-  const { servers } = await gateway.status()
-  const known = new Set(
-    servers.flatMap(({ name, toolTokens }) => toolTokens.map(tool => `${name}:${tool.name}`)),
-  )
-  const wanted = queries.flatMap(({ relevant }) => relevant.map(({ server, tool }) => `${server}:${tool}`))
-  const unknown = [...new Set(wanted)].filter(path => !known.has(path))
-  if (unknown.length === 0) return
-  const shown = unknown.slice(0, SHOWN_INSTEAD).join(', ')
-  const more = unknown.length > SHOWN_INSTEAD ? ', …' : ''
-  terminal.err(
-    terminal.errColors.yellow(
-      `${count(unknown.length)} wanted tools are not in the catalog: ${shown}${more}`,
-    ),
-  )
 }
 
 function meanOf(judged: readonly Judged[]): Measures {
@@ -92,12 +73,21 @@ function rowOf(name: string, judged: readonly Judged[]): string[] {
   ]
 }
 
-function missLine({ query, relevant, found }: Judged, dim: (text: string) => string): string {
-  const wanted = relevant.map(({ server, tool }) => `${server}:${tool}`)
-  const rank = found.findIndex(path => wanted.includes(path))
+function missLine(judged: Judged, dim: (text: string) => string): string {
+  const { query, found } = judged
+  const first = found.slice(0, ENOUGH)
+  const missed = wantedBy(judged).filter(paths => !paths.some(path => first.includes(path)))
+  const wanted = missed.map(paths => paths.join(' or ')).join(' and ')
+  const rank = found.findIndex(path => missed.some(paths => paths.includes(path)))
   const place = rank < 0 ? '' : ` (first at ${rank + 1})`
   const instead = found.slice(0, SHOWN_INSTEAD).join(', ') || 'nothing'
-  return `  ${query}  ${wanted.join(' or ')}${place}  ${dim(`found ${instead}`)}`
+  return `  ${query}  ${wanted}${place}  ${dim(`found ${instead}`)}`
+}
+
+/** The paths of each tool that is needed; any of them will do. */
+function wantedBy({ relevant }: LabelledQuery): string[][] {
+  const groups = Map.groupBy(relevant, ({ group }) => group).values()
+  return [...groups].map(members => members.map(({ server, tool }) => `${server}:${tool}`))
 }
 
 function asJson(judged: readonly Judged[]) {

@@ -17,10 +17,7 @@ export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
     const checked = schema.safeParse(value)
     if (checked.success) return checked.data
     const [issue] = checked.error.issues
-    const field = (issue?.path ?? [])
-      .map(part => `${String(part)}.`)
-      .join('')
-      .slice(0, -1)
+    const field = (issue?.path ?? []).map(String).join('.')
     throw new CommandError(`${[place, field].join('  ').trim()}  ${issue?.message}`, EXIT.usage)
   })
 }

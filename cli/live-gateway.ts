@@ -15,6 +15,7 @@ import type { Explanation } from '../router/catalog/search/search-index.ts'
 import { CommandError } from './failure.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
+import { mustExist } from './paths.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 10 * 60_000
@@ -45,6 +46,7 @@ export type LiveOptions = ManifestOptions & {
 /** With paths, a gateway of one's own on any free port; without, the one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
   if (options.paths.length === 0) return connectTo(options.url)
+  await mustExist(options.paths, terminal)
   const local = await startLocal({
     paths: options.paths,
     host: LOOPBACK,

@@ -119,30 +119,34 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
   space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}-eval`))
   const [queries, tasks] = [join(space.cache, 'queries.jsonl'), join(space.cache, 'tasks.yaml')]
   mkdirSync(space.cache, { recursive: true })
-  const relevant = (tool: string) => [{ server: 'one', tool }]
+  const relevant = (...tools: string[]) => tools.map((tool, group) => ({ server: 'one', tool, group }))
   const labelled = [
-    { query: 'echo', relevant: relevant('echo') },
+    { query: 'echo', relevant: relevant('echo', 'brew') },
     { query: 'bake a cake', relevant: relevant('bake') },
   ]
   writeFileSync(queries, labelled.map(query => JSON.stringify(query)).join('\n'))
   writeFileSync(tasks, '- { query: echo, call: { tool: "one:echo", arguments: { text: hi } } }')
-  const [good, bad, cost, why, found, vain] = await Promise.all([
-    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.5', '-o', 'json'),
-    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.6'),
+  const [good, bad, cost, why, found, vain, lost] = await Promise.all([
+    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.25', '-o', 'json'),
+    portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.3'),
     portolan(space.cache, 'tokens', '--scenario', tasks, '--execute', space.folder, '-o', 'json'),
     portolan(space.cache, 'search', '--explain', 'echo', space.folder),
     portolan(space.cache, 'search', 'echo', space.folder),
     portolan(space.cache, 'tokens', '--execute', space.folder),
+    portolan(space.cache, 'search', 'echo', join(space.folder, 'nowhere')),
   ])
   assert.deepEqual([good.code, bad.code, cost.code, why.code], [0, 1, 0, 0], bad.stderr)
   assert.match(found.stdout, /^By words alone: The model .* is not there: run `portolan model`$/m)
   assert.deepEqual([vain.code, vain.stdout], [2, ''])
   assert.match(vain.stderr, /add --scenario FILE/)
-  assert.equal(JSON.parse(good.stdout).recall5, 0.5)
+  assert.deepEqual([lost.code, lost.stdout], [1, ''])
+  assert.match(lost.stderr, /there is no such file or folder: .*nowhere/)
+  assert.equal(JSON.parse(good.stdout).recall5, 0.25)
+  assert.match(bad.stdout, /^ {2}echo {2}one:brew {2}found one:echo/m)
   assert.match(bad.stdout, /bake a cake +one:bake/)
   assert.match(
     bad.stderr,
-    /1 wanted tools are not in the catalog: one:bake\n.*recall@5 is 0\.500, below 0\.6/s,
+    /2 wanted tools are not in the catalog: one:brew, one:bake\n.*recall@5 is 0\.250, below 0\.3/s,
   )
   const { profiles } = JSON.parse(cost.stdout)
   assert.deepEqual(

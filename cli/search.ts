@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { explanationText } from './explanation.ts'
-import { CommandError } from './failure.ts'
+import { CommandError, EXIT } from './failure.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, wholeNumber, withGateway } from './options.ts'
 import { type Colors, type Terminal, table } from './output.ts'
@@ -19,6 +19,7 @@ export function searchCommand(terminal: Terminal): Command {
     .option('--limit <n>', 'results at most', wholeNumber(1, 50), 10)
     .option('--explain', 'say why: what the words met, the share of server and meaning, and the sum')
   return withGateway(command).action(async (query: string, paths: string[], options: SearchOptions) => {
+    if (query.trim() === '') throw new CommandError('the query is empty', EXIT.usage)
     const gateway = await openGateway({ ...options, paths, byMeaning: true }, terminal)
     try {
       terminal.out(await (options.explain ? explain : find)(gateway, query, options, terminal))

@@ -9,6 +9,7 @@ import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import { type Column, count, type OutputFormat, type Terminal, table } from './output.ts'
 import { readScenario, replaySession, type SessionCost, type Task } from './scenario.ts'
+import { warnOfUnknown } from './unknown-tools.ts'
 
 type TokensOptions = AskOptions & { tools?: boolean; scenario?: string; execute?: boolean }
 
@@ -29,6 +30,12 @@ export function tokensCommand(terminal: Terminal): Command {
       const tasks = options.scenario === undefined ? undefined : readScenario(options.scenario)
       const gateway = await openGateway({ ...options, paths, byMeaning: tasks !== undefined }, terminal)
       try {
+        if (tasks)
+          await warnOfUnknown(
+            gateway,
+            tasks.flatMap(({ call }) => call?.tool ?? []),
+            terminal,
+          )
         const text = tasks ? await replay(gateway, tasks, options) : await show(gateway, options)
         terminal.out(text)
       } finally {
@@ -125,8 +132,8 @@ function scenarioText(
     savedOf(direct, cost.total),
     count(cost.missed),
   ])
-  const directRow = ['direct', count(direct), '0', '0', '0', count(direct), savedOf(direct, direct), '0']
-  const said = `${count(tasks.length)} tasks in one session; results of tools cost the same everywhere and are left out.`
+  const directRow = ['no gateway', count(direct), '0', '0', '0', count(direct), savedOf(direct, direct), '0']
+  const said = `${count(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'} in one session; results of tools cost the same everywhere and are left out.`
   return `${table([{ title: 'PROFILE' }, ...titles.map(right)], [...rows, directRow])}\n\n${said}`
 }
 

@@ -7,11 +7,9 @@ import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
-import { ManifestFiles } from '../local/files.ts'
 import { type LocalGateway, startLocal } from '../local/gateway.ts'
 import type { LocalStatus } from '../local/status.ts'
 import { clientHelp } from './client-help.ts'
-import { CommandError } from './failure.ts'
 import {
   DEFAULT_PORT,
   gatewayOption,
@@ -22,6 +20,7 @@ import {
   wholeNumber,
 } from './options.ts'
 import type { Terminal } from './output.ts'
+import { mustExist } from './paths.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { serverTable } from './servers.ts'
 import { costLines, savedLine } from './tokens.ts'
@@ -148,11 +147,4 @@ function report(gateway: LocalGateway, { colors }: Terminal): string {
   )
   const help = clientHelp(gateway.url, others, colors)
   return ['', serverTable(status, colors), '', costLines(status), '', help].join('\n')
-}
-
-/** A path that is not there is a mistake of the command line; one that goes later is a change. */
-async function mustExist(paths: string[], terminal: Terminal): Promise<void> {
-  const { problems } = await new ManifestFiles(paths, terminal.env).scan()
-  const missing = problems.filter(({ reason }) => reason === 'FileNotFound').map(({ file }) => file)
-  if (missing.length > 0) throw new CommandError(`there is no such file or folder: ${missing.join(', ')}`)
 }

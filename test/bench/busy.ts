@@ -1,6 +1,7 @@
 /** How calls fare while the gateway searches and encodes new tools, against how they fare at rest. */
 import { rmSync } from 'node:fs'
-import { load, type Target } from './load.ts'
+import type { Target } from './load.ts'
+import { pacedLoad } from './paced.ts'
 import type { BenchRow } from './row.ts'
 
 export type BusyGateway = {
@@ -16,23 +17,23 @@ export type BusyGateway = {
 /** Far below what it can: what counts is how long each call waits. */
 const CALLS_PER_SECOND = 100
 const SEARCHES_PER_SECOND = 50
-const CONNECTIONS = 4
 const REST_SECONDS = 10
 const BUSY_SECONDS = 15
 
 export async function benchBusy({ url, call, searches, addTools }: BusyGateway): Promise<BenchRow> {
-  const measured = { ...call, rate: CALLS_PER_SECOND }
-  await load(measured, CONNECTIONS, REST_SECONDS / 2)
-  const rest = await load(measured, CONNECTIONS, REST_SECONDS)
+  const calls = (seconds: number) => pacedLoad(call.url, [call.body], CALLS_PER_SECOND, seconds)
+  const queries = searches.map(({ body }) => body)
+  const warmUp = [
+    calls(REST_SECONDS / 2),
+    pacedLoad(call.url, queries, SEARCHES_PER_SECOND, REST_SECONDS / 2),
+  ]
+  await Promise.all(warmUp)
+  const rest = await calls(REST_SECONDS)
   const manifests = addTools()
   const before = await untilEncoding(url)
   const [busy, searched] = await Promise.all([
-    load(measured, CONNECTIONS, BUSY_SECONDS),
-    load(
-      { ...(searches[0] as Target), bodies: searches.map(({ body }) => body), rate: SEARCHES_PER_SECOND },
-      CONNECTIONS,
-      BUSY_SECONDS,
-    ),
+    calls(BUSY_SECONDS),
+    pacedLoad(call.url, queries, SEARCHES_PER_SECOND, BUSY_SECONDS),
   ])
   const encoded = before - (await searchOf(url)).pending
   for (const file of manifests) rmSync(file)
@@ -40,9 +41,13 @@ export async function benchBusy({ url, call, searches, addTools }: BusyGateway):
   return {
     what: 'calls while it searches 50 times a second and encodes new tools, p99 against p99 at rest',
     aim: '≤ 2 ×',
-    measured: `${ratio.toFixed(1)} × (${rest.p99} ms, then ${busy.p99} ms; ${encoded} texts encoded, searches p50 ${searched.p50} ms, p99 ${searched.p99} ms; ${busy.failed + searched.failed} failed)`,
+    measured: `${ratio.toFixed(1)} × (${ms(rest.p99)}, then ${ms(busy.p99)}; ${encoded} texts encoded, searches p50 ${ms(searched.p50)}, p99 ${ms(searched.p99)}; ${busy.failed + searched.failed} failed)`,
     ok: ratio <= 2 && busy.failed + searched.failed === 0 && encoded > 0,
   }
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`
 }
 
 /** Waits until every text has its vector. */

@@ -12,16 +12,7 @@ export type LoadResult = {
   failed: number
 }
 
-export type Target = {
-  url: string
-  body: string
-  headers?: Record<string, string>
-  pid: number
-  /** Several, in turn, instead of `body`. */
-  bodies?: string[]
-  /** Requests a second; default: as many as can be. */
-  rate?: number
-}
+export type Target = { url: string; body: string; headers?: Record<string, string>; pid: number }
 
 const CLOCK_TICKS_PER_SECOND = 100
 
@@ -38,8 +29,6 @@ export async function load(target: Target, connections: number, seconds: number)
     },
     connections,
     duration: seconds,
-    overallRate: target.rate,
-    requests: target.bodies?.map(body => ({ method: 'POST' as const, body })),
   })
   const calls = result.requests.total
   return {

@@ -5,7 +5,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRequest } from '../../core/mcp/front/handler.ts'
-import { exposedTokens, PROFILES } from '../../router/meta/profiles.ts'
+import { PROFILES } from '../../router/meta/profiles.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
@@ -67,7 +67,6 @@ test('the lists of meta-tools cost what their profile says, within their bounds,
     for (const { name, annotations } of definitions)
       assert.equal(annotations !== undefined, !/execute|activate/.test(name), name)
   }
-  assert.equal(exposedTokens(fixture.catalog(), 'direct'), fixture.catalog().totals.tokens)
 })
 
 test('what a search finds in any profile can be called under the name that it was given', async () => {

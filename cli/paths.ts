@@ -1,0 +1,11 @@
+/** Paths of manifests as they stand on the command line. */
+import { ManifestFiles } from '../local/files.ts'
+import { CommandError } from './failure.ts'
+import type { Terminal } from './output.ts'
+
+/** A path that is not there is a mistake of the command line; one that goes later is a change. */
+export async function mustExist(paths: readonly string[], terminal: Terminal): Promise<void> {
+  const { problems } = await new ManifestFiles([...paths], terminal.env).scan()
+  const missing = problems.filter(({ reason }) => reason === 'FileNotFound').map(({ file }) => file)
+  if (missing.length > 0) throw new CommandError(`there is no such file or folder: ${missing.join(', ')}`)
+}

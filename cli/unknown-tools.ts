@@ -1,0 +1,25 @@
+/** Says which tools of a file a gateway does not have. */
+import type { LiveGateway } from './live-gateway.ts'
+import { count, type Terminal } from './output.ts'
+
+const SHOWN = 3
+
+/** A tool that the catalog does not have is found by nobody: more likely a slip of the file than of the search. */
+export async function warnOfUnknown(
+  gateway: LiveGateway,
+  paths: readonly string[],
+  terminal: Terminal,
+): Promise<void> {
+  const { servers } = await gateway.status()
+  const known = new Set(
+    servers.flatMap(({ name, toolTokens }) => toolTokens.map(tool => `${name}:${tool.name}`)),
+  )
+  const unknown = [...new Set(paths)].filter(path => !known.has(path))
+  if (unknown.length === 0) return
+  const shown = unknown.slice(0, SHOWN).join(', ')
+  const more = unknown.length > SHOWN ? ', …' : ''
+  const said = unknown.length === 1 ? 'wanted tool is' : 'wanted tools are'
+  terminal.err(
+    terminal.errColors.yellow(`${count(unknown.length)} ${said} not in the catalog: ${shown}${more}`),
+  )
+}

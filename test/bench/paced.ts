@@ -1,0 +1,43 @@
+/** Requests at an even pace, as many agents make them: how long each waits. autocannon sends those of a second all at once. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { MCP_HEADERS } from '../support/mcp.ts'
+import { quantile } from './row.ts'
+
+const CONNECTIONS = 16
+
+export type Paced = { p50: number; p99: number; failed: number }
+
+/** `bodies` in turn, `rate` a second for `seconds`; each is sent when its time has come, whether or not the last was answered. */
+export async function pacedLoad(
+  url: string,
+  bodies: readonly string[],
+  rate: number,
+  seconds: number,
+): Promise<Paced> {
+  const { origin, pathname: path } = new URL(url)
+  const pool = new Pool(origin, { connections: CONNECTIONS })
+  const times: number[] = []
+  let failed = 0
+  const ask = async (body: string): Promise<void> => {
+    const sent = performance.now()
+    try {
+      const answer = await pool.request({ path, method: 'POST', headers: MCP_HEADERS, body })
+      await answer.body.text()
+      if (answer.statusCode !== 200) failed++
+    } catch {
+      failed++
+    }
+    times.push(performance.now() - sent)
+  }
+  const asked: Promise<void>[] = []
+  const started = performance.now()
+  for (let turn = 0; turn < rate * seconds; turn++) {
+    const dueMs = started + (turn * 1_000) / rate - performance.now()
+    if (dueMs > 1) await wait(dueMs)
+    asked.push(ask(bodies[turn % bodies.length] as string))
+  }
+  await Promise.all(asked)
+  await pool.close()
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), failed }
+}
