@@ -1,6 +1,8 @@
 /** `portolan search`: what an agent finds for a query. */
+
 import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
+import type { LocalStatus } from '../local/status.ts'
 import { explanationText } from './explanation.ts'
 import { CommandError, EXIT } from './failure.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
@@ -42,7 +44,13 @@ async function find(
   if (output === 'json') return text
   const { search } = await gateway.status()
   const table = asTable(JSON.parse(text), colors)
-  return search.reason === undefined ? table : `${table}\n${colors.dim(`By words alone: ${search.reason}`)}`
+  return search.reason === undefined
+    ? table
+    : `${table}\n${colors.dim(troubleLine(search.semantic, search.reason))}`
+}
+
+function troubleLine(semantic: LocalStatus['search']['semantic'], reason: string): string {
+  return `${semantic === 'off' ? 'By words alone' : 'Search by meaning has trouble'}: ${reason}`
 }
 
 async function explain(
