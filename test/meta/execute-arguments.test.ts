@@ -112,3 +112,30 @@ async function refusalOf(fixture: ReturnType<typeof createFixture>, args: JsonOb
   assert.equal(content.length, 1)
   return content[0]?.text ?? ''
 }
+
+test('the name under a key of another profile or of the protocol is taken, with its server, and that is said', async () => {
+  const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry'] })
+  const args = ISSUE.arguments
+  const given: [JsonObject, string][] = [
+    [{ name: 'forge:create_issue', arguments: args }, 'name'],
+    [{ tool: 'create_issue', server: 'forge', arguments: args }, 'tool'],
+    [{ tool_name: 'create_issue', server_name: 'forge', arguments: args }, 'tool_name'],
+    [{ toolName: 'forge:create_issue', serverId: 'wiki', arguments: args }, 'toolName'],
+  ]
+  for (const [asked, key] of given) {
+    const { content } = await fixture.call('execute_mcp_tool', asked)
+    assert.equal(content[1]?.text, `Note: tool_path was given as ${key}.`)
+  }
+  for (const [profile, name] of [
+    ['search', 'mcp_execute_tool'],
+    ['registry', 'execute'],
+  ] as const) {
+    const route = { kind: 'gateway', profile } as const
+    const { content } = await fixture.call(name, { tool_path: 'forge:create_issue', args }, { route })
+    assert.match(content[1]?.text ?? '', /was given as tool_path/)
+  }
+  assert.deepEqual(
+    fixture.sent.map(({ call }) => [call.params?.name, call.params?.arguments]),
+    Array.from({ length: 6 }, () => ['create_issue', args]),
+  )
+})

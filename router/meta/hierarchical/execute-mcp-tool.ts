@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { refuse } from '../answers.ts'
 import { asObject } from '../arguments/read-arguments.ts'
+import { readName } from '../arguments/read-name.ts'
 import { execute } from '../execute.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 
@@ -26,14 +27,20 @@ export const executeMcpTool: MetaTool = {
 const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'
 
 function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpReply | Promise<McpReply> {
-  const { tool_path, prompt_path, arguments: given, ...beside } = args
-  const path = tool_path ?? prompt_path
-  const nested = path === undefined ? asObject(given) : undefined
-  if (nested && (nested.tool_path ?? nested.prompt_path) !== undefined) return call(work, nested, [NESTED])
-  if (typeof path !== 'string' || path === '')
+  const nested = asObject(args.arguments)
+  if (!pathOf(args) && nested && pathOf(nested)) return call(work, nested, [NESTED])
+  const read = readName(pathOf(args) ?? args, 'tool_path')
+  if (!read)
     return refuse(work, {
       refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
       outcome: 'rejected',
     })
-  return execute(work, path, given, beside, notes)
+  const { arguments: given, ...beside } = read.rest
+  return execute(work, read.name, given, beside, [...notes, ...read.notes])
+}
+
+/** The call with its path as `tool_path`, for prompts too; undefined where it has none. */
+function pathOf({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
+  const path = tool_path ?? prompt_path
+  return path === undefined ? undefined : { ...rest, tool_path: path }
 }

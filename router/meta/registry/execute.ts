@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { refuse } from '../answers.ts'
+import { readName } from '../arguments/read-name.ts'
 import { execute as executeNamed } from '../execute.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 
@@ -22,11 +23,13 @@ export const execute: MetaTool = {
   call,
 }
 
-function call(work: Work, { tool, args, ...beside }: JsonObject): McpReply | Promise<McpReply> {
-  if (typeof tool !== 'string' || tool === '')
+function call(work: Work, given: JsonObject): McpReply | Promise<McpReply> {
+  const read = readName(given, 'tool')
+  if (!read)
     return refuse(work, {
       refusal: 'tool is missing: give a name as discover does, such as "server:tool".',
       outcome: 'rejected',
     })
-  return executeNamed(work, tool, args, beside)
+  const { args, ...beside } = read.rest
+  return executeNamed(work, read.name, args, beside, read.notes)
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { refuse } from '../answers.ts'
+import { readName } from '../arguments/read-name.ts'
 import { execute } from '../execute.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 import { nameWithin, readServerScope } from './servers.ts'
@@ -24,11 +25,13 @@ export const mcpExecuteTool: MetaTool = {
   call,
 }
 
-function call(work: Work, { toolName, args, serverId, ...beside }: JsonObject): McpReply | Promise<McpReply> {
-  if (typeof toolName !== 'string' || toolName === '') return refuse(work, TOOL_NAME_MISSING)
+function call(work: Work, given: JsonObject): McpReply | Promise<McpReply> {
+  const read = readName(given, 'toolName')
+  if (!read) return refuse(work, TOOL_NAME_MISSING)
+  const { args, serverId, ...beside } = read.rest
   const scope = readServerScope(work.catalog, { serverId })
   if ('refusal' in scope) return refuse(work, scope)
-  return execute(work, nameWithin(work.catalog, toolName, scope.id), args, beside)
+  return execute(work, nameWithin(work.catalog, read.name, scope.id), args, beside, read.notes)
 }
 
 export const TOOL_NAME_MISSING = {

@@ -1,0 +1,30 @@
+/** Reads the name of what is called out of a call of a meta-tool, also under the keys that models write instead. Pure. */
+import type { JsonObject } from '../../../core/json.ts'
+
+export type ReadName = {
+  name: string
+  /** All the rest of the call. */
+  rest: JsonObject
+  notes: string[]
+}
+
+/** As the execute meta-tools of the profiles, other gateways and the protocol itself call it. */
+const NAME_KEYS = ['tool_path', 'toolName', 'tool', 'tool_name', 'name']
+const SERVER_KEYS = ['serverId', 'server_name', 'server', 'serverName']
+
+/** Under its own key `key`, else under another one, joined with the server where that stands beside it. Undefined where there is none. */
+export function readName(call: JsonObject, key: string): ReadName | undefined {
+  const used = [key, ...NAME_KEYS].find(candidate => textAt(call, candidate) !== undefined)
+  if (used === undefined) return undefined
+  const { [used]: _, ...rest } = call
+  const name = textAt(call, used) as string
+  if (used === key) return { name, rest, notes: [] }
+  const server = SERVER_KEYS.map(candidate => textAt(call, candidate)).find(text => text !== undefined)
+  const whole = server === undefined || name.includes(':') ? name : `${server}:${name}`
+  return { name: whole, rest, notes: [`Note: ${key} was given as ${used}.`] }
+}
+
+function textAt(call: JsonObject, key: string): string | undefined {
+  const value = Object.hasOwn(call, key) ? call[key] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
