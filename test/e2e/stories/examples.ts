@@ -3,12 +3,16 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { fetchedModel } from '../../../scripts/image-root.ts'
 import { discoverTools } from '../../support/mcp.ts'
 import { startGateway } from '../../support/processes.ts'
 import { use } from '../support/agent.ts'
 import { gateway } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
+import { until } from '../support/until.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples')
 const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
@@ -45,7 +49,7 @@ export const exampleStories: Stories = (running, options) => {
   test('the manifests of the laptop behave in a cluster as they do there', options, async t => {
     const laptop = await startGateway(
       ON_BOTH.map(name => `examples/laptop/${name}.yaml`),
-      { cache: join(tmpdir(), 'portolan-test-cache') },
+      { cache: join(tmpdir(), 'portolan-test-cache'), env: { PORTOLAN_MODEL: fetchedModel(process.env) } },
     )
     t.after(laptop.stop)
     const space = await running().namespace('as-on-the-laptop', t)
@@ -54,14 +58,13 @@ export const exampleStories: Stories = (running, options) => {
     await space.untilReady(...ON_BOTH)
     await space.untilServing('tools', { ready: ON_BOTH.length })
     const agent = await space.agent('tools')
-    for (const query of QUERIES) {
-      const { tools } = await discoverTools(`${laptop.url}/mcp`, query)
-      assert.deepEqual(
-        await agent.find(query),
-        tools.map(tool => tool.tool_path),
-        query,
+    const findOnLaptop = async (query: string): Promise<string[]> =>
+      (await discoverTools(`${laptop.url}/mcp`, query)).tools.map(tool => tool.tool_path)
+    // Vectors come a little later than tools, on either side.
+    for (const query of QUERIES)
+      await until(`"${query}" finds the same on both`, async () =>
+        isDeepStrictEqual(await agent.find(query), await findOnLaptop(query)),
       )
-    }
     const wanted = /"?timezone"?.*Tokyo/
     assert.match(await agent.call('time:get_current_time', { timezone: 'Asia/Tokyo' }), wanted)
   })
