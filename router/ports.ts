@@ -107,7 +107,6 @@ function adminOptions(
   key: string | Uint8Array,
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
   const { served, pool, observer, semantic, metrics } = given
-  const { encodeQuery } = semantic
   const current = exposed(served)
   return {
     host,
@@ -121,7 +120,7 @@ function adminOptions(
     sidecars: authenticate && {
       authenticate,
       served,
-      handler: createHandler({ current, pool, observer, encodeQuery }),
+      handler: createHandler({ current, pool, observer }),
       ...boundTo(given, key, port),
     },
   }

@@ -1,5 +1,5 @@
 /** Dot products of one int8 vector with many: by the kernels where they are, else in plain JavaScript. */
-import { type Kernel, loadKernel } from './kernel.ts'
+import { compileKernel, type Kernel, startKernel } from './kernel.ts'
 import { planMemory } from './memory.ts'
 
 export type Dots = {
@@ -9,13 +9,27 @@ export type Dots = {
   multiply(query: Int8Array): Int32Array
 }
 
-/** Room for `count` vectors, all zero. Loads no model; what it takes is freed with the object. */
-export function createDots(count: number, dimensions: number): Dots {
-  return kernelDots(count, dimensions) ?? plainDots(count, dimensions)
+/** Makes room for `count` vectors, all zero. What it takes is freed with the object. */
+export type MakeDots = (count: number, dimensions: number) => Dots
+
+/** Reads the kernels once, for all tables to come; no model is loaded. */
+export function prepareDots(): MakeDots {
+  const module = kernelModule()
+  return (count, dimensions) =>
+    (module && kernelDots(module, count, dimensions)) ?? plainDots(count, dimensions)
 }
 
-/** Undefined where the kernels are not built, or there is no memory of their kind. */
-function kernelDots(count: number, dimensions: number): Dots | undefined {
+/** Undefined where the kernels are not built. */
+function kernelModule(): WebAssembly.Module | undefined {
+  try {
+    return compileKernel()
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined where there is no memory of their kind. */
+function kernelDots(module: WebAssembly.Module, count: number, dimensions: number): Dots | undefined {
   const plan = planMemory()
   const query = plan.room(dimensions)
   const documents = plan.room(count * dimensions)
@@ -24,7 +38,7 @@ function kernelDots(count: number, dimensions: number): Dots | undefined {
   let memory: WebAssembly.Memory
   try {
     memory = plan.create()
-    kernel = loadKernel(memory)
+    kernel = startKernel(module, memory)
   } catch {
     return undefined
   }

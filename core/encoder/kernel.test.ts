@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createDots } from './dots.ts'
+import { prepareDots } from './dots.ts'
 import { loadKernel } from './kernel.ts'
 import { planMemory } from './memory.ts'
 
@@ -156,7 +156,7 @@ test('dots are exact, for any number of vectors of any dimensions', () => {
   const sizes = fc.record({ count: fc.nat(9), dimensions: fc.nat(70), seed: fc.nat() })
   fc.assert(
     fc.property(sizes, ({ count, dimensions, seed }) => {
-      const dots = createDots(count, dimensions)
+      const dots = prepareDots()(count, dimensions)
       const integers = (length: number, seed: number) =>
         Int8Array.from(numbers(length, seed), value => value * 127)
       dots.memory.set(integers(count * dimensions, seed))

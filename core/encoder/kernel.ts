@@ -28,9 +28,22 @@ export type Kernel = {
 
 /** Throws Fault `io` where the kernels were not built, or the machine cannot run them. */
 export function loadKernel(memory: WebAssembly.Memory): Kernel {
+  return startKernel(compileKernel(), memory)
+}
+
+/** Reads and compiles the kernels, for as many memories as are wanted. Throws as loadKernel does. */
+export function compileKernel(): WebAssembly.Module {
+  return orFault(() => new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url))))
+}
+
+/** Throws as loadKernel does. */
+export function startKernel(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernel {
+  return orFault(() => new WebAssembly.Instance(module, { env: { memory } }).exports as Kernel)
+}
+
+function orFault<T>(work: () => T): T {
   try {
-    const module = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)))
-    return new WebAssembly.Instance(module, { env: { memory } }).exports as Kernel
+    return work()
   } catch (cause) {
     throw new Fault('io', 'The kernels of the sentence encoder are not there: run `npm run build`', { cause })
   }

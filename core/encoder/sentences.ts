@@ -1,6 +1,6 @@
 /** Vectors of queries and of searchable texts by the embedded model, in steps that others may come between. */
 import type { SearchText } from '../catalog/search-text.ts'
-import { quantize, type Vector } from '../catalog/vectors.ts'
+import { blend, quantize, type Vector } from '../catalog/vectors.ts'
 import { MAX_TOKENS } from './minilm.ts'
 import { openWords, readModel } from './model-file.ts'
 import { createTransformer, type Scratch } from './transformer.ts'
@@ -9,12 +9,11 @@ import { createTokenizer } from './word-piece.ts'
 /** The texts of an item together are at most MAX_TOKENS, the rows of one pass. */
 const FULL_TOKENS = 64
 const NAME_TOKENS = 32
-const NAME_WEIGHT = 0.3
 
 /** Each gives way after some 2 ms of work; a query may be encoded between two steps of a text, and none else. */
 export type Sentences = {
   query(text: string): Generator<void, Vector>
-  /** vector = (encode(full) + .3 · encode(name)) / 1.3, in one pass. */
+  /** Of both texts, in one pass. */
   text(text: Pick<SearchText, 'full' | 'name'>): Generator<void, Vector>
 }
 
@@ -37,8 +36,7 @@ export function loadSentences(modelFile: string): Sentences {
     *text({ full, name }) {
       const texts = [tokens(full, FULL_TOKENS), tokens(name, NAME_TOKENS)]
       const [ofFull, ofName] = yield* encode(transformer.documents, texts)
-      const mixed = (value: number, at: number): number => value + NAME_WEIGHT * (ofName[at] as number)
-      return quantize(ofFull.map((value, at) => mixed(value, at) / (1 + NAME_WEIGHT)))
+      return blend(ofFull, ofName)
     },
   }
 }

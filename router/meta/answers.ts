@@ -28,6 +28,13 @@ export function discoveryReply(work: Work, answer: JsonObject): McpReply {
   return textReply(text)
 }
 
+/** An answer with schemas in it: what they cost, and what the rest did, is counted as served. */
+export function schemaReply(work: Work, text: string, frameTokens: number, schemaTokens: number): McpReply {
+  work.observer.tokensServed(tokenRoute(work), 'discovery', frameTokens)
+  work.observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
+  return textReply(text)
+}
+
 /** A tool result with `isError`, within the budget of answers; its tokens are counted as served. */
 export function errorReply(work: Work, given: string): McpReply {
   const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)

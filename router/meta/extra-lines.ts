@@ -1,7 +1,7 @@
 /** The lines of resources and prompts in a discovery answer, each with its kind and the name by which it is read or got. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Extra } from '../catalog/catalog.ts'
-import { estimateTokens } from '../catalog/estimate.ts'
+import { lineCost } from './lines.ts'
 import type { Found } from './search-catalog.ts'
 import { shorten } from './shorten.ts'
 
@@ -16,7 +16,7 @@ export function extraLines(extras: readonly Found<Extra>[], budget: number): Ext
   let tokens = 0
   for (const { item } of extras) {
     const line = extraLine(item)
-    const cost = estimateTokens(JSON.stringify(line))
+    const cost = lineCost(line)
     if (tokens + cost > budget) break
     tokens += cost
     if ('prompt' in item) prompts.push(line)

@@ -40,3 +40,8 @@ export function fitNames(names: readonly string[], budget: number): string[] {
   })
   return end < 0 ? [...names] : [...names.slice(0, end), `and ${names.length - end} more`]
 }
+
+/** A relevance or a time as answers give it. */
+export function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantize } from '../../core/catalog/vectors.ts'
+import { prepareDots } from '../../core/encoder/dots.ts'
 import { createFixture } from '../../test/meta/fixture.ts'
 import { embed } from '../../test/support/embeddings.ts'
 import { createVectorTable } from '../catalog/search/vectors.ts'
@@ -19,8 +20,8 @@ test('a word that only a prompt knows is encoded as it is for prompts, whatever 
     },
   })
   const vectors = {
-    tools: createVectorTable([quantize(embed('run trial'))]),
-    extras: createVectorTable([quantize(embed('triage'))]),
+    tools: createVectorTable([quantize(embed('run trial'))], prepareDots()),
+    extras: createVectorTable([quantize(embed('triage'))], prepareDots()),
   }
   const asked: string[] = []
   const encodeQuery = async (text: string) => {

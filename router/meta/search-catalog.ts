@@ -2,7 +2,13 @@
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { type Catalog, type Extra, isShown, routeOf } from '../catalog/catalog.ts'
-import type { Explanation, SearchHit, SearchOptions, VectorTable } from '../catalog/search/search-index.ts'
+import type {
+  Explanation,
+  SearchHit,
+  SearchIndex,
+  SearchOptions,
+  VectorTable,
+} from '../catalog/search/search-index.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import type { Work } from './meta-tool.ts'
 
@@ -93,10 +99,18 @@ export async function explainSearch(
   limit: number,
   signal: AbortSignal,
 ): Promise<Explanation> {
-  const text = catalog.index.queryText(query)
-  const vector = catalog.vectors && (await encodeQuery?.(text, signal))
-  const meaning = meaningOf(vector, catalog.vectors?.tools)
+  const meaning = await meaningIn(catalog.index, catalog.vectors?.tools, query, { encodeQuery, signal })
   return catalog.index.explain(query, { limit, visible: visibleOf(catalog, undefined), meaning })
+}
+
+/** How near to a query the documents of one index are; undefined where words have to do. */
+export async function meaningIn(
+  index: SearchIndex,
+  documents: VectorTable | undefined,
+  query: string,
+  { encodeQuery, signal }: Pick<Work, 'encodeQuery'> & { signal: AbortSignal },
+): Promise<SearchOptions['meaning'] | undefined> {
+  return documents && meaningOf(await encodeQuery?.(index.queryText(query), signal), documents)
 }
 
 function visibleOf(

@@ -4,6 +4,7 @@ import { type Clock, delay, type Timer } from '../../core/async.ts'
 import { itemSearchText, type SearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type { CatalogVectors } from '../../core/catalog/server-catalog.ts'
 import { unpackVectors, type Vector } from '../../core/catalog/vectors.ts'
+import { prepareDots } from '../../core/encoder/dots.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { type Catalog, routeOf } from '../catalog/catalog.ts'
 import { createVectorTable } from '../catalog/search/vectors.ts'
@@ -41,6 +42,7 @@ export class DocumentVectors {
   readonly #options: DocumentVectorsOptions
   readonly #life = new AbortController()
   readonly #vectors: Map<string, Vector>
+  readonly #makeDots = prepareDots()
   /** Came with a list, and is in `#vectors`. */
   #taken = new WeakSet<CatalogVectors>()
   #catalog: Catalog | undefined
@@ -99,8 +101,8 @@ export class DocumentVectors {
     const ofTools = yield* this.#vectorsOf(tools)
     const ofExtras = yield* this.#vectorsOf(extras.map(routeOf))
     return {
-      tools: createVectorTable(ofTools),
-      extras: createVectorTable(ofExtras),
+      tools: createVectorTable(ofTools, this.#makeDots),
+      extras: createVectorTable(ofExtras, this.#makeDots),
     }
   }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import type { SearchText } from '../../core/catalog/search-text.ts'
-import { quantize, type Vector } from '../../core/catalog/vectors.ts'
+import { blend, quantize, type Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import type { VectorCache } from '../../core/encoder/vector-cache.ts'
 import { Fault } from '../../core/errors.ts'
@@ -19,8 +19,6 @@ const MAX_TEXT_BYTES = 32 * 1024
 const CONCURRENCY = 2
 const FAILURES_TO_PAUSE = 3
 const PAUSE_MS = 10_000
-/** How much the name counts beside the whole text: as with the embedded encoder. */
-const NAME_WEIGHT = 0.3
 
 /** Opens what is kept on disk of the vectors of one encoder. */
 export type OpenCache = (encoder: string, dimensions: number) => Promise<VectorCache>
@@ -70,7 +68,7 @@ function encoderOf(
     const vectors = await embed(inputs, DOCUMENTS_TIMEOUT_MS, signal)
     guard.passed()
     return batch.map(({ key }, at) => {
-      const vector = combine(vectors[2 * at] as number[], vectors[2 * at + 1] as number[])
+      const vector = blend(vectors[2 * at] as number[], vectors[2 * at + 1] as number[])
       cache?.put(key, vector)
       return [key, vector] as const
     })
@@ -120,11 +118,6 @@ function batchesOf(texts: readonly SearchText[]): SearchText[][] {
     room = { texts: room.texts - 2, bytes: room.bytes - bytes }
   }
   return batches
-}
-
-function combine(full: readonly number[], name: readonly number[]): Vector {
-  const sums = full.map((component, at) => component + NAME_WEIGHT * (name[at] as number))
-  return quantize(sums.map(sum => sum / (1 + NAME_WEIGHT)))
 }
 
 /** Keeps queries from waiting for a service that is away: after some failures in a row it is left alone for a while. */

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Vector } from '../../core/catalog/vectors.ts'
+import { prepareDots } from '../../core/encoder/dots.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { buildIndex, type LexicalIndex, runSliced } from '../../router/catalog/search/build.ts'
 import type { SearchDocument, SearchOptions } from '../../router/catalog/search/search-index.ts'
@@ -172,7 +173,10 @@ async function meaningOf(
   encoder: SentenceEncoder,
 ): Promise<Meaning> {
   const vectors = await encoder.encodeTexts(catalog.map(textOf), new AbortController().signal)
-  const documents = createVectorTable(Array.from({ length: count }, (_, at) => vectors[at % vectors.length]))
+  const documents = createVectorTable(
+    Array.from({ length: count }, (_, at) => vectors[at % vectors.length]),
+    prepareDots(),
+  )
   return { query: vectors[0] as Vector, documents }
 }
 

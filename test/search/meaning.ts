@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { itemSearchText, type SearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
+import { prepareDots } from '../../core/encoder/dots.ts'
 import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { cacheFolder } from '../../local/config.ts'
@@ -29,7 +30,10 @@ export async function withMeaning(
   encoder: SentenceEncoder,
   signal: AbortSignal,
 ): Promise<SearchIndex> {
-  const documents = createVectorTable(await encoder.encodeTexts(index.documents.map(textOf), signal))
+  const documents = createVectorTable(
+    await encoder.encodeTexts(index.documents.map(textOf), signal),
+    prepareDots(),
+  )
   const vectors = new Map<string, Vector>()
   for (const query of new Set(queries))
     vectors.set(query, await encoder.encodeQuery(index.queryText(query), signal))

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { quantize, type Vector } from '../../core/catalog/vectors.ts'
+import { prepareDots } from '../../core/encoder/dots.ts'
 import type { SearchDocument, SearchIndex } from '../../router/catalog/search/search-index.ts'
 import { createVectorTable } from '../../router/catalog/search/vectors.ts'
 import { buildIndexAtOnce } from './build-at-once.ts'
@@ -109,6 +110,7 @@ function assertNamesFirst(index: SearchIndex): void {
 function withRandomMeaning(index: SearchIndex): SearchIndex {
   const documents = createVectorTable(
     index.documents.map(({ server, tool }) => randomVector(`${server}:${tool}`)),
+    prepareDots(),
   )
   const search: SearchIndex['search'] = (query, options) =>
     index.search(query, { ...options, meaning: { query: randomVector(query), documents } })

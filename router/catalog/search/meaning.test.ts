@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
+import { prepareDots } from '../../../core/encoder/dots.ts'
 import { buildIndex } from './build.ts'
 import { MEANING_WEIGHT } from './fusion.ts'
 import type { SearchDocument, SearchIndex, SearchOptions } from './search-index.ts'
@@ -17,7 +18,7 @@ const documents: SearchDocument[] = [
 const index = build()
 /** One direction a tool. */
 const directions = documents.map((_, at) => direction(at))
-const table = createVectorTable(directions)
+const table = createVectorTable(directions, prepareDots())
 
 test('what is near is found without a word in common, and is not weak', () => {
   const hits = search('whom do I wake tonight', near(4)).hits
@@ -54,15 +55,24 @@ test('the only tool in scope is found by meaning alone', () => {
 })
 
 test('a tool whose vector is still to come is found by its words as if they were its meaning', () => {
-  const partly = createVectorTable(directions.map((vector, at) => (at === 2 ? undefined : vector)))
+  const partly = createVectorTable(
+    directions.map((vector, at) => (at === 2 ? undefined : vector)),
+    prepareDots(),
+  )
   assert.equal(partly.pending, 1)
   const options = { limit: 5, meaning: { query: direction(3), documents: partly } }
   assert.equal(index.search('delete file from disk', options).hits[0]?.document, 2)
 })
 
 test('without any vector, or with vectors of other dimensions, the order is that of the words', () => {
-  const bare = createVectorTable(documents.map(() => undefined))
-  const other = createVectorTable(documents.map((_, at) => quantize(at === 0 ? [1, 0] : [0, 1])))
+  const bare = createVectorTable(
+    documents.map(() => undefined),
+    prepareDots(),
+  )
+  const other = createVectorTable(
+    documents.map((_, at) => quantize(at === 0 ? [1, 0] : [0, 1])),
+    prepareDots(),
+  )
   const words = index.search('delete a file', { limit: 5 })
   for (const documents of [bare, other]) {
     const answer = index.search('delete a file', { limit: 5, meaning: { query: direction(0), documents } })
@@ -77,7 +87,7 @@ test('without any vector, or with vectors of other dimensions, the order is that
 
 test('an empty index answers with nothing', () => {
   const empty = build([])
-  const meaning = { query: direction(0), documents: createVectorTable([]) }
+  const meaning = { query: direction(0), documents: createVectorTable([], prepareDots()) }
   assert.deepEqual(empty.search('anything', { limit: 5, meaning }), { hits: [], total: 0 })
 })
 

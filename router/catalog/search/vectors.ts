@@ -1,15 +1,15 @@
 /** The vectors of an index in one piece of memory, and how near each is to a query. Pure. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
-import { createDots } from '../../../core/encoder/dots.ts'
+import type { MakeDots } from '../../../core/encoder/dots.ts'
 import type { VectorTable } from './search-index.ts'
 
 /**
  * `vectors` in the order of the documents, undefined for one that is still to come; one of other dimensions than the first
  * is none. Takes a millisecond or two for 10,000.
  */
-export function createVectorTable(vectors: readonly (Vector | undefined)[]): VectorTable {
+export function createVectorTable(vectors: readonly (Vector | undefined)[], makeDots: MakeDots): VectorTable {
   const dimensions = vectors.find(vector => vector !== undefined)?.values.length ?? 0
-  const dots = createDots(vectors.length, dimensions)
+  const dots = makeDots(vectors.length, dimensions)
   const scales = new Float32Array(vectors.length).fill(Number.NaN)
   let pending = 0
   for (const [at, vector] of vectors.entries())

@@ -8,9 +8,10 @@ import { resolveReference } from '../schemas/pointer.ts'
 import { shorten } from '../shorten.ts'
 import { stepsOf } from './mend.ts'
 import { requiredNames } from './relax.ts'
+import { showValue } from './show-value.ts'
 
 const MOST_PROBLEMS = 3
-const LONGEST_VALUE = 60
+const LONGEST_NAME = 60
 const LONGEST_PATH = 120
 const MOST_NAMES = 30
 const LONGEST_NAMES = 300
@@ -81,15 +82,15 @@ function sentenceOf(problem: ErrorObject, holder: JsonObject | undefined): strin
     case 'additionalProperties':
       return `is unknown${nearest(params.additionalProperty, absentNames(data, holder))}; there are: ${namesOf(holder)}`
     case 'type':
-      return `is ${shown(data)}, must be ${[params.type].flat().join(' or ')}`
+      return `is ${showValue(data)}, must be ${[params.type].flat().join(' or ')}`
     case 'enum':
-      return `is ${shown(data)}, none of the allowed values${nearest(data, params.allowedValues)}`
+      return `is ${showValue(data)}, none of the allowed values${nearest(data, params.allowedValues)}`
     case 'const':
-      return `is ${shown(data)}, must be ${shown(params.allowedValue)}`
+      return `is ${showValue(data)}, must be ${showValue(params.allowedValue)}`
     case 'anyOf':
-      return `is ${shown(data)}, which fits none of the alternatives${nearest(data, valuesOf(holder))}`
+      return `is ${showValue(data)}, which fits none of the alternatives${nearest(data, valuesOf(holder))}`
     default:
-      return `is ${shown(data)}, ${message}`
+      return `is ${showValue(data)}, ${message}`
   }
 }
 
@@ -127,7 +128,7 @@ export function absentNames(data: unknown, holder: JsonObject | undefined): stri
 function namesOf(holder: JsonObject | undefined): string {
   const names = isObject(holder?.properties) ? Object.keys(holder.properties) : []
   const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
-  const listed = names.slice(0, MOST_NAMES).map(name => shorten(name, LONGEST_VALUE))
+  const listed = names.slice(0, MOST_NAMES).map(name => shorten(name, LONGEST_NAME))
   return names.length === 0 ? 'none' : shorten(listed.join(', '), LONGEST_NAMES) + more
 }
 
@@ -182,8 +183,4 @@ function itemPart(
   const first = Array.isArray(prefixItems) ? prefixItems[at] : Array.isArray(items) ? items[at] : undefined
   const part = first ?? items
   return isObject(part) ? part : undefined
-}
-
-function shown(value: unknown): string {
-  return shorten(JSON.stringify(value) ?? 'nothing', LONGEST_VALUE)
 }

@@ -1,9 +1,10 @@
 /** Mends the usual slips in arguments that do not fit: only without loss, and only where they fit afterwards. Pure. */
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import { shorten } from '../shorten.ts'
+import { unescaped } from '../schemas/pointer.ts'
 import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
+import { showValue } from './show-value.ts'
 
 /** What is known of arguments by their schema: whether they fit, and if not, why. */
 export type Check = {
@@ -23,7 +24,6 @@ const WRAPPERS = new Set(['arguments', 'args', 'input', 'params', 'parameters'])
 const MOST_ROUNDS = 3
 /** Of more names than these, wrong ones are not mended. */
 const MOST_NAMES = 100
-const LONGEST_VALUE = 60
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 const MOST_DIGITS = 15
 const BOOLEAN = /^(?:true|false)$/i
@@ -142,7 +142,7 @@ function mendValue(
   if (replaced !== undefined) {
     touch(touched, instancePath)
     Object.assign(parent as JsonObject, { [last]: replaced })
-    return `${path}: ${shown(value)} became ${shown(replaced)}`
+    return `${path}: ${showValue(value)} became ${showValue(replaced)}`
   }
   if (value !== null || !wanted || !isObject(parent)) return undefined
   touch(touched, instancePath)
@@ -239,18 +239,11 @@ function parsedAs<T extends JsonValue>(
 
 /** Of a JSON pointer. */
 export function stepsOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return pointer.split('/').slice(1).map(unescaped)
 }
 
 function childOf(value: JsonValue | undefined, step: string): JsonValue | undefined {
   if (typeof value !== 'object' || value === null || step === '__proto__') return undefined
   if (!Object.hasOwn(value, step)) return undefined
   return Array.isArray(value) ? value[Number(step)] : value[step]
-}
-
-function shown(value: JsonValue): string {
-  return shorten(JSON.stringify(value), LONGEST_VALUE)
 }

@@ -2,8 +2,8 @@
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { refuse, textReply } from '../answers.ts'
-import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import { refuse, schemaReply } from '../answers.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
 import { LIMIT_WRONG, limitSchema, QUERY_MISSING, readLimit, readQueries, refusedPath } from '../question.ts'
 import { findPart } from '../schemas/part-of-tool.ts'
 import { type FoundItems, searchCatalog } from '../search-catalog.ts'
@@ -52,9 +52,8 @@ async function discover(work: Work, args: JsonObject): Promise<McpReply> {
     query: Array.isArray(args.query) ? queries : (queries[0] as string),
   })
   observer.searched(searchMs, tools.length)
-  observer.tokensServed(tokenRoute(work), 'discovery', answer.tokens - answer.schemaTokens)
-  observer.tokensServed(tokenRoute(work), 'schema', answer.schemaTokens)
-  return textReply(answer.text)
+  const { text, tokens, schemaTokens } = answer
+  return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
 }
 
 function onlyPart(item: ToolRoute): FoundItems {

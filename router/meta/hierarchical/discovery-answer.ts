@@ -3,10 +3,11 @@ import type { Catalog, Extra } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { extraLines } from '../extra-lines.ts'
+import { rounded } from '../lines.ts'
 import { foldSchema } from '../schemas/fold.ts'
 import type { Found } from '../search-catalog.ts'
 import { shorten } from '../shorten.ts'
-import { rounded, SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
+import { SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
 /** Lines may take this share of the budget; what is left buys schemas. */
 const LINES_SHARE = 0.75

@@ -2,6 +2,7 @@
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ResourceRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
+import { meaningIn } from '../search-catalog.ts'
 
 /** A resource or template; `key` grows with the position in the list. */
 export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
@@ -24,10 +25,10 @@ export async function foundEntries(
   query: string,
   server: string | undefined,
 ): Promise<ResourceEntry[]> {
-  const { catalog, request } = work
+  const { catalog, encodeQuery, request } = work
   const { extraIndex, extras, vectors } = catalog
-  const vector = vectors && (await work.encodeQuery?.(extraIndex.queryText(query), request.signal))
-  const meaning = vector && vectors && { query: vector, documents: vectors.extras }
+  const { signal } = request
+  const meaning = await meaningIn(extraIndex, vectors?.extras, query, { encodeQuery, signal })
   const visible = (extra: number): boolean => {
     const entry = entryOf(catalog, extra, 0)
     return entry !== undefined && isWanted(catalog, entry.route, server)

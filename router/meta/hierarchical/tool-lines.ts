@@ -2,8 +2,9 @@
 import { exposeItem } from '../../../core/catalog/expose.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { escapeTokens, estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { escapeTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
+import { lineCost, rounded } from '../lines.ts'
 import type { Found } from '../search-catalog.ts'
 import { shorten } from '../shorten.ts'
 
@@ -52,7 +53,7 @@ function toolLine(catalog: Catalog, found: Found<ToolRoute>, rank: number, room:
     weak: weak || undefined,
     _meta: exposeItem(item.server, { _meta: shownMeta(meta) })._meta,
   }
-  const frameTokens = estimateTokens(JSON.stringify(line))
+  const frameTokens = lineCost(line)
   const description = describe(found, rank, room - frameTokens)
   return { line: { ...line, description }, found, tokens: frameTokens + descriptionCost(description, item) }
 }
@@ -78,7 +79,7 @@ function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRou
 /** The tool's own, where it is small; else only what says which page shows its results. */
 function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(meta)) return undefined
-  if (estimateTokens(JSON.stringify(meta)) <= MOST_META_TOKENS) return meta
+  if (lineCost(meta) <= MOST_META_TOKENS) return meta
   const kept = Object.entries(meta).filter(([key]) => key === 'ui/resourceUri')
   const { ui } = meta
   if (isObject(ui)) kept.push(['ui', { resourceUri: ui.resourceUri }])
@@ -88,8 +89,4 @@ function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
 /** Without line breaks and indentation, which say little and cost the same. */
 function oneLine(text: string): string {
   return text.slice(0, LONGEST_SKIMMED).replaceAll(/\s+/g, ' ').trim()
-}
-
-export function rounded(value: number): number {
-  return Math.round(value * 100) / 100
 }

@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { type Refusal, refuse, textReply } from '../answers.ts'
+import { type Refusal, refuse, schemaReply } from '../answers.ts'
 import { answerBudget, fitLines, fitNames } from '../lines.ts'
 import { LIST_CHANGED } from '../list-changes.ts'
 import { listedTokens } from '../listed-definition.ts'
-import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
 import { findPart } from '../schemas/part-of-tool.ts'
 import { quote } from '../sentences.ts'
 import { shorten } from '../shorten.ts'
@@ -50,7 +50,7 @@ export function activeTools({ activated, catalog, request }: Work): ToolRoute[] 
 }
 
 function call(work: Work, args: JsonObject): McpReply {
-  const { catalog, request, activated, observer } = work
+  const { catalog, request, activated } = work
   const names = readNames(args.tools)
   if (!names)
     return refuse(work, {
@@ -67,10 +67,8 @@ function call(work: Work, args: JsonObject): McpReply {
     activated.keep(request.client, loading.active.map(pathOf))
     if (isChanged(before, loading.active)) request.notify?.(LIST_CHANGED)
   }
-  const { text, discoveryTokens, schemaTokens } = compose(work, loading, parts, failed)
-  observer.tokensServed(tokenRoute(work), 'discovery', discoveryTokens)
-  observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
-  return textReply(text)
+  const { text, frameTokens, schemaTokens } = compose(work, loading, parts, failed)
+  return schemaReply(work, text, frameTokens, schemaTokens)
 }
 
 /** A name, several in an array, or several with commas between; undefined where there is none, or too many. */
@@ -153,7 +151,7 @@ function compose(
     budget,
     hasSession,
   )
-  return { text: JSON.stringify({ ...frame, definitions, more }), discoveryTokens: frameTokens, schemaTokens }
+  return { text: JSON.stringify({ ...frame, definitions, more }), frameTokens, schemaTokens }
 }
 
 function pathOf({ path }: ToolRoute): string {

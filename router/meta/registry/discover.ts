@@ -5,7 +5,7 @@ import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { discoveryReply, refuse } from '../answers.ts'
 import { extraLines } from '../extra-lines.ts'
-import { answerBudget, fitLines } from '../lines.ts'
+import { answerBudget, fitLines, rounded } from '../lines.ts'
 import type { MetaTool, Work } from '../meta-tool.ts'
 import {
   isBlank,
@@ -97,7 +97,7 @@ function toolLine(catalog: Catalog, { item, relevance }: Found<ToolRoute>): Json
     server: item.server,
     category: categoryOf(catalog.servers.get(item.server), item.tool),
     description: shorten(item.definition.description ?? '', LONGEST_DESCRIPTION),
-    relevance: Math.round(relevance * 100) / 100,
+    relevance: rounded(relevance),
   }
 }
 

@@ -67,9 +67,12 @@ function stepsOf(pointer: string): string[] | undefined {
   if (pointer.length > LONGEST_POINTER) return undefined
   const steps = pointer.replace(/^\//, '').split('/')
   if (steps.length > MOST_STEPS) return undefined
-  return steps
-    .filter((step, at) => step !== '' || at > 0)
-    .map(step => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.filter((step, at) => step !== '' || at > 0).map(step => unescaped(decoded(step)))
+}
+
+/** A step of a JSON pointer as the name that it stands for (RFC 6901). */
+export function unescaped(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function decoded(step: string): string {

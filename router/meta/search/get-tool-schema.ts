@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
 import { escapeTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { type Refusal, refuse, textReply } from '../answers.ts'
+import { type Refusal, refuse, schemaReply } from '../answers.ts'
 import { answerBudget, lineCost } from '../lines.ts'
-import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import type { MetaTool, Work } from '../meta-tool.ts'
 import { foldSchema } from '../schemas/fold.ts'
 import { partOfTool } from '../schemas/part-of-tool.ts'
 import { parsePartQuery } from '../schemas/pointer.ts'
@@ -37,9 +37,7 @@ function call(work: Work, { toolName, serverId }: JsonObject): McpReply {
   const tool = findTool(work, toolName, serverId)
   if ('refusal' in tool) return refuse(work, tool)
   const { text, frameTokens, schemaTokens } = compose(work, tool)
-  work.observer.tokensServed(tokenRoute(work), 'discovery', frameTokens)
-  work.observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
-  return textReply(text)
+  return schemaReply(work, text, frameTokens, schemaTokens)
 }
 
 /** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */

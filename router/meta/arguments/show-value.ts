@@ -1,0 +1,8 @@
+/** A value of an argument as it is repeated to an agent. Pure. */
+import { shorten } from '../shorten.ts'
+
+const LONGEST_VALUE = 60
+
+export function showValue(value: unknown): string {
+  return shorten(JSON.stringify(value) ?? 'nothing', LONGEST_VALUE)
+}
