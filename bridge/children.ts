@@ -2,11 +2,10 @@
 import type { Clock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Sessions } from '../core/mcp/front/session.ts'
-import type { Notification } from '../core/mcp/message.ts'
 import { createBackoff } from '../core/mcp/stdio/backoff.ts'
 import { type Failure, Life } from '../core/mcp/stdio/life.ts'
 import type { Asked, SessionSpec, StdioLog } from '../core/mcp/stdio/session.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 
 export interface Children {
   readonly sessions: Sessions

@@ -36,7 +36,10 @@ const LISTS = /^(?:tools|prompts|resources|resources\/templates)\/list$/
 export class SessionChildren implements Children {
   readonly sessions: Sessions = {
     issue: params => this.#open(params),
-    clientOf: id => (this.#seats.has(id) ? id : undefined),
+    find: id => {
+      const seat = this.#seats.get(id)
+      return seat && { client: id, capabilities: seat.capabilities }
+    },
     end: id => this.#endSession(id),
   }
   info: UpstreamInfo | undefined

@@ -11,7 +11,7 @@ import { begin, type Children, type ChildrenDeps } from './children.ts'
 const OF_A_SESSION = /^(?:logging|tasks)\/|^resources\/(?:un)?subscribe$/
 
 export class SharedChild implements Children {
-  readonly sessions = { issue: () => undefined, clientOf: () => undefined, end: () => false }
+  readonly sessions = { issue: () => undefined, find: () => undefined, end: () => false }
   info: UpstreamInfo | undefined
   readonly #life: Life
 

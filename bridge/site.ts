@@ -104,7 +104,7 @@ export class Site {
 
   #clientOf(headers: IncomingHttpHeaders): string | undefined {
     const session = headerOf(headers, 'mcp-session-id')
-    return session === undefined ? undefined : this.#options.children.sessions.clientOf(session)
+    return session === undefined ? undefined : this.#options.children.sessions.find(session)?.client
   }
 }
 

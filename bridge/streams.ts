@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../core/async.ts'
 import { frame, HEARTBEAT, STREAM_HEAD } from '../core/mcp/front/exchange.ts'
 import type { Listening } from '../core/mcp/front/handler.ts'
-import type { Notification } from '../core/mcp/message.ts'
 import type { Asked } from '../core/mcp/stdio/session.ts'
+import type { Notification } from '../core/mcp/upstream.ts'
 
 export const MAX_STREAMS = 64
 /** So often a sign of life, so that nothing on the way takes a silent stream for dead. */

@@ -1,8 +1,6 @@
 /** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts'
-import type { JsonRpcError, UpstreamAnswer, UpstreamCall } from './upstream.ts'
-
-export type Notification = { method: string; params?: JsonObject }
+import type { JsonRpcError, Notification, UpstreamAnswer, UpstreamCall } from './upstream.ts'
 
 export type Incoming =
   | { kind: 'answer'; id: JsonValue; answer: UpstreamAnswer }

@@ -1,5 +1,6 @@
-/** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE. */
+/** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE, of either era. */
 import type { JsonObject, JsonValue } from '../json.ts'
+import type { Era } from './front/revisions.ts'
 
 export interface Upstream {
   /**
@@ -15,6 +16,15 @@ export interface Upstream {
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
   /** What goes on with the upstream; called on every change until close. Returns the unsubscribe function. */
   onEvent(listener: (event: UpstreamEvent) => void): () => void
+  /**
+   * Tells of changes of one resource (`notifications/resources/updated`) until `signal` aborts, over lost sessions and restarts too.
+   * Resolves once the upstream took it on; an error that it answers is an answer. Absent: no resource can be watched.
+   */
+  subscribe?(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer>
+  /** Who hears what a client's own session says and asks between its calls, for `sessions: perClient`. Absent: nothing is said. */
+  hear?(ears: ClientEars): void
+  /** Hands a client's own session what it says besides requests, such as `notifications/roots/list_changed`; nothing where shared. */
+  tell?(client: string, notification: Notification): void
   /** Ends what is kept for a client that went away; its calls in flight too. Absent: nothing is. */
   forget?(client: string): void
   /** Ends everything in flight with a Fault and frees all resources. Idempotent. */
@@ -24,8 +34,36 @@ export interface Upstream {
 /** The `client` key of connect and discovery, where an upstream has a session for each client. */
 export const DISCOVERY_CLIENT = 'discovery'
 
+export type Notification = { method: string; params?: JsonObject }
+
+/** What a server asks its client for: elicitation/create, sampling/createMessage, roots/list. */
+export type ServerRequest = { method: string; params?: JsonObject }
+
+/**
+ * Puts a server's request to its client and waits for the answer, as long as it takes: a human may have to think. Rejects with the
+ * Fault of `signal`, or Fault `cancelled` where the client went away.
+ */
+export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer>
+
+export type Subscription = {
+  uri: string
+  /** As in UpstreamCall. */
+  client?: string
+  capabilities?: JsonObject
+  onUpdate: (notification: Notification) => void
+}
+
+export type ClientEars = {
+  notified(client: string, notification: Notification): void
+  /** Undefined where the client cannot be asked now. */
+  asked(client: string, request: ServerRequest, signal: AbortSignal): Promise<UpstreamAnswer> | undefined
+}
+
 export type UpstreamInfo = {
+  /** The revision that was negotiated; of a server behind a bridge, the server's own. */
   protocolVersion: string
+  /** Absent: legacy. */
+  era?: Era
   capabilities: JsonObject
   serverInfo?: JsonObject
   instructions?: string
@@ -38,8 +76,18 @@ export type UpstreamCall = {
   client?: string
   /** The largest answer in bytes; a larger one is a Fault upstream_too_large, and costs no more memory than this. */
   maxBytes: number
+  /** The JSON text of `params.arguments` exactly as the caller wrote it, where nothing in them was changed: written as it is. */
+  argumentsText?: string
+  /** Sent along over HTTP, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
+  headers?: Readonly<Record<string, string>>
+  /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Absent: for nothing. */
+  capabilities?: JsonObject
+  /** Asks the caller, on behalf of this call. Absent: it cannot be asked; a question is then refused. */
+  ask?: Ask
+  /** The least severe level of log messages that the caller wants; absent: it never said. */
+  logLevel?: string
   /** Notifications that belong to this call (progress, messages). */
-  onNotification?: (notification: { method: string; params?: JsonObject }) => void
+  onNotification?: (notification: Notification) => void
   /** Called when the request itself is written, after any start and handshake; once more where it had to be sent again. */
   onSent?: () => void
 }

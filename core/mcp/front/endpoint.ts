@@ -1,6 +1,7 @@
 /** An MCP endpoint: what arrives by POST or DELETE on a route is read by the front, handled, and answered. */
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
+import type { Notification } from '../upstream.ts'
 import { type Answer, answer, type Call } from './answer.ts'
 import { writeText } from './exchange.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
@@ -43,7 +44,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
       const id = headerOf(headers, 'mcp-session-id')
       if (id === undefined)
         return refuse(raw, reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required'))
-      const client = options.sessions.clientOf(id)
+      const client = options.sessions.find(id)?.client
       if (client === undefined) return refuse(raw, unknownSession())
       options.sessions.end(id)
       options.handler.forget?.(client)
@@ -79,7 +80,7 @@ function receive(
   const session = headerOf(headers, 'mcp-session-id')
   let client: string | undefined
   if (session !== undefined && !isSessionless(message)) {
-    client = options.sessions.clientOf(session)
+    client = options.sessions.find(session)?.client
     if (client === undefined) return unknownSession()
   }
   switch (message.kind) {
@@ -98,7 +99,7 @@ function receive(
       writeText(raw, 202, undefined)
       return undefined
     case 'response':
-      if (client !== undefined) options.handler.tell?.(client, message.message)
+      if (client !== undefined) options.handler.tell?.(client, message.message as unknown as Notification)
       writeText(raw, 202, undefined)
       return undefined
   }
@@ -127,7 +128,7 @@ function hear(
 ): void {
   if (client === undefined) return
   const id = params.requestId
-  if (method !== 'notifications/cancelled') handler.tell?.(client, { jsonrpc: '2.0', method, params })
+  if (method !== 'notifications/cancelled') handler.tell?.(client, { method, params })
   else if (typeof id === 'string' || typeof id === 'number') inFlight.cancel(keyOf(client, id))
 }
 

@@ -12,10 +12,10 @@ test('an id holds for whoever has the key, and names the same client there', () 
   const id = sessions.issue()
   assert.match(id, /^router-0\.[\w-]{24}\.[0-9a-z]+\.[\w-]{43}$/)
   assert.notEqual(sessions.issue(), id)
-  const client = sessions.clientOf(id)
+  const client = sessions.find(id)?.client
   assert.ok(client)
-  assert.equal(createSessions({ key: 'k', owner: 'other', clock }).clientOf(id), client)
-  assert.equal(createSessions({ key: 'l', owner: 'router-0', clock }).clientOf(id), undefined)
+  assert.equal(createSessions({ key: 'k', owner: 'other', clock }).find(id)?.client, client)
+  assert.equal(createSessions({ key: 'l', owner: 'router-0', clock }).find(id), undefined)
 })
 
 test('an id with anything changed is refused', () => {
@@ -23,10 +23,10 @@ test('an id with anything changed is refused', () => {
   const id = sessions.issue()
   for (let at = 0; at < id.length; at++) {
     const changed = id.slice(0, at) + (id[at] === 'A' ? 'B' : 'A') + id.slice(at + 1)
-    assert.equal(sessions.clientOf(changed), undefined, changed)
+    assert.equal(sessions.find(changed), undefined, changed)
   }
   for (const nonsense of ['', '.', '...', 'a.b.c', `${id}.`, `${id}x`, 'x'.repeat(100_000), '\u0000'])
-    assert.equal(sessions.clientOf(nonsense), undefined)
+    assert.equal(sessions.find(nonsense), undefined)
 })
 
 test('an id expires after thirty days, one that was seen before too', () => {
@@ -34,9 +34,9 @@ test('an id expires after thirty days, one that was seen before too', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock })
   const id = sessions.issue()
   clock.advance(30 * DAY_MS - 1)
-  assert.ok(sessions.clientOf(id))
+  assert.ok(sessions.find(id)?.client)
   clock.advance(1)
-  assert.equal(sessions.clientOf(id), undefined)
+  assert.equal(sessions.find(id)?.client, undefined)
   assert.equal(sessions.end(id), false)
 })
 
@@ -44,13 +44,13 @@ test('an ended session is over, once', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const id = sessions.issue()
   assert.equal(sessions.end(id), true)
-  assert.equal(sessions.clientOf(id), undefined)
+  assert.equal(sessions.find(id)?.client, undefined)
   assert.equal(sessions.end(id), false)
 })
 
 test('sessions without number cost bounded memory, and all of them hold', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const ids = Array.from({ length: 10_050 }, () => sessions.issue())
-  for (const id of ids) assert.ok(sessions.clientOf(id))
-  for (const id of ids.slice(0, 60)) assert.ok(sessions.clientOf(id))
+  for (const id of ids) assert.ok(sessions.find(id)?.client)
+  for (const id of ids.slice(0, 60)) assert.ok(sessions.find(id)?.client)
 })

@@ -6,15 +6,22 @@ import type { JsonObject } from '../../json.ts'
 export type Sessions = {
   /** A new id for a client that said initialize with these params; undefined where there are no sessions. */
   issue(params: JsonObject): string | undefined
-  /** The key of the client that an id belongs to; undefined where the id is forged, expired or ended. */
-  clientOf(id: string): string | undefined
+  /** Whose an id is; undefined where it is forged, expired or ended. */
+  find(id: string): ClientSession | undefined
   /** Ends a session (DELETE); false where there was none. */
   end(id: string): boolean
 }
 
+export type ClientSession = {
+  /** The key of the client. */
+  client: string
+  /** What it can be asked for, as it declared it at initialize: `elicitation`, `sampling`, `roots`. Absent: for nothing. */
+  capabilities?: JsonObject
+}
+
 export type SignedSessions = Sessions & {
   issue(): string
-  /** The process that issued an id, which has what is bound to it; undefined as in `clientOf`. */
+  /** The process that issued an id, which has what is bound to it; undefined as in `find`. */
   ownerOf(id: string): string | undefined
 }
 
@@ -58,7 +65,7 @@ export function createSessions(options: {
       const text = `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${expiry}`
       return `${text}.${signature(text)}`
     },
-    clientOf: id => find(id)?.client,
+    find,
     ownerOf: id => find(id)?.owner,
     end(id) {
       if (!find(id)) return false

@@ -1,8 +1,8 @@
 /** Requests that wait for their answers on a stream that all of them share. */
 import { Fault } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
-import { type Notification, withCallersToken } from '../message.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+import { withCallersToken } from '../message.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
 import { tooLarge } from './faults.ts'
 
 /** What an event may hold while no call allows more. */

@@ -1,6 +1,5 @@
 /** One MCP session with an upstream, whatever carries it over HTTP. */
-import type { Notification } from '../message.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 
 export type Session = {
   readonly info: UpstreamInfo

@@ -5,14 +5,13 @@ import type { JsonObject } from '../../json.ts'
 import { deadline } from '../deadline.ts'
 import {
   type Incoming,
-  type Notification,
   readMessages,
   replyMessage,
   requestMessage,
   sliceAnswer,
   withCallersToken,
 } from '../message.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
 import { type AnswerStream, createAnswerStream, findAnswer, followStream } from './answer-stream.ts'
 import type { HttpReply } from './exchange.ts'
 import { notJsonRpc, statusFault } from './faults.ts'

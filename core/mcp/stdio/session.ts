@@ -4,15 +4,8 @@ import type { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
 import { deadline, faultOf, waitFor } from '../deadline.ts'
 import { initialize } from '../handshake.ts'
-import {
-  changedList,
-  type Incoming,
-  type Notification,
-  replyMessage,
-  requestMessage,
-  withCallersToken,
-} from '../message.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+import { changedList, type Incoming, replyMessage, requestMessage, withCallersToken } from '../message.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'
 import { harmless, secretLines } from './harmless.ts'
