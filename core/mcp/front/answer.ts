@@ -1,31 +1,23 @@
 /** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import type { JsonRpcError } from '../upstream.ts'
+import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpReply, McpRoute } from './handler.ts'
+import { type Call, canBeAsked, handle } from './handling.ts'
+import { unaskableInput, wantsInput } from './input-rounds.ts'
 import type { InboundRequest } from './message.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND } from './rejection.ts'
+import { answerProtocol } from './protocol.ts'
+import { INTERNAL_ERROR, TRANSPORT_ERROR } from './rejection.ts'
 import {
   type CachePolicy,
-  discoverResult,
   eraError,
   errorStatus,
   errorText,
-  initializeResult,
   legacyResultText,
   modernResultText,
 } from './reply.ts'
-import { META_SUBSCRIPTION_ID } from './revisions.ts'
-
-export type Notification = { method: string; params?: JsonObject; id?: JsonValue }
-
-/** Who asks, and how to reach them; `notify` is absent where nothing can be sent before the answer. */
-export type Call = {
-  route: McpRoute
-  client: string | undefined
-  signal: AbortSignal
-  notify?: (notification: Notification) => void
-  beat?: () => void
-}
+import { pagesToVisit } from './url-elicitation.ts'
 
 export type Answer = { status: number; text: string }
 
@@ -34,95 +26,59 @@ const META_TOOLS_CACHE: CachePolicy = { ttlMs: 5 * 60_000, cacheScope: 'public' 
 const DISCOVER_CACHE: CachePolicy = { ttlMs: 60_000, cacheScope: 'private' }
 
 export async function answer(
-  options: { handler: McpHandler; log: Log },
+  { handler, clients, log }: { handler: McpHandler; clients: FrontClients; log: Log },
   call: Call,
   message: InboundRequest,
 ): Promise<Answer> {
-  const { handler, log } = options
-  const { era, id, method } = message
   try {
-    const reply = await (answerProtocol(handler, call, message) ?? handle(handler, call, message))
-    if (reply.error)
-      return { status: errorStatus(era, reply.error), text: errorText(id, eraError(era, reply.error)) }
-    if (era === 'legacy') return { status: 200, text: legacyResultText(id, reply) }
-    const serverInfo = handler.describe(call.route)?.serverInfo
-    return {
-      status: 200,
-      text: modernResultText(id, method, reply, serverInfo, cachePolicy(call.route, method)),
-    }
+    const reply = await (answerProtocol(handler, clients, call, message) ??
+      handle(handler, clients, call, message))
+    return message.era === 'legacy'
+      ? legacyAnswer(message, reply)
+      : modernAnswer(handler, call.route, message, asQuestion(reply, message, clients))
   } catch (error) {
-    log.error({ err: error, method }, 'request failed unexpectedly')
-    return { status: 200, text: errorText(id, { code: INTERNAL_ERROR, message: 'Internal error' }) }
+    // Nobody answered a question, or whoever asked is gone; every other fault is a reply already.
+    if (error instanceof Fault) return errorAnswer(message, faultError(error))
+    log.error({ err: error, method: message.method }, 'request failed unexpectedly')
+    return errorAnswer(message, { code: INTERNAL_ERROR, message: 'Internal error' })
   }
 }
 
-function handle(
-  handler: McpHandler,
-  { route, client, signal, notify }: Call,
-  { method, params, takesLogs }: InboundRequest,
-): Promise<McpReply> {
-  const tell = takesLogs || !notify ? notify : withoutLogs(notify)
-  return handler.handle({ method, params, route, client, signal, notify: tell })
+function legacyAnswer(message: InboundRequest, reply: McpReply): Answer {
+  if (reply.error) return errorAnswer(message, reply.error)
+  return { status: 200, text: legacyResultText(message.id, reply) }
 }
 
-function withoutLogs(notify: (notification: Notification) => void): (notification: Notification) => void {
-  return notification => {
-    if (notification.method !== 'notifications/message') notify(notification)
-  }
-}
-
-/** What the front answers itself; undefined for what is the handler's. */
-function answerProtocol(
+function modernAnswer(
   handler: McpHandler,
-  call: Call,
+  route: McpRoute,
   message: InboundRequest,
-): McpReply | Promise<McpReply> | undefined {
-  switch (message.method) {
-    case 'ping':
-      return message.era === 'legacy' ? { result: {} } : undefined
-    case 'initialize':
-    case 'server/discover': {
-      const ours = message.method === 'initialize' ? 'legacy' : 'modern'
-      const description = message.era === ours ? handler.describe(call.route) : undefined
-      if (!description) return { error: { code: METHOD_NOT_FOUND, message: 'Method not found' } }
-      const result =
-        ours === 'legacy' ? initializeResult(message.params, description) : discoverResult(description)
-      return { result }
-    }
-    case 'subscriptions/listen':
-      return message.era === 'modern' ? listen(handler, call, message) : undefined
-    default:
-      return undefined
-  }
+  reply: McpReply,
+): Answer {
+  if (reply.error) return errorAnswer(message, reply.error)
+  const { id, method, capabilities } = message
+  const refused = wantsInput(reply.result) ? unaskableInput(reply.result, capabilities) : undefined
+  if (refused) return errorAnswer(message, refused)
+  const serverInfo = handler.describe(route)?.serverInfo
+  return { status: 200, text: modernResultText(id, method, reply, serverInfo, cachePolicy(route, method)) }
 }
 
-/** Acknowledges what can be told of, and ends when the handler has nothing more to tell: at once where that is nothing. */
-async function listen(
-  handler: McpHandler,
-  { route, signal, notify = () => {}, beat = () => {} }: Call,
-  { id, params }: InboundRequest,
-): Promise<McpReply> {
-  const asked = params.notifications
-  if (!isObject(asked)) {
-    return { error: { code: INVALID_PARAMS, message: "Invalid params: 'notifications' is required" } }
-  }
-  const capabilities = handler.listen ? handler.describe(route)?.capabilities : undefined
-  const lists = ['tools', 'prompts', 'resources'].filter(
-    list => asked[`${list}ListChanged`] === true && declaresChanges(capabilities?.[list]),
-  )
-  const notifications = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
-  const _meta = { [META_SUBSCRIPTION_ID]: id }
-  notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
-  const methods = new Set(lists.map(list => `notifications/${list}/list_changed`))
-  const tell = ({ method, params }: Notification) => {
-    if (methods.has(method)) notify({ method, params: { ...params, _meta } })
-  }
-  if (lists.length > 0) await handler.listen?.({ route, signal, tell, beat })
-  return { result: { _meta } }
+/** An error that is a question in the newer era. */
+function asQuestion(
+  reply: McpReply,
+  { method, capabilities }: InboundRequest,
+  { signer }: FrontClients,
+): McpReply {
+  if (!reply.error || !canBeAsked(method)) return reply
+  return pagesToVisit(reply.error, capabilities, signer) ?? reply
 }
 
-function declaresChanges(capability: JsonValue | undefined): boolean {
-  return isObject(capability) && capability.listChanged === true
+function errorAnswer({ era, id }: InboundRequest, error: JsonRpcError): Answer {
+  return { status: errorStatus(era, error), text: errorText(id, eraError(era, error)) }
+}
+
+function faultError({ code, message, retryable }: Fault): JsonRpcError {
+  return { code: TRANSPORT_ERROR, message, data: { reason: code, retryable } }
 }
 
 function cachePolicy(route: McpRoute, method: string): CachePolicy | undefined {

@@ -1,5 +1,6 @@
 /** The metadata that every 2026-07-28 request carries in `params._meta`: found, checked, taken off. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
+import { LOG_LEVELS } from './log-levels.ts'
 import { INVALID_PARAMS, type Rejected, type RequestId, reject } from './rejection.ts'
 import {
   META_CLIENT_CAPABILITIES,
@@ -11,7 +12,6 @@ import {
 type EnvelopeIssue = { key: string; problem: string }
 
 const REQUIRED_KEYS = [META_PROTOCOL_VERSION, META_CLIENT_CAPABILITIES]
-const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
 /** Whether the message claims the newer era: the version key is there, whatever the rest looks like. */
 export function hasEnvelope(params: unknown): boolean {
@@ -55,9 +55,9 @@ export function rejectMissingEnvelope(id: RequestId, version: string, params: un
   return reject(400, id, INVALID_PARAMS, message, { envelope: { missing } })
 }
 
-/** The params without the era's own keys; what else is in `_meta` (progress token, trace context) stays. */
+/** The params without the era's own metadata; what else is in `_meta` (progress token, trace context) stays. */
 export function withoutEnvelope(params: JsonObject): JsonObject {
-  const { _meta, inputResponses, requestState, ...rest } = params
+  const { _meta, ...rest } = params
   if (!isObject(_meta)) return rest
   const {
     [META_PROTOCOL_VERSION]: _version,

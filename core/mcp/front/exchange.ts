@@ -19,20 +19,24 @@ export const STREAM_HEAD: readonly string[] = [
 /** A comment: it reaches whoever stands between, and no client. */
 export const HEARTBEAT = ':\n\n'
 
+type Message = { method: string; params?: JsonObject; id?: JsonValue }
+
 export class Exchange {
   readonly #raw: ServerResponse
   readonly #controller = new AbortController()
   readonly #headers: readonly string[]
   #streaming = false
   #silent = false
+  #outlived = false
 
   /** `headers` are name and value in turn, for the answer's head; `onClose` runs when it is sent or the caller is gone. */
   constructor(raw: ServerResponse, headers: readonly string[], onClose: () => void) {
     this.#raw = raw
     this.#headers = headers
-    raw.on('close', () => {
+    whenClosed(raw, () => {
       onClose()
-      if (!raw.writableFinished) this.abort(new Fault('cancelled', 'The caller went away.'))
+      if (!raw.writableFinished && !this.#outlived)
+        this.abort(new Fault('cancelled', 'The caller went away.'))
     })
   }
 
@@ -45,27 +49,38 @@ export class Exchange {
     this.#controller.abort(reason)
   }
 
+  /** The call goes on after this exchange: from now on its signal aborts by `abort` alone. */
+  outlive(): void {
+    this.#outlived = true
+  }
+
   /** The caller said that it no longer wants the answer: it gets none. */
   cancel(): void {
     this.#silent = true
     this.abort(new Fault('cancelled', 'The caller cancelled the request.'))
   }
 
-  /** Sends a notification ahead of the answer, which turns the answer into an event stream. */
-  notify(notification: { method: string; params?: JsonObject; id?: JsonValue }): void {
+  /** Sends a notification ahead of the answer, which turns the answer into an event stream; it is dropped where the reader is slow. */
+  notify(notification: Message): void {
+    if (this.#raw.writableLength <= MAX_UNSENT_BYTES) this.send(notification)
+  }
+
+  /** Sends a message that must not be lost, such as a request; false where the caller is gone. */
+  send(message: Message): boolean {
     const raw = this.#raw
-    if (raw.writableEnded || raw.destroyed || this.#silent) return
+    if (raw.writableEnded || raw.destroyed || this.#silent) return false
     if (!this.#streaming) {
       this.#streaming = true
       raw.writeHead(200, [...STREAM_HEAD, ...this.#headers])
     }
-    if (raw.writableLength > MAX_UNSENT_BYTES) return
-    raw.write(frame(JSON.stringify({ jsonrpc: '2.0', ...notification })))
+    raw.write(frame(JSON.stringify({ jsonrpc: '2.0', ...message })))
+    return true
   }
 
   /** Shows on a stream that nothing has been told on for a while that it is alive. */
   beat(): void {
-    if (this.#streaming && !this.#raw.writableEnded) this.#raw.write(HEARTBEAT)
+    const raw = this.#raw
+    if (this.#streaming && !raw.writableEnded && !raw.destroyed) raw.write(HEARTBEAT)
   }
 
   /** Sends the answer, JSON text on one line or more; no text is an empty answer. */
@@ -76,6 +91,19 @@ export class Exchange {
     else if (this.#silent) writeText(raw, 202, undefined)
     else writeText(raw, status, text, this.#headers)
   }
+
+  /** Sends the answers of a batch: as one JSON text, or each as an event where something was told before; none is an empty answer. */
+  endBatch(texts: readonly string[]): void {
+    const raw = this.#raw
+    if (!this.#streaming) this.end(texts.length > 0 ? 200 : 202, texts.length > 0 ? `[${texts}]` : undefined)
+    else if (!raw.writableEnded && !raw.destroyed) raw.end(texts.map(frame).join(''))
+  }
+}
+
+/** Calls `run` when an answer is sent or its caller gone; soon, where that is so already: node:http says it once. */
+export function whenClosed(raw: ServerResponse, run: () => void): void {
+  if (raw.closed) process.nextTick(run)
+  else raw.on('close', run)
 }
 
 /** One message as an event. Line breaks stand only between JSON's tokens, where a space does as well. */

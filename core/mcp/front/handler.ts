@@ -58,8 +58,8 @@ export type McpHandler = {
   /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
   describe(route: McpRoute): RouteDescription | undefined
   /**
-   * Tells of changed lists, with `tell`, until `signal` aborts or there is nothing more to tell; `beat` shows that the
-   * stream is alive. Asked only for lists whose capability says `listChanged`. Absent: no route declares any.
+   * Tells of changed lists, with `tell`, until `signal` aborts or there is nothing more to tell. Asked only for lists whose capability
+   * says `listChanged`. Absent: no route declares any.
    */
   listen?(listening: Listening): Promise<void>
   /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */
@@ -82,8 +82,13 @@ export type Listening = {
   client?: string
   signal: AbortSignal
   /** Sends `notifications/<list>/list_changed`, where the caller asked for that list. */
-  tell: (notification: { method: string; params?: JsonObject }) => void
-  beat: () => void
+  tell: (notification: Notification) => void
 }
 
-export type RouteDescription = { capabilities: JsonObject; serverInfo: JsonObject; instructions?: string }
+export type RouteDescription = {
+  capabilities: JsonObject
+  serverInfo: JsonObject
+  instructions?: string
+  /** `_meta` of the answers to initialize and server/discover. */
+  meta?: JsonObject
+}

@@ -1,5 +1,6 @@
 /** What the HTTP headers of a request must say in either era, and how their values are read. Pure. */
 import type { JsonObject } from '../../json.ts'
+import { NAME_FIELD } from '../modern.ts'
 import { type Rejected, type RequestId, reject, rejectMismatch, TRANSPORT_ERROR } from './rejection.ts'
 
 /** Names in lower case, as node:http gives them. */
@@ -7,12 +8,6 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
 
 const USUAL_ACCEPT = 'application/json, text/event-stream'
 const USUAL_CONTENT_TYPE = 'application/json'
-/** Methods whose `Mcp-Name` header repeats a field of the params, and which. */
-const NAME_FIELD: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-])
 const BASE64_PREFIX = '=?base64?'
 const BASE64_SUFFIX = '?='
 const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -41,6 +36,11 @@ export function checkMediaTypes(headers: RequestHeaders): Rejected | undefined {
     TRANSPORT_ERROR,
     'Not Acceptable: Client must accept both application/json and text/event-stream',
   )
+}
+
+/** Whether the caller of a GET takes an event stream. */
+export function takesEventStream({ accept }: RequestHeaders): boolean {
+  return mediaTypes(accept).some(type => type === 'text/event-stream' || type === 'text/*' || type === '*/*')
 }
 
 function mediaTypes(header: string | string[] | undefined): string[] {

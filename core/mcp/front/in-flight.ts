@@ -20,8 +20,8 @@ export class InFlight {
   }
 
   /**
-   * Begins an exchange and keeps it until its answer is sent or its caller gone. `key` names the caller and its request
-   * id, where they are known: what `cancel` takes. `headers` go into the answer's head.
+   * Begins an exchange and keeps it until its answer is sent or its caller gone. `key` is the client, a space, and what names its
+   * request, where they are known: what `cancel` takes. `headers` go into the answer's head.
    */
   open(raw: ServerResponse, key: string | undefined, headers: readonly string[] = NO_HEADERS): Exchange {
     const exchange = new Exchange(raw, headers, () => this.#forget(entry))
@@ -40,9 +40,17 @@ export class InFlight {
     if (this.#entries.length === 0) this.#whenIdle?.()
   }
 
-  /** Of several with this key, which only a confused caller has, one. */
-  cancel(key: string): void {
-    this.#entries.find(entry => entry.key === key)?.exchange.cancel()
+  /** Of several with this key, which only a confused caller has, one; false where there is none. */
+  cancel(key: string): boolean {
+    const entry = this.#entries.find(entry => entry.key === key)
+    entry?.exchange.cancel()
+    return entry !== undefined
+  }
+
+  /** Aborts all that a client waits for. */
+  abortOf(client: string, reason: Fault): void {
+    const own = this.#entries.filter(({ key }) => key?.startsWith(`${client} `))
+    for (const { exchange } of own) exchange.abort(reason)
   }
 
   /** Waits until all is answered; after `limitMs` the rest is aborted and has a moment for its answers. */

@@ -24,19 +24,26 @@ test('a body without an envelope is of the older era, whatever its params hold b
     id: 1,
     method: 'tools/call',
     params: body.params,
-    takesLogs: true,
   })
 })
 
 test('the metadata of the newer era is taken off, and the rest of _meta stays', () => {
-  const meta = { ...ENVELOPE, progressToken: 'p', traceparent: '00-1' }
+  const declared = { [CAPABILITIES]: { elicitation: { url: {} }, experimental: { x: {} } } }
+  const level = { 'io.modelcontextprotocol/logLevel': 'warning' }
+  const meta = { ...ENVELOPE, ...declared, ...level, progressToken: 'p', traceparent: '00-1' }
   const params = { name: 'a', _meta: meta, inputResponses: {}, requestState: 's' }
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'a' }
   const read = readMessage(headers, request('tools/call', params))
   assert.ok(read.kind === 'request')
   assert.equal(read.era, 'modern')
-  assert.deepEqual(read.params, { name: 'a', _meta: { progressToken: 'p', traceparent: '00-1' } })
-  assert.equal(read.takesLogs, false)
+  assert.deepEqual(read.params, {
+    name: 'a',
+    inputResponses: {},
+    requestState: 's',
+    _meta: { progressToken: 'p', traceparent: '00-1' },
+  })
+  assert.deepEqual(read.capabilities, { elicitation: { url: {} } })
+  assert.equal(read.logLevel, 'warning')
 })
 
 test('what is no JSON-RPC message is refused with its id where it has a sound one', () => {
@@ -49,6 +56,7 @@ test('what is no JSON-RPC message is refused with its id where it has a sound on
     [{ jsonrpc: '2.0', id: 'a', method: 'x', params: [1] }, 'a'],
     [{ jsonrpc: '2.0', id: null, method: 'x' }, null],
     [{ jsonrpc: '2.0', id: 1.5, method: 'x' }, null],
+    [{ jsonrpc: '2.0', id: 2 ** 53, method: 'x' }, null],
     [{ jsonrpc: '2.0', id: {}, method: 'x' }, null],
     [{ jsonrpc: '2.0', id: 4 }, 4],
   ]

@@ -3,6 +3,7 @@
  * Which era a request is of is decided by its body, as `createMcpHandler` of the 2.x SDK does; headers only cross-check.
  */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { askable } from './capabilities.ts'
 import {
   envelopeIssue,
   hasEnvelope,
@@ -26,6 +27,7 @@ import {
   type Era,
   isModernVersion,
   LEGACY_VERSIONS,
+  META_CLIENT_CAPABILITIES,
   META_LOG_LEVEL,
   META_PROTOCOL_VERSION,
   MODERN_VERSIONS,
@@ -38,8 +40,9 @@ export type InboundRequest = {
   method: string
   /** Without the era's own metadata. */
   params: JsonObject
-  /** Whether the caller may be sent `notifications/message`: the newer era wants to be asked. */
-  takesLogs: boolean
+  /** What the caller can be asked for, and the least severe log message that it wants: the newer era says it with each request. */
+  capabilities?: JsonObject
+  logLevel?: string
 }
 export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
 /** An answer to a request that was sent to the client, as it came. */
@@ -52,17 +55,16 @@ export type Inbound = InboundRequest | InboundNotification | InboundResponse | I
 
 export const MAX_BATCH_MESSAGES = 50
 
-const MODERN_METHODS: ReadonlySet<string> = new Set([
-  'tools/call',
-  'tools/list',
-  'prompts/get',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'completion/complete',
-  'server/discover',
-  'subscriptions/listen',
+/** What the newer era took away, or never asks a server for. All else may be the handler's. */
+const LEGACY_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
 ])
 
 /** Reads a parsed body under its headers. Never throws. */
@@ -86,7 +88,7 @@ function invalid(body: unknown): Rejected {
 }
 
 function isRequestId(id: JsonValue | undefined): id is RequestId {
-  return typeof id === 'string' || Number.isInteger(id)
+  return typeof id === 'string' || Number.isSafeInteger(id)
 }
 
 function isResponse(body: JsonObject): boolean {
@@ -120,7 +122,14 @@ function readRequest(
 }
 
 function legacy(id: RequestId, method: string, params: JsonObject): InboundRequest {
-  return { kind: 'request', era: 'legacy', id, method, params, takesLogs: true }
+  return { kind: 'request', era: 'legacy', id, method, params }
+}
+
+/** What bears no message of its own, such as a GET, names a revision that is served, if any. */
+export function checkVersion(headers: RequestHeaders): Rejected | undefined {
+  const version = headerOf(headers, 'mcp-protocol-version')
+  const isServed = version === undefined || isModernVersion(version) || LEGACY_VERSIONS.includes(version)
+  return isServed ? undefined : rejectLegacyVersion(null, version)
 }
 
 function rejectLegacyVersion(id: RequestId | null, version: string): Rejected {
@@ -152,9 +161,16 @@ function readModern(
     checkServed(id, claimed) ??
     checkStandardHeaders(headers, id, method, params)
   if (wrong) return wrong
-  if (!MODERN_METHODS.has(method)) return reject(404, id, METHOD_NOT_FOUND, 'Method not found')
-  const takesLogs = META_LOG_LEVEL in meta
-  return { kind: 'request', era: 'modern', id, method, params: withoutEnvelope(params), takesLogs }
+  if (LEGACY_METHODS.has(method)) return reject(404, id, METHOD_NOT_FOUND, 'Method not found')
+  return {
+    kind: 'request',
+    era: 'modern',
+    id,
+    method,
+    params: withoutEnvelope(params),
+    capabilities: askable(meta[META_CLIENT_CAPABILITIES]),
+    logLevel: meta[META_LOG_LEVEL] as string | undefined,
+  }
 }
 
 function checkServed(id: RequestId | null, claimed: string): Rejected | undefined {

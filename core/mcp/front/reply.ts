@@ -1,11 +1,15 @@
 /** Writes JSON-RPC answers as text, in the shape each era wants; a result's own text is spliced in where it stands. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
 import type { JsonRpcError } from '../upstream.ts'
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, type RequestId } from './rejection.ts'
+import type { RouteDescription } from './handler.ts'
+import {
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  RESOURCE_NOT_FOUND,
+  type RequestId,
+} from './rejection.ts'
 import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from './revisions.ts'
-
-/** What a front says of the server behind a route. */
-export type ServerDescription = { capabilities: JsonObject; serverInfo: JsonObject; instructions?: string }
 
 /** How long, and by whom, an answer may be kept; the newer era wants it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
@@ -76,23 +80,28 @@ export function eraError(era: Era, error: JsonRpcError): JsonRpcError {
   return era === 'modern' && error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error
 }
 
-/** HTTP status of an error that a handler gave: 200, save for a method that does not exist in the newer era. */
-export function errorStatus(era: Era, error: JsonRpcError): number {
-  return era === 'modern' && error.code === METHOD_NOT_FOUND ? 404 : 200
+/** HTTP status of an error that a handler gave: 200, save for two that the newer era gives one of their own. */
+export function errorStatus(era: Era, { code }: JsonRpcError): number {
+  if (era === 'legacy') return 200
+  return code === METHOD_NOT_FOUND ? 404 : code === MISSING_CAPABILITY ? 400 : 200
 }
 
 /** The answer to `initialize`: the client's revision where it is served, else our newest of that era. */
-export function initializeResult(params: JsonObject, description: ServerDescription): JsonObject {
+export function initializeResult(params: JsonObject, description: RouteDescription): JsonObject {
   const asked = params.protocolVersion
   const protocolVersion = LEGACY_VERSIONS.find(version => version === asked) ?? (LEGACY_VERSIONS[0] as string)
   return { protocolVersion, ...described(description), serverInfo: description.serverInfo }
 }
 
 /** The answer to `server/discover`, before `modernResultText` stamps it. */
-export function discoverResult(description: ServerDescription): JsonObject {
+export function discoverResult(description: RouteDescription): JsonObject {
   return { supportedVersions: [...MODERN_VERSIONS], ...described(description) }
 }
 
-function described({ capabilities, instructions }: ServerDescription): JsonObject {
-  return instructions === undefined ? { capabilities } : { capabilities, instructions }
+function described({ capabilities, instructions, meta }: RouteDescription): JsonObject {
+  return {
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(meta === undefined ? {} : { _meta: meta }),
+  }
 }

@@ -54,3 +54,29 @@ test('sessions without number cost bounded memory, and all of them hold', () => 
   for (const id of ids) assert.ok(sessions.find(id)?.client)
   for (const id of ids.slice(0, 60)) assert.ok(sessions.find(id)?.client)
 })
+
+test('an id says what its client can be asked for, and nobody can say more', () => {
+  const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
+  const capabilities = { elicitation: { url: {} }, roots: { listChanged: true } }
+  const id = sessions.issue({ capabilities: { ...capabilities, tasks: {} } })
+  assert.deepEqual(sessions.find(id)?.capabilities, capabilities)
+  assert.match(id, /\.eurl\./)
+  assert.equal(sessions.find(id.replace('.eurl.', '.eusrl.')), undefined)
+  assert.equal(sessions.find(sessions.issue())?.capabilities, undefined)
+})
+
+test('a text that was signed for one purpose is worth nothing for another', () => {
+  const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
+  const { signer } = sessions
+  const kinds = ['state', 'again', 'ask'] as const
+  for (const kind of kinds) {
+    const mark = signer.mark(kind, 1_000)
+    for (const other of kinds) assert.equal(signer.readMark(other, mark) !== undefined, other === kind)
+    assert.equal(sessions.find(mark), undefined)
+    assert.equal(sessions.find(mark.slice(mark.indexOf('.') + 1)), undefined)
+    assert.equal(signer.readMark(kind, mark.slice(0, mark.indexOf('.') + 1) + sessions.issue()), undefined)
+    assert.equal(signer.claimsOurs(mark), true)
+    const others = createSessions({ key: 'l', owner: 'o', clock: createManualClock(0) }).signer
+    assert.equal(others.claimsOurs(mark) || others.readMark(kind, mark) !== undefined, false)
+  }
+})

@@ -1,7 +1,8 @@
-/** Session ids that carry their own proof, `owner.nonce.expiry.HMAC`: nothing is stored, and they outlive a restart. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+/** Session ids that carry their own proof and what their clients can be asked for: nothing is stored, and they outlive a restart. */
 import type { Clock } from '../../async.ts'
 import type { JsonObject } from '../../json.ts'
+import { askable, capabilityCode, readCapabilityCode } from './capabilities.ts'
+import { createSigner, type Signer } from './signed.ts'
 
 export type Sessions = {
   /** A new id for a client that said initialize with these params; undefined where there are no sessions. */
@@ -19,17 +20,19 @@ export type ClientSession = {
   capabilities?: JsonObject
 }
 
-export type SignedSessions = Sessions & {
-  issue(): string
+export type SignedSessions = Omit<Sessions, 'issue'> & {
+  issue(params?: JsonObject): string
   /** The process that issued an id, which has what is bound to it; undefined as in `find`. */
   ownerOf(id: string): string | undefined
+  /** The process that asked what a body answers (a request to a client, or a held call); undefined where it answers nothing. */
+  ownerOfBody(body: string): string | undefined
+  /** Signs with the same key, for the same owner. */
+  readonly signer: Signer
 }
 
 const SESSION_LIFE_MS = 30 * 24 * 60 * 60_000
 /** Checked and ended ids that are remembered, oldest forgotten first: an id is checked again, an ended one lives again. */
 const MAX_REMEMBERED = 10_000
-const MAX_ID_LENGTH = 256
-const NONCE_BYTES = 18
 
 /**
  * `key` signs the ids: keep it over restarts and the ids of before still hold. `owner` names the process that holds what
@@ -40,16 +43,15 @@ export function createSessions(options: {
   owner: string
   clock: Clock
 }): SignedSessions {
-  const { key, owner, clock } = options
+  const { clock } = options
+  const signer = createSigner(options)
   const known = new Map<string, Session>()
   const ended = new Map<string, true>()
 
-  const signature = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
-
-  function read(id: string) {
+  function read(id: string): Session | undefined {
     const remembered = known.get(id)
     if (remembered) return remembered
-    const session = verify(id, signature)
+    const session = sessionOf(signer, id)
     if (session) remember(known, id, session)
     return session
   }
@@ -60,13 +62,11 @@ export function createSessions(options: {
   }
 
   return {
-    issue() {
-      const expiry = (clock.now() + SESSION_LIFE_MS).toString(36)
-      const text = `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${expiry}`
-      return `${text}.${signature(text)}`
-    },
+    signer,
+    issue: (params = {}) => signer.session(SESSION_LIFE_MS, capabilityCode(askable(params.capabilities))),
     find,
     ownerOf: id => find(id)?.owner,
+    ownerOfBody: signer.ownerOfBody,
     end(id) {
       if (!find(id)) return false
       remember(ended, id, true)
@@ -75,17 +75,13 @@ export function createSessions(options: {
   }
 }
 
-type Session = { owner: string; client: string; expires: number }
+type Session = ClientSession & { owner: string; expires: number }
 
-function verify(id: string, signature: (text: string) => string): Session | undefined {
-  if (id.length > MAX_ID_LENGTH) return undefined
-  const end = id.lastIndexOf('.')
-  const [owner, nonce, expiry] = id.slice(0, end).split('.')
-  if (!owner || !nonce || !expiry) return undefined
-  const given = Buffer.from(id.slice(end + 1))
-  const right = Buffer.from(signature(id.slice(0, end)))
-  if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
-  return { owner, client: nonce, expires: Number.parseInt(expiry, 36) }
+function sessionOf(signer: Signer, id: string): Session | undefined {
+  const signed = signer.readSession(id)
+  if (!signed) return undefined
+  const { owner, nonce: client, expires, note } = signed
+  return { owner, client, expires, capabilities: readCapabilityCode(note) }
 }
 
 function remember<T>(map: Map<string, T>, id: string, value: T): void {

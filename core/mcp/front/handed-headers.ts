@@ -1,0 +1,35 @@
+/** The headers of a request that are handed on to upstreams: arguments that were repeated there, and the trace. Pure. */
+import type { RequestHeaders } from './headers.ts'
+import { type Rejected, reject, TRANSPORT_ERROR } from './rejection.ts'
+
+export type HandedHeaders = Readonly<Record<string, string>>
+
+const TRACE_HEADERS: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
+const MAX_HEADERS = 32
+const MAX_CHARACTERS = 8 * 1024
+
+/** Undefined where there are none; refused where there are too many to be handed on. */
+export function handedHeaders(headers: RequestHeaders): HandedHeaders | Rejected | undefined {
+  let handed: Record<string, string> | undefined
+  let count = 0
+  let characters = 0
+  for (const name in headers) {
+    if (!name.startsWith('mcp-param-') && !TRACE_HEADERS.has(name)) continue
+    const value = headers[name]
+    const text = typeof value === 'string' ? value : (value ?? []).join(', ')
+    handed ??= {}
+    handed[name] = text
+    count++
+    characters += name.length + text.length
+  }
+  return count > MAX_HEADERS || characters > MAX_CHARACTERS ? tooMany() : handed
+}
+
+export function isRejected(handed: HandedHeaders | Rejected): handed is Rejected {
+  return handed.kind === 'rejected'
+}
+
+function tooMany(): Rejected {
+  const message = `Too many headers to hand on: at most ${MAX_HEADERS} of Mcp-Param-*, traceparent, tracestate and baggage, ${MAX_CHARACTERS} characters`
+  return reject(431, null, TRANSPORT_ERROR, message)
+}

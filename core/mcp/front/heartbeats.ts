@@ -1,0 +1,35 @@
+/** Signs of life on streams that may be silent for long, so that nothing on the way takes them for dead. */
+import type { Clock, Timer } from '../../async.ts'
+
+export const HEARTBEAT_MS = 15_000
+
+export class Heartbeats {
+  readonly #clock: Clock
+  readonly #beats = new Set<() => void>()
+  #timer: Timer | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Calls `beat` every 15 s or sooner, until the returned function is called. */
+  add(beat: () => void): () => void {
+    // A function of its own: the same stream may beat for several reasons.
+    const own = () => beat()
+    this.#beats.add(own)
+    this.#timer ??= this.#later()
+    return () => {
+      this.#beats.delete(own)
+      if (this.#beats.size > 0) return
+      this.#timer?.cancel()
+      this.#timer = undefined
+    }
+  }
+
+  #later(): Timer {
+    return this.#clock.after(HEARTBEAT_MS, () => {
+      this.#timer = this.#later()
+      for (const beat of [...this.#beats]) beat()
+    })
+  }
+}

@@ -1,0 +1,43 @@
+/** Whoever listens is told what concerns them, until they leave or all are sent away. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Listening } from './handler.ts'
+import { Listeners } from './listeners.ts'
+
+const CHANGED = { method: 'notifications/tools/list_changed' }
+
+function listener(client?: string) {
+  const stop = new AbortController()
+  const heard: string[] = []
+  const listening: Listening = {
+    route: { kind: 'server', server: 'x' },
+    client,
+    signal: stop.signal,
+    tell: ({ method }) => heard.push(method),
+  }
+  return { listening, heard, leave: () => stop.abort() }
+}
+
+test('a listener hears what concerns it until it leaves, and all of them end together', async () => {
+  const listeners = new Listeners()
+  const [ann, bob, nobody] = [listener('ann'), listener('bob'), listener()]
+  const served = [ann, bob, nobody].map(({ listening }) => listeners.listen(listening))
+  listeners.tell(CHANGED, client => client === 'ann')
+  bob.leave()
+  await served[1]
+  listeners.tell(CHANGED, () => true)
+  listeners.endAll()
+  await Promise.all(served)
+  listeners.tell(CHANGED, () => true)
+  assert.deepEqual([ann.heard.length, bob.heard.length, nobody.heard.length], [2, 0, 1])
+})
+
+test('who comes too late, or as one too many, is not kept waiting', async () => {
+  const listeners = new Listeners()
+  const gone = listener()
+  gone.leave()
+  await listeners.listen(gone.listening)
+  for (let count = 0; count < 4_096; count++) void listeners.listen(listener().listening)
+  await listeners.listen(listener().listening)
+  listeners.endAll()
+})

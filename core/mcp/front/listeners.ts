@@ -1,0 +1,37 @@
+/** Those who listen to a handler that tells all of them the same: what a child says by itself goes to each whom it concerns. */
+import type { Notification } from '../upstream.ts'
+import type { Listening } from './handler.ts'
+
+type Listener = { listening: Listening; end: () => void }
+
+const MAX_LISTENERS = 4_096
+
+export class Listeners {
+  readonly #listeners = new Set<Listener>()
+
+  /** Serves one who listens, and resolves at the end of that: at once where there are too many. */
+  listen(listening: Listening): Promise<void> {
+    const { signal } = listening
+    if (signal.aborted || this.#listeners.size >= MAX_LISTENERS) return Promise.resolve()
+    return new Promise(resolve => {
+      const end = () => {
+        this.#listeners.delete(listener)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const listener = { listening, end }
+      this.#listeners.add(listener)
+      signal.addEventListener('abort', end)
+    })
+  }
+
+  tell(notification: Notification, concerns: (client: string | undefined) => boolean): void {
+    for (const { listening } of this.#listeners) {
+      if (concerns(listening.client)) listening.tell(notification)
+    }
+  }
+
+  endAll(): void {
+    for (const { end } of [...this.#listeners]) end()
+  }
+}

@@ -1,0 +1,226 @@
+/** Questions on the streams of 2025 sessions: whose answer counts, how long one is waited for, and what ends the waiting. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { ANSWERS, CAN_ALL, QUESTIONS } from '../upstreams/asking/questions.ts'
+import { type AskingFront, startAskingFront } from './asking-front.ts'
+import { beginSession, type EventReader, readEvents } from './event-reader.ts'
+import { errorOf, legacy, post } from './post.ts'
+
+const TEN_MINUTES_MS = 10 * 60_000
+const ONE = { questions: [QUESTIONS.form] }
+
+type Session = Record<string, string>
+
+function call(t: TestContext, { url }: AskingFront, session: Session, name: string, args: JsonObject = ONE) {
+  return readEvents(t, url, session, legacy('tools/call', { name, arguments: args }, 'call'))
+}
+
+function respond(
+  { url }: AskingFront,
+  session: Session,
+  question: JsonObject | undefined,
+  result: JsonObject,
+) {
+  return post(url, { jsonrpc: '2.0', id: question?.id, result }, session)
+}
+
+async function answerOf(reader: EventReader): Promise<JsonObject> {
+  const { result } = (await reader.next()) as { result: { content: [{ text: string }] } }
+  return JSON.parse(result.content[0].text)
+}
+
+test('a question stands on the stream of the call, and the answer comes by another POST', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, CAN_ALL)
+  const reader = await call(t, front, session, 'ask')
+  const question = await reader.next()
+  assert.deepEqual(question, { jsonrpc: '2.0', id: question?.id, ...QUESTIONS.form })
+  assert.match(String(question?.id), /^portolan~/)
+  const { status, text } = await respond(front, session, question, ANSWERS.form)
+  assert.deepEqual([status, text], [202, ''])
+  assert.deepEqual(await answerOf(reader), [{ result: ANSWERS.form }])
+})
+
+test('nobody answers for another session, and nobody twice', async t => {
+  const front = await startAskingFront(t)
+  const [own, other] = [await beginSession(front.url, CAN_ALL), await beginSession(front.url, CAN_ALL)]
+  const [reader, others] = [await call(t, front, own, 'ask'), await call(t, front, other, 'ask')]
+  const [question, theirs] = [await reader.next(), await others.next()]
+  const stolen = { action: 'accept', content: { name: 'Eve' } }
+  await respond(front, other, question, stolen)
+  await respond(front, own, theirs, stolen)
+  await respond(front, {}, question, stolen)
+  await respond(front, own, question, ANSWERS.form)
+  await respond(front, own, question, stolen)
+  assert.deepEqual(await answerOf(reader), [{ result: ANSWERS.form }])
+  await respond(front, other, theirs, { action: 'decline' })
+  assert.deepEqual(await answerOf(others), [{ result: { action: 'decline' } }])
+})
+
+test('a question is given up after ten minutes, its client is told, and until then its stream shows that it is alive', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, CAN_ALL)
+  const reader = await call(t, front, session, 'ask')
+  const question = await reader.next()
+  const beaten = reader.beat()
+  front.clock.advance(15_000)
+  await beaten
+  front.clock.advance(TEN_MINUTES_MS - 15_000)
+  const told = await reader.next()
+  assert.equal(told?.method, 'notifications/cancelled')
+  assert.equal((told?.params as JsonObject).requestId, question?.id)
+  const { error } = (await reader.next()) as { error: JsonObject }
+  assert.match(String(error.message), /did not answer the question within 10 min/)
+  assert.equal((await respond(front, session, question, ANSWERS.form)).status, 202)
+  assert.equal(front.clients.asks.size, 0)
+})
+
+test('a client that cancels its call, goes away or ends its session is not waited for', async t => {
+  const front = await startAskingFront(t)
+  for (const leave of ['cancel', 'close', 'delete'] as const) {
+    const session = await beginSession(front.url, CAN_ALL)
+    const reader = await call(t, front, session, 'ask')
+    await reader.next()
+    const ended = front.ended.length
+    const signal = front.seen.at(-1)?.signal as AbortSignal
+    const gone = leave === 'delete' ? undefined : once(signal, 'abort')
+    if (leave === 'close') reader.close()
+    if (leave === 'cancel') {
+      const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'call' } }
+      assert.equal((await post(front.url, cancelled, session)).status, 202)
+    }
+    if (leave === 'delete') {
+      assert.equal((await fetch(front.url, { method: 'DELETE', headers: session })).status, 204)
+      assert.match(String(((await reader.next())?.error as JsonObject).message), /went away/)
+    }
+    await gone
+    await new Promise(setImmediate)
+    assert.ok(front.ended.length > ended, leave)
+    assert.equal(front.clients.asks.size, 0, leave)
+  }
+  assert.deepEqual(front.strays, [])
+})
+
+test('the end of a session ends the calls that it waits for, those of a batch too, and no others', async t => {
+  const front = await startAskingFront(t)
+  const hang = (session: Session) => call(t, front, session, 'askAndHang', { questions: [] })
+  const [own, other] = [await beginSession(front.url), await beginSession(front.url)]
+  const readers = [await hang(own), await hang(other)]
+  const batch = post(
+    front.url,
+    [legacy('tools/call', { name: 'askAndHang', arguments: { questions: [] } })],
+    own,
+  )
+  while (front.seen.length < 3) await new Promise(setImmediate)
+  await fetch(front.url, { method: 'DELETE', headers: own })
+  await batch
+  assert.deepEqual(
+    front.ended.map(({ message }) => message),
+    Array(2).fill('The client ended its session.'),
+  )
+  assert.equal(front.inFlight.size, 1)
+  for (const reader of readers) reader.close()
+})
+
+test('a batch is asked and told on an event stream, on which its answers come one by one', async t => {
+  const front = await startAskingFront(t)
+  const session = { ...(await beginSession(front.url, CAN_ALL)), 'mcp-protocol-version': '2025-03-26' }
+  const questions = [QUESTIONS.roots]
+  const ask = (name: string, id: number) => legacy('tools/call', { name, arguments: { questions } }, id)
+  const reader = await readEvents(t, front.url, session, [
+    ask('ask', 1),
+    ask('input', 2),
+    legacy('ping', {}, 3),
+  ])
+  for (const question of [await reader.next(), await reader.next()])
+    await respond(front, session, question, ANSWERS.roots)
+  const answers = [await reader.next(), await reader.next(), await reader.next()]
+  assert.deepEqual(
+    answers.map(answer => answer?.id),
+    [1, 2, 3],
+  )
+  assert.ok(answers.every(answer => answer?.result))
+  assert.equal(await reader.next(), undefined)
+})
+
+test('a question that its server takes back is taken back from the client', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, CAN_ALL)
+  const reader = await call(t, front, session, 'askAndGo')
+  const question = await reader.next()
+  const told = await reader.next()
+  const reason = 'The server does not want to know any more.'
+  assert.deepEqual(told?.params, { requestId: question?.id, reason })
+  assert.deepEqual(await answerOf(reader), 'went on' as unknown)
+})
+
+test('a client has thirty-two questions at a time to answer, its server is told of more', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, CAN_ALL)
+  const questions = Array.from({ length: 33 }, () => QUESTIONS.roots)
+  const reader = await call(t, front, session, 'ask', { questions })
+  const asked = []
+  for (let count = 0; count < 32; count++) asked.push(await reader.next())
+  for (const question of asked) await respond(front, session, question, ANSWERS.roots)
+  const answers = (await answerOf(reader)) as unknown as JsonObject[]
+  assert.equal(answers.filter(({ result }) => result).length, 32)
+  assert.match(JSON.stringify(answers.at(-1)), /too many questions/)
+})
+
+test('the answer to a replica that is gone is refused with a sentence, nonsense is taken without a word', async t => {
+  const front = await startAskingFront(t)
+  const gone = await startAskingFront(t, { owner: 'two' })
+  const session = await beginSession(gone.url, CAN_ALL)
+  const question = await (await call(t, gone, session, 'ask')).next()
+  const lost = await respond(front, session, question, ANSWERS.form)
+  assert.equal(lost.status, 400)
+  assert.equal(errorOf(lost).code, -32602)
+  assert.match(String(errorOf(lost).message), /call the tool again/)
+  for (const id of ['portolan~', 7, `${question?.id}x`])
+    assert.equal((await respond(front, session, { id }, ANSWERS.form)).status, 202)
+})
+
+test('the body of an answer names the replica that asked', async t => {
+  const front = await startAskingFront(t, { owner: 'two' })
+  const { ownerOfBody } = front.sessions
+  const session = await beginSession(front.url, CAN_ALL)
+  const question = await (await call(t, front, session, 'ask')).next()
+  const body = JSON.stringify({ jsonrpc: '2.0', id: question?.id, result: {} })
+  assert.equal(ownerOfBody(body), 'two')
+  assert.equal(ownerOfBody(`{"text":"portolan~","more":["portolan~x"],"a":${body}}`), 'two')
+  assert.equal(ownerOfBody(body.replace('.two.', '.six.')), undefined)
+  assert.equal(ownerOfBody(JSON.stringify({ id: session['mcp-session-id'] })), undefined)
+  assert.equal(ownerOfBody('portolan~'.repeat(100_000)), undefined)
+  front.clock.advance(TEN_MINUTES_MS)
+  assert.equal(ownerOfBody(body), undefined)
+})
+
+test('a cancelled request that is not known here is handed on with its session, a known one is not', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url)
+  const body = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } }
+  assert.equal((await post(front.url, body, session)).status, 202)
+  assert.equal((await post(front.url, body)).status, 202)
+  assert.deepEqual(front.strays, [JSON.stringify(body)])
+  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }
+  await post(front.url, changed, session)
+  assert.deepEqual(
+    front.told.map(({ notification }) => notification.method),
+    ['notifications/roots/list_changed'],
+  )
+})
+
+test('a drained front answers a call whose question is open with a fault', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, CAN_ALL)
+  const reader = await call(t, front, session, 'ask')
+  await reader.next()
+  front.end()
+  const drained = front.drain(1_000)
+  front.clock.advance(1_000)
+  assert.equal((await reader.next())?.method, 'notifications/cancelled')
+  assert.match(String(((await reader.next())?.error as JsonObject).message), /shutting down/)
+  await drained
+})

@@ -1,0 +1,231 @@
+/** A real HTTP server of the front whose handler asks its callers, and repeats what it is told: for tests of questions and streams. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { createLog } from '../../core/log.ts'
+import { createClients, type FrontClients } from '../../core/mcp/front/clients.ts'
+import { createEndpoint } from '../../core/mcp/front/endpoint.ts'
+import type {
+  Listening,
+  McpHandler,
+  McpReply,
+  McpRequest,
+  McpRoute,
+  Subscribing,
+} from '../../core/mcp/front/handler.ts'
+import { GATHER_MS } from '../../core/mcp/front/held-call.ts'
+import { InFlight } from '../../core/mcp/front/in-flight.ts'
+import { createSessions, type SignedSessions } from '../../core/mcp/front/session.ts'
+import type { Ask, Notification, ServerRequest } from '../../core/mcp/upstream.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+export type AskingFront = {
+  url: string
+  clock: ReturnType<typeof createManualClock>
+  clients: FrontClients
+  sessions: SignedSessions
+  inFlight: InFlight
+  /** Requests as the handler saw them. */
+  seen: McpRequest[]
+  /** How calls ended that were aborted, or whose questions failed. */
+  ended: Fault[]
+  /** Those who listen for changed lists, and who subscribed to resources. */
+  listening: Listening[]
+  subscribing: Subscribing[]
+  told: { client: string; notification: Notification }[]
+  strays: string[]
+  end(): void
+  drain(limitMs: number): Promise<void>
+}
+
+const ROUTE: McpRoute = { kind: 'server', server: 'asking' }
+const CAPABILITIES: JsonObject = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  logging: {},
+}
+/** Cannot be subscribed to. */
+export const DEAF_URI = 'note://deaf'
+
+type FrontOptions = {
+  key?: string
+  owner?: string
+  capabilities?: JsonObject
+  openToAll?: boolean
+  maxStreams?: number
+}
+
+/** Listens on a free port until the test ends; its clock is turned by hand. */
+export async function startAskingFront(t: TestContext, options: FrontOptions = {}): Promise<AskingFront> {
+  const { key = 'key', owner = 'one', capabilities = CAPABILITIES, openToAll } = options
+  const clock = createManualClock(systemClock.now())
+  const sessions = createSessions({ key, owner, clock })
+  const clients = createClients({ clock, signer: sessions.signer, maxStreams: options.maxStreams })
+  const inFlight = new InFlight()
+  const handler = createAskingHandler(capabilities, () => clock.advance(GATHER_MS))
+  const strays: string[] = []
+  const endpoint = createEndpoint({
+    ...{ handler, sessions, clients, inFlight, openToAll, log: createLog({ level: 'silent' }) },
+    onStrayCancel: (_route, _headers, body) => strays.push(body),
+  })
+  const server = createServer(async (request, raw) => {
+    const { method, headers } = request
+    if (method === 'GET') endpoint.get(ROUTE, headers, raw)
+    else if (method === 'DELETE') endpoint.remove(headers, raw)
+    else endpoint.post(ROUTE, headers, await bodyOf(request), raw)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    endpoint.end()
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const drain = (limitMs: number) => inFlight.drain(limitMs, clock)
+  return { ...handler, url, clock, clients, sessions, inFlight, strays, drain, end: endpoint.end }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const chunk of request.setEncoding('utf8')) body += chunk
+  return body
+}
+
+type Record = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribing' | 'told'>
+
+/** `gathered` ends the time in which questions are put together, once all of a turn are asked. */
+function createAskingHandler(capabilities: JsonObject, gathered: () => void): McpHandler & Record {
+  const seen: McpRequest[] = []
+  const ended: Fault[] = []
+  const listening: Listening[] = []
+  const subscribing: Subscribing[] = []
+  const told: Record['told'] = []
+  const tools: typeof TOOLS = { ...TOOLS, visit: visitFirst() }
+  return {
+    ...{ seen, ended, listening, subscribing, told },
+    describe: () => ({
+      capabilities,
+      serverInfo: { name: 'asking', version: '1' },
+      meta: { 'portolan.dev/protocol': '2025-06-18' },
+    }),
+    tell: (client, notification) => void told.push({ client, notification }),
+    async listen(one) {
+      listening.push(one)
+      await new Promise<void>(resolve => one.signal.addEventListener('abort', () => resolve()))
+    },
+    async subscribe(one) {
+      if (one.uri === DEAF_URI) return { error: { code: -32601, message: 'This one tells nothing' } }
+      subscribing.push(one)
+      return { result: {} }
+    },
+    async handle(request) {
+      seen.push(request)
+      const { signal } = request
+      signal.addEventListener('abort', () => ended.push(signal.reason))
+      if (request.method === 'tools/list') return { result: { tools: [] } }
+      const { name, arguments: args = {} } = request.params
+      const tool = tools[String(name)]
+      if (!tool || !isObject(args)) return { error: { code: -32602, message: `Unknown tool: ${name}` } }
+      try {
+        return await tool({ ...request, ask: request.ask && askAnd(gathered, request.ask) }, args)
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        ended.push(error)
+        return { error: { code: -32000, message: error.message } }
+      }
+    },
+  }
+}
+
+function askAnd(then: () => void, ask: Ask): Ask {
+  return (question, signal) => {
+    const answer = ask(question, signal)
+    setImmediate(then)
+    return answer
+  }
+}
+
+type Tool = (request: McpRequest, args: JsonObject) => Promise<McpReply>
+
+const TOOLS: { [name: string]: Tool | undefined } = {
+  /** Asks all at once, as a server of the 2025 era does, and gives the answers. */
+  async ask({ ask, signal }, { questions }) {
+    const answers = (questions as ServerRequest[]).map(question => ask?.(question, signal))
+    return text(await Promise.all(answers))
+  },
+  /** Asks one after the other, and tells in between. */
+  async askInTurn({ ask, signal, notify, params }, { questions }) {
+    const { progressToken = null } = isObject(params._meta) ? params._meta : {}
+    const answers: unknown[] = []
+    const tell = () => {
+      const progress = answers.length
+      if (progressToken !== null)
+        notify?.({ method: 'notifications/progress', params: { progressToken, progress } })
+      notify?.({ method: 'notifications/message', params: { level: 'info', data: progress } })
+    }
+    for (const question of questions as ServerRequest[]) {
+      tell()
+      answers.push(await ask?.(question, signal))
+    }
+    tell()
+    return text(answers)
+  },
+  /** Asks, and answers without waiting for long. */
+  async askAndGo({ ask, signal }, { questions }) {
+    const stop = new AbortController()
+    const answers = (questions as ServerRequest[]).map(async question => {
+      await ask?.(question, AbortSignal.any([signal, stop.signal])).catch(() => {})
+    })
+    await new Promise(resolve => setTimeout(resolve, 20))
+    stop.abort(new Fault('cancelled', 'The server does not want to know any more.'))
+    await Promise.all(answers)
+    return text('went on')
+  },
+  /** Wants its questions answered as a server of the 2026 era does, `rounds` times. */
+  async input({ params: { inputResponses, requestState } }, { questions, rounds = 1 }) {
+    const round = Number(requestState ?? 0)
+    if (round >= Number(rounds)) return text({ inputResponses, requestState })
+    const inputRequests = Object.fromEntries((questions as JsonObject[]).map((one, at) => [`q${at}`, one]))
+    return { result: { resultType: 'input_required', inputRequests, requestState: `${round + 1}` } }
+  },
+  /** Asks, tells that it was answered, and waits until it is aborted. */
+  async askAndHang({ ask, signal, notify }, { questions }) {
+    for (const question of questions as ServerRequest[]) await ask?.(question, signal)
+    notify?.({ method: 'notifications/hanging' })
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+    return text('aborted')
+  },
+  /** Asks for a visit to a page, and tells of its end in the middle of the call. */
+  async askForVisit({ ask, signal, notify }, { question }) {
+    const answer = await ask?.(question as ServerRequest, signal)
+    notify?.({ method: 'notifications/elicitation/complete', params: { elicitationId: 'login' } })
+    return text(answer)
+  },
+  async log({ notify, logLevel }) {
+    for (const level of ['debug', 'info', 'warning', 'error'])
+      notify?.({ method: 'notifications/message', params: { level, data: level } })
+    return text(logLevel ?? null)
+  },
+  async echo({ params, headers }) {
+    return text({ params, headers })
+  },
+}
+
+/** Wants its user to visit a page before its first call, as a server of the 2025 era says it. */
+function visitFirst(): Tool {
+  let visited = false
+  return async ({ params }) => {
+    if (visited) return text({ params })
+    visited = true
+    const page = { mode: 'url', elicitationId: 'login', url: 'https://example.com/', message: 'Log in' }
+    return { error: { code: -32042, message: 'Log in first', data: { elicitations: [page] } } }
+  }
+}
+
+function text(value: unknown): McpReply {
+  return { result: { content: [{ type: 'text', text: JSON.stringify(value) }] } }
+}

@@ -1,0 +1,224 @@
+/** Calls of the 2026 era that wait for their callers' answers, and callers that come late, twice, with others' words, or not at all. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { ANSWERS, CAN_ALL, QUESTIONS } from '../upstreams/asking/questions.ts'
+import { type AskingFront, startAskingFront } from './asking-front.ts'
+import { readEvents } from './event-reader.ts'
+import { errorOf, modern, modernHeaders, post } from './post.ts'
+
+const TEN_MINUTES_MS = 10 * 60_000
+const DECLARED = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
+
+type Asked = { requestState: string; keys: string[] }
+
+function call(
+  front: AskingFront,
+  name: string,
+  args: JsonObject,
+  more: JsonObject = {},
+  meta: JsonObject = {},
+) {
+  const params = { name, arguments: args, ...more }
+  const body = modern('tools/call', params, { ...DECLARED, ...meta })
+  return post(front.url, body, modernHeaders('tools/call', name))
+}
+
+/** A call whose answer is read as it comes. */
+function hanging(t: TestContext, front: AskingFront, name: string, more: JsonObject, meta: JsonObject = {}) {
+  const params = { name, arguments: ONE, ...more }
+  return readEvents(
+    t,
+    front.url,
+    modernHeaders('tools/call', name),
+    modern('tools/call', params, { ...DECLARED, ...meta }),
+  )
+}
+
+async function askedBy(answer: ReturnType<typeof post>): Promise<Asked> {
+  const { json, text } = await answer
+  const { resultType, inputRequests, requestState } = (json.result ?? {}) as JsonObject
+  assert.equal(resultType, 'input_required', text)
+  return { requestState: String(requestState), keys: Object.keys(inputRequests as JsonObject) }
+}
+
+function textOf({ json, text }: Awaited<ReturnType<typeof post>>): JsonObject[] {
+  const content = (json.result as JsonObject | undefined)?.content as [{ text: string }] | undefined
+  assert.ok(content, text)
+  return JSON.parse(content[0].text)
+}
+
+const ONE = { questions: [QUESTIONS.form] }
+const TWO = { questions: [QUESTIONS.form, QUESTIONS.roots] }
+
+test('a question is answered 200 with its state, and the repeated call gets the answer of the first', async t => {
+  const front = await startAskingFront(t)
+  const { requestState, keys } = await askedBy(call(front, 'ask', TWO))
+  assert.deepEqual(keys, ['elicitation-1', 'roots-2'])
+  assert.equal(front.clients.held.size, 1)
+  const inputResponses = { 'elicitation-1': ANSWERS.form, 'roots-2': ANSWERS.roots }
+  const answer = await call(front, 'ask', TWO, { inputResponses, requestState })
+  assert.deepEqual(textOf(answer), [{ result: ANSWERS.form }, { result: ANSWERS.roots }])
+  assert.equal((answer.json.result as JsonObject).resultType, 'complete')
+  assert.equal(front.seen.length, 1)
+  assert.equal(front.clients.held.size, 0)
+})
+
+test('a question that was left out, or answered in an envelope, is put again', async t => {
+  const front = await startAskingFront(t)
+  const first = await askedBy(call(front, 'ask', TWO))
+  const wrapped = { method: 'roots/list', result: ANSWERS.roots }
+  const some = { 'elicitation-1': ANSWERS.form, 'roots-2': wrapped }
+  const second = await askedBy(call(front, 'ask', TWO, { ...first, inputResponses: some, keys: undefined }))
+  assert.deepEqual(second.keys, ['roots-2'])
+  assert.notEqual(second.requestState, first.requestState)
+  const inputResponses = { 'roots-2': ANSWERS.roots }
+  const { requestState } = second
+  const answer = await call(front, 'ask', TWO, { inputResponses, requestState })
+  assert.deepEqual(textOf(answer), [{ result: ANSWERS.form }, { result: ANSWERS.roots }])
+})
+
+test('whoever repeats the call with other arguments, another name or method is refused, and the call goes on waiting', async t => {
+  const front = await startAskingFront(t)
+  const { requestState } = await askedBy(call(front, 'ask', ONE))
+  const inputResponses = { 'elicitation-1': ANSWERS.form }
+  const more = { inputResponses, requestState }
+  for (const answer of [
+    await call(front, 'ask', TWO, more),
+    await call(front, 'askInTurn', ONE, more),
+    await call(front, 'ask', ONE, { ...more, task: {} }),
+    await post(
+      front.url,
+      modern('prompts/get', { name: 'ask', arguments: ONE, ...more }, DECLARED),
+      modernHeaders('prompts/get', 'ask'),
+    ),
+  ]) {
+    assert.equal(errorOf(answer).code, -32602)
+    assert.match(String(errorOf(answer).message), /same name and arguments; call the tool again/)
+  }
+  const meta = { traceparent: '00-1-2-03' }
+  assert.deepEqual(textOf(await call(front, 'ask', ONE, more, meta)), [{ result: ANSWERS.form }])
+  assert.equal(front.seen.length, 1)
+})
+
+test('a state that was changed, used, or made by another process with the key is refused', async t => {
+  const front = await startAskingFront(t)
+  const { requestState } = await askedBy(call(front, 'ask', ONE))
+  const inputResponses = { 'elicitation-1': ANSWERS.form }
+  const end = requestState.at(-1) === 'A' ? 'B' : 'A'
+  for (const tampered of [requestState.slice(0, -1) + end, requestState.replace('.one.', '.two.')]) {
+    const answer = await call(front, 'ask', ONE, { inputResponses, requestState: tampered })
+    assert.match(String(errorOf(answer).message), /not valid, or too old; call the tool again/)
+  }
+  const replica = await startAskingFront(t, { owner: 'two' })
+  const lost = await call(replica, 'ask', ONE, { inputResponses, requestState })
+  assert.equal(errorOf(lost).code, -32602)
+  assert.match(String(errorOf(lost).message), /does not wait any more; call the tool again/)
+  assert.deepEqual(errorOf(lost).data, { reason: 'invalid_request_state' })
+  await call(front, 'ask', ONE, { inputResponses, requestState })
+  const again = await call(front, 'ask', ONE, { inputResponses, requestState })
+  assert.match(String(errorOf(again).message), /does not wait any more/)
+  assert.equal(front.seen.length + replica.seen.length, 1)
+})
+
+test('a state that is not ours goes to the handler with the responses, untouched', async t => {
+  const front = await startAskingFront(t)
+  const more = { inputResponses: { q: { action: 'accept' } }, requestState: 'portolan~others.1' }
+  const answer = await call(front, 'echo', { a: 1 }, more)
+  const { params } = textOf(answer) as unknown as { params: JsonObject }
+  assert.deepEqual(params, { name: 'echo', arguments: { a: 1 }, ...more })
+})
+
+test('a call that nobody comes back to is ended after ten minutes', async t => {
+  const front = await startAskingFront(t)
+  const { requestState } = await askedBy(call(front, 'ask', ONE))
+  front.clock.advance(TEN_MINUTES_MS - 1)
+  assert.deepEqual(front.ended, [])
+  front.clock.advance(1)
+  await new Promise(setImmediate)
+  assert.ok(front.ended.length > 0)
+  assert.ok(
+    front.ended.every(({ message }) => message === 'The client did not answer the question within 10 min.'),
+  )
+  assert.equal(front.clients.held.size, 0)
+  const late = await call(front, 'ask', ONE, {
+    requestState,
+    inputResponses: { 'elicitation-1': ANSWERS.form },
+  })
+  assert.match(String(errorOf(late).message), /too old; call the tool again/)
+})
+
+test('a caller that goes away after it was asked does not end its call, whose progress comes under the token of the day', async t => {
+  const front = await startAskingFront(t)
+  const first = await hanging(t, front, 'askInTurn', {}, { progressToken: 'p' })
+  assert.deepEqual((await first.next())?.params, { progressToken: 'p', progress: 0 })
+  const { requestState } = ((await first.next())?.result ?? {}) as JsonObject
+  first.close()
+  const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
+  const second = await hanging(t, front, 'askInTurn', more, { progressToken: 2 })
+  assert.deepEqual((await second.next())?.params, { progressToken: 2, progress: 1 })
+  assert.ok((await second.next())?.result)
+  assert.deepEqual(front.ended, [])
+})
+
+test('a caller that goes away before it is asked ends its call, and one that brought answers does so too', async t => {
+  const front = await startAskingFront(t)
+  const early = await hanging(t, front, 'askAndHang', { arguments: { questions: [] } })
+  assert.equal((await early.next())?.method, 'notifications/hanging')
+  const gone = once(front.seen[0]?.signal as AbortSignal, 'abort')
+  early.close()
+  await gone
+  const { requestState } = await askedBy(call(front, 'askAndHang', ONE))
+  const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
+  const second = await hanging(t, front, 'askAndHang', more)
+  assert.equal((await second.next())?.method, 'notifications/hanging')
+  const goneToo = once(front.seen[1]?.signal as AbortSignal, 'abort')
+  second.close()
+  await goneToo
+  assert.equal(front.inFlight.size, 0)
+})
+
+test('a call that goes on by itself keeps its answer for the caller', async t => {
+  const front = await startAskingFront(t)
+  const { requestState } = await askedBy(call(front, 'askAndGo', ONE))
+  const inputResponses = { 'elicitation-1': ANSWERS.form }
+  const answer = await call(front, 'askAndGo', ONE, { requestState, inputResponses })
+  assert.equal(textOf(answer) as unknown, 'went on')
+})
+
+test('the end of the process ends calls that wait, and says so', async t => {
+  const front = await startAskingFront(t)
+  await askedBy(call(front, 'ask', ONE))
+  front.end()
+  await new Promise(setImmediate)
+  assert.ok(front.ended.length > 0)
+  assert.ok(front.ended.every(({ message, retryable }) => message.includes('shutting down') && retryable))
+  assert.equal(front.clients.held.size, 0)
+  const [answer] = textOf(await call(front, 'ask', ONE)) as [{ error: JsonObject }]
+  assert.match(String(answer.error.message), /cannot be asked now/)
+})
+
+test('calls that wait are bounded: one more is told so, and its server too', async t => {
+  const front = await startAskingFront(t)
+  for (let held = 0; held < 1_024; held += 64)
+    await Promise.all(Array.from({ length: 64 }, () => askedBy(call(front, 'ask', ONE))))
+  assert.equal(front.clients.held.size, 1_024)
+  const [answer] = textOf(await call(front, 'ask', ONE)) as [{ error: JsonObject }]
+  assert.match(String(answer.error.message), /too many calls wait/)
+  front.clock.advance(TEN_MINUTES_MS)
+  assert.equal(front.clients.held.size, 0)
+})
+
+test('the bodies of calls that wait are bounded too, and make room when their calls go on', async t => {
+  const front = await startAskingFront(t)
+  const args = { ...ONE, filler: 'x'.repeat(3.75 * 1024 * 1024) }
+  const states: string[] = []
+  for (let held = 0; held < 4; held++) states.push((await askedBy(call(front, 'ask', args))).requestState)
+  const [answer] = textOf(await call(front, 'ask', args)) as [{ error: JsonObject }]
+  assert.match(String(answer.error.message), /too many calls wait/)
+  await askedBy(call(front, 'ask', ONE))
+  const inputResponses = { 'elicitation-1': ANSWERS.form }
+  await call(front, 'ask', args, { inputResponses, requestState: states[0] })
+  await askedBy(call(front, 'ask', args))
+})
