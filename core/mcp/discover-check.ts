@@ -1,6 +1,8 @@
 /** Tells good items of a list from bad ones, so that a bad one costs itself and not the list. Pure. */
 import type { InvalidItem, ToolDefinition } from '../catalog/server-catalog.ts'
 import { isObject, type JsonObject, type JsonValue } from '../json.ts'
+import type { Era } from './front/revisions.ts'
+import { wrongParamHeader } from './param-headers.ts'
 
 export const MAX_NAME_CHARACTERS = 256
 export const MAX_URI_CHARACTERS = 8_192
@@ -8,25 +10,30 @@ export const MAX_ITEM_CHARACTERS = 256 * 1024
 export const MAX_DEPTH = 64
 
 /** The tools that can be used, sorted by name, and the others with the reason. The first of equal names wins. */
-export function checkTools(items: readonly JsonValue[]): { tools: ToolDefinition[]; invalid: InvalidItem[] } {
+export function checkTools(
+  items: readonly JsonValue[],
+  era: Era = 'legacy',
+): { tools: ToolDefinition[]; invalid: InvalidItem[] } {
   const tools = new Map<string, ToolDefinition>()
   const invalid: InvalidItem[] = []
   for (const item of items) {
     const name = isObject(item) && typeof item.name === 'string' ? item.name : undefined
     const reason =
-      toolReason(item) ?? (tools.has(name ?? '') ? 'duplicate name: the first one is used' : undefined)
+      toolReason(item, era) ?? (tools.has(name ?? '') ? 'duplicate name: the first one is used' : undefined)
     if (reason === undefined) tools.set(name ?? '', toolOf(item as JsonObject & { name: string }))
     else invalid.push({ ...(name === undefined ? {} : { name: name.slice(0, MAX_NAME_CHARACTERS) }), reason })
   }
   return { tools: [...tools.values()].sort((a, b) => compare(a.name, b.name)), invalid }
 }
 
-function toolReason(item: JsonValue): string | undefined {
+function toolReason(item: JsonValue, era: Era): string | undefined {
   if (!isObject(item)) return 'not an object'
   const reason = keyReason(item, 'name', MAX_NAME_CHARACTERS) ?? sizeReason(item)
   if (reason) return reason
-  if (item.inputSchema !== undefined && !isObject(item.inputSchema)) return 'inputSchema is not an object'
-  return undefined
+  if (item.inputSchema === undefined) return undefined
+  if (!isObject(item.inputSchema)) return 'inputSchema is not an object'
+  // Only a server of the later era wants its marks followed.
+  return era === 'modern' ? wrongParamHeader(item.inputSchema) : undefined
 }
 
 function toolOf(item: JsonObject & { name: string }): ToolDefinition {

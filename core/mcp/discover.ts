@@ -54,7 +54,10 @@ export async function* discover(
 
 function describe(server: string, info: UpstreamInfo) {
   if (tooDeep(info.capabilities) || tooDeep(info.serverInfo))
-    throw new Fault('upstream_protocol', `The answer to initialize is nested deeper than ${MAX_DEPTH} levels`)
+    throw new Fault(
+      'upstream_protocol',
+      `The answer to the handshake is nested deeper than ${MAX_DEPTH} levels`,
+    )
   return {
     server,
     protocol: info.protocolVersion,
@@ -73,7 +76,7 @@ async function readTools(
 ) {
   const listed = await readList(reader, 'tools', signal)
   if (listed.error && isObject(info.capabilities.tools)) throw rejection('tools', listed.error)
-  const { tools, invalid } = checkTools(listed.items ?? [])
+  const { tools, invalid } = checkTools(listed.items ?? [], info.era)
   if (listed.items && listed.cut)
     invalid.unshift({ reason: `the list of tools was not read to its end: ${listed.cut}` })
   return { tools: await countTools(tools, options), invalid }

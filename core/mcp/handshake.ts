@@ -1,17 +1,19 @@
-/** The handshake that begins a session with an upstream of the 2025 era. */
-import packageJson from '../../package.json' with { type: 'json' }
+/** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
 import { Fault } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from './upstream.ts'
+import { isObject, type JsonObject, type JsonValue } from '../json.ts'
+import { LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from './front/revisions.ts'
+import { CLIENT_INFO, envelopeOf } from './modern.ts'
+import type { JsonRpcError, UpstreamAnswer, UpstreamCall, UpstreamInfo } from './upstream.ts'
 
-const ACCEPTED_VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
-/** An answer to initialize holds instructions at most. */
+/** An answer to either holds instructions at most. */
 const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
+const UNSUPPORTED_VERSION = -32022
+/** In `_meta` of either answer: the revision that the server behind a bridge speaks itself. */
+export const META_OWN_PROTOCOL = 'portolan.dev/protocol'
+const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INFO }
 
-const INITIALIZE = {
-  protocolVersion: '2025-11-25',
-  clientInfo: { name: 'portolan', version: packageJson.version },
-}
+/** `wireVersion` goes into headers and envelopes; a bridge's own revision, where `protocolVersion` is its server's. */
+export type Negotiated = UpstreamInfo & { wireVersion: string }
 
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
 
@@ -20,7 +22,7 @@ export async function initialize(
   ask: Ask,
   signal: AbortSignal,
   capabilities: JsonObject = {},
-): Promise<UpstreamInfo> {
+): Promise<Negotiated> {
   const answer = await ask(
     { method: 'initialize', params: { ...INITIALIZE, capabilities }, maxBytes: MAX_HANDSHAKE_BYTES },
     signal,
@@ -30,18 +32,63 @@ export async function initialize(
   return readInitialize(answer)
 }
 
-function readInitialize(answer: UpstreamAnswer): UpstreamInfo {
+/**
+ * Asks whether the upstream speaks the 2026 era; undefined: its answer says that it does not. Silence, a broken connection and HTTP
+ * statuses are for the caller to judge. The rules are those of the 2.x SDK's probe: any error but −32022 with a list is an older server.
+ */
+export async function probe(ask: Ask, signal: AbortSignal): Promise<Negotiated | undefined> {
+  let [version = ''] = MODERN_VERSIONS
+  for (let asked = 1; ; asked++) {
+    const answer = await ask(discoverCall(version), signal)
+    if (answer === 'lost') return undefined
+    if (!answer.error) return readDiscover(answer.result)
+    const offered = answer.error.code === UNSUPPORTED_VERSION ? supportedVersions(answer.error) : []
+    const common = MODERN_VERSIONS.find(one => offered.includes(one))
+    if (common === undefined || asked > 1) return undefined
+    version = common
+  }
+}
+
+function discoverCall(version: string): UpstreamCall {
+  const params = { _meta: envelopeOf({}, version) }
+  return { method: 'server/discover', params, maxBytes: MAX_HANDSHAKE_BYTES }
+}
+
+/** The versions that an error −32022 names. */
+function supportedVersions({ data }: JsonRpcError): JsonValue[] {
+  return isObject(data) && Array.isArray(data.supported) ? data.supported : []
+}
+
+function readDiscover(result: JsonObject): Negotiated | undefined {
+  const { supportedVersions: offered, _meta: meta, serverInfo } = result
+  if (!Array.isArray(offered) || !isObject(result.capabilities)) return undefined
+  const version = MODERN_VERSIONS.find(one => offered.includes(one))
+  if (version === undefined) return undefined
+  const named = isObject(meta) ? meta[META_SERVER_INFO] : undefined
+  const info = infoOf(result, version, isObject(named) ? named : serverInfo)
+  return { ...info, era: 'modern' }
+}
+
+function readInitialize(answer: UpstreamAnswer): Negotiated {
   if (answer.error) {
     const message = `The upstream refuses to initialize: ${answer.error.message.slice(0, 300)}`
     throw new Fault('upstream_protocol', message, { details: { code: answer.error.code } })
   }
-  const { protocolVersion, capabilities, serverInfo, instructions } = answer.result
-  if (typeof protocolVersion !== 'string' || !ACCEPTED_VERSIONS.includes(protocolVersion)) {
+  const { protocolVersion, serverInfo } = answer.result
+  if (typeof protocolVersion !== 'string' || !LEGACY_VERSIONS.includes(protocolVersion)) {
     const offered = typeof protocolVersion === 'string' ? protocolVersion.slice(0, 50) : 'none'
     throw new Fault('upstream_protocol', `The upstream speaks no protocol revision that we know (${offered})`)
   }
+  return infoOf(answer.result, protocolVersion, serverInfo)
+}
+
+function infoOf(result: JsonObject, version: string, serverInfo: JsonValue | undefined): Negotiated {
+  const { capabilities, instructions, _meta: meta } = result
+  const own = isObject(meta) ? meta[META_OWN_PROTOCOL] : undefined
+  const known = [...LEGACY_VERSIONS, ...MODERN_VERSIONS]
   return {
-    protocolVersion,
+    protocolVersion: typeof own === 'string' && known.includes(own) ? own : version,
+    wireVersion: version,
     capabilities: isObject(capabilities) ? capabilities : {},
     ...(isObject(serverInfo) ? { serverInfo } : {}),
     ...(typeof instructions === 'string' ? { instructions } : {}),

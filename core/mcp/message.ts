@@ -7,11 +7,48 @@ export type Incoming =
   | { kind: 'notification'; notification: Notification }
   | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
 
-/** A request. A progress token is replaced by the id, which is unique where the caller's token may not be. */
-export function requestMessage(id: number, method: string, params: JsonObject | undefined): JsonObject {
-  const meta = params?._meta
-  if (!isObject(meta) || meta.progressToken === undefined) return { jsonrpc: '2.0', id, method, params }
-  return { jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...meta, progressToken: id } } }
+/**
+ * The text of a request, on one line. `envelope` are the keys that a later revision wants in `_meta`. Arguments whose text is at
+ * hand are written as the caller wrote them: numbers beyond 2^53, and their cost.
+ */
+export function requestText(id: number, call: UpstreamCall, envelope?: JsonObject): string {
+  const { method, params, argumentsText } = call
+  if (argumentsText === undefined || params === undefined)
+    return JSON.stringify(requestMessage(id, method, params, envelope))
+  const { arguments: _arguments, ...rest } = params
+  const others = JSON.stringify(paramsWith(id, rest, envelope))
+  const comma = others === '{}' ? '' : ','
+  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":`
+  return `${head}${others.slice(0, -1)}${comma}"arguments":${onOneLine(argumentsText)}}}`
+}
+
+function requestMessage(
+  id: number,
+  method: string,
+  params: JsonObject | undefined,
+  envelope?: JsonObject,
+): JsonObject {
+  return { jsonrpc: '2.0', id, method, params: paramsWith(id, params, envelope) }
+}
+
+/** A progress token is replaced by the id, which is unique where the caller's token may not be. */
+function paramsWith(
+  id: number,
+  params: JsonObject | undefined,
+  envelope: JsonObject | undefined,
+): JsonObject | undefined {
+  const meta = isObject(params?._meta) ? params._meta : undefined
+  const token = meta?.progressToken
+  if (token === undefined && envelope === undefined) return params
+  return {
+    ...params,
+    _meta: { ...meta, ...envelope, ...(token === undefined ? {} : { progressToken: id }) },
+  }
+}
+
+/** Line breaks in JSON text only stand between its parts, never within a string. */
+function onOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text
 }
 
 /** Gives a progress notification the caller's own token back. */
@@ -75,17 +112,12 @@ function readError(error: JsonObject): JsonRpcError {
   }
 }
 
-/** Our reply to a request of the upstream: we declare no capabilities, so only ping is answered. */
-export function replyMessage(request: { id: JsonValue; method: string }): JsonObject {
-  const { id, method } = request
-  if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
-  return {
-    jsonrpc: '2.0',
-    id,
-    error: { code: -32601, message: `The client does not offer ${method.slice(0, 100)}` },
-  }
+/** Whether a notification tells of what changed at the upstream: never a call's own, wherever it comes. */
+export function isChange(method: string): boolean {
+  return method === RESOURCE_UPDATED || LIST_CHANGED.test(method)
 }
 
+export const RESOURCE_UPDATED = 'notifications/resources/updated'
 const LIST_CHANGED = /^notifications\/(tools|resources|prompts)\/list_changed$/
 
 /** The list that a list_changed notification is about. */

@@ -19,9 +19,18 @@ export type HttpRequest = {
   body?: string
   /** The largest plain body, or the largest event of a stream, in bytes. */
   maxBytes: number
-  /** Takes the events of an event stream; `done` means that nothing more is wanted. */
-  onEvent?: (event: EventSourceMessage) => 'done' | undefined
-  onRetry?: (ms: number) => void
+  /** Takes the answer where it is an event stream; without it a stream is a body like any other. */
+  events?: EventSink
+}
+
+export interface EventSink {
+  /** `done` means that nothing more is wanted. */
+  onEvent(event: EventSourceMessage): 'done' | undefined
+  onRetry?(ms: number): void
+  /** The answer turned out to be an event stream; its first event is still to come. */
+  onStream?(): void
+  /** How large an event may be right now, where that changes while the stream is open; never more than `maxBytes`. */
+  limit?(): number
 }
 
 export type HttpReply = {
@@ -29,7 +38,7 @@ export type HttpReply = {
   headers: Record<string, string | string[] | undefined>
   /** The body; empty where it was an event stream. */
   text: string
-  /** The body was an event stream and its events went to `onEvent`. */
+  /** The body was an event stream and went to `events`. */
   streamed: boolean
 }
 
@@ -62,6 +71,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = []
   #bytes = 0
   #parser: EventSourceParser | undefined
+  /** Bytes of the stream since its last event or comment. */
+  #pending = 0
   #decoder: TextDecoder | undefined
   #done = false
   /** Runs while the server has answered and not ended the stream. */
@@ -105,13 +116,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#reply.status = status
     this.#reply.headers = headers
-    const { onEvent, onRetry } = this.#request
-    if (!onEvent || status !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) return
+    const { events } = this.#request
+    if (!events || status !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) return
     this.#reply.streamed = true
+    events.onStream?.()
     this.#decoder = new TextDecoder()
     this.#parser = createParser({
-      onEvent: event => this.#event(event, onEvent),
-      onRetry,
+      onEvent: event => this.#event(event, events),
+      onRetry: ms => events.onRetry?.(ms),
+      onComment: events.limit && (() => this.#beginEvent()),
       onError: ({ type }) => {
         if (type === 'max-buffer-size-exceeded') this.#tooLarge()
       },
@@ -137,6 +150,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #feed(parser: EventSourceParser, chunk: Buffer) {
+    this.#pending += chunk.length
+    const limit = this.#request.events?.limit?.()
+    if (limit !== undefined && this.#pending > limit) return this.#fail(tooLarge(limit))
     try {
       parser.feed(this.#decoder?.decode(chunk, { stream: true }) ?? '')
     } catch (error) {
@@ -148,14 +164,19 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
   }
 
-  #event(event: EventSourceMessage, onEvent: NonNullable<HttpRequest['onEvent']>) {
+  #event(event: EventSourceMessage, events: EventSink) {
+    this.#beginEvent()
     if (this.#done) return
     if (Buffer.byteLength(event.data) > this.#request.maxBytes) return this.#tooLarge()
-    if (onEvent(event) !== 'done') return
+    if (events.onEvent(event) !== 'done') return
     this.#bytes = 0
     this.#trailing = this.#clock.after(TRAILING_MS, () => this.#dropConnection())
     this.#settle()
     this.#resolve(this.#reply)
+  }
+
+  #beginEvent() {
+    this.#pending = 0
   }
 
   #dropConnection() {

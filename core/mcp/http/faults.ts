@@ -15,7 +15,7 @@ const NOT_CONNECTED: Record<string, string> = {
 export function connectionFault(error: Error): Fault {
   if (error instanceof Fault) return error
   const code = codeOf(error)
-  const notConnected = NOT_CONNECTED[code]
+  const notConnected = wasConnected(error) ? undefined : NOT_CONNECTED[code]
   if (notConnected)
     return new Fault('upstream_unreachable', notConnected, {
       cause: error,
@@ -45,7 +45,16 @@ export function connectionFault(error: Error): Fault {
 
 /** True of a request that was never sent, for want of a connection. */
 export function isNotConnected(error: unknown): boolean {
-  return error instanceof Fault && String(error.details.code) in NOT_CONNECTED
+  return (
+    error instanceof Fault &&
+    error.code === 'upstream_unreachable' &&
+    String(error.details.code) in NOT_CONNECTED
+  )
+}
+
+/** The same codes are given where a host goes away in the middle of a request: then it may have been done. */
+function wasConnected(error: Error & { syscall?: unknown }): boolean {
+  return error.syscall === 'read' || error.syscall === 'write'
 }
 
 /** Node reports several failed addresses of one host as one AggregateError. */
@@ -54,6 +63,9 @@ function codeOf(error: Error & { code?: unknown; errors?: unknown }): string {
   const first = Array.isArray(error.errors) ? error.errors[0] : error.cause
   return first instanceof Error ? codeOf(first) : ''
 }
+
+/** Of the body, of the path, of a header: arguments may be repeated in one. */
+const TOO_LARGE: ReadonlySet<number> = new Set([413, 414, 431])
 
 /** The fault of an HTTP status that is not an answer to the request; undefined where it is one. */
 export function statusFault(status: number): Fault | undefined {
@@ -66,11 +78,21 @@ export function statusFault(status: number): Fault | undefined {
     return fault('upstream_unreachable', 'The upstream has no MCP endpoint at its path (404)')
   if (status === 405)
     return fault('upstream_protocol', 'The upstream does not take POST (405): is it an SSE server?')
+  if (TOO_LARGE.has(status)) {
+    const details = { status, reason: 'RequestTooLarge' }
+    return new Fault('bad_request', `The upstream finds the request too large (${status})`, { details })
+  }
   if (status === 429) return fault('upstream_busy', 'The upstream asks us to slow down (429)', true)
   if (status >= 500) return fault('upstream_unreachable', `The upstream fails with status ${status}`, true)
   if (status >= 300 && status < 400)
     return fault('upstream_protocol', `The upstream redirects elsewhere (${status})`)
   return fault('upstream_protocol', `The upstream answered with status ${status}`)
+}
+
+/** 404 by the protocol; many servers, written after the SDK's first examples, say 400 and name the session, or what else they miss of their era. */
+export function deniesSession({ status, text }: { status: number; text: string }): boolean {
+  if (status === 404) return true
+  return status === 400 && /session|initializ|protocol version/i.test(text.slice(0, 1000))
 }
 
 /** The fault of an answer that is no JSON-RPC. */

@@ -127,7 +127,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
 
 test('an upstream that refuses every token wants credentials', async t => {
   const oauth = await startOAuthServer()
-  const server = await startRude({ initialize: raw(401, 'text/plain', '') })
+  const server = await startRude({ 'server/discover': raw(401, 'text/plain', '') })
   const auth = createTokenSource({ ...client, tokenUrl: oauth.tokenUrl }, systemClock)
   const upstream = connectRemote(
     { url: server.url, transport: 'streamable-http', auth, sessions: 'shared', startTimeoutMs: 5_000 },

@@ -125,7 +125,7 @@ test('a handshake that hangs ends after the start time, for all who wait', async
   await server.logged('POST initialize')
   clock.advance(5_000)
   for (const each of connecting) await assert.rejects(each, { code: 'upstream_timeout' })
-  assert.equal(server.log.length, 1)
+  assert.deepEqual(server.log, ['POST server/discover', 'POST initialize'])
 })
 
 test('one caller who leaves a handshake does not end it for the others', async t => {
@@ -185,7 +185,7 @@ test('a stream that stays open after its answer is closed by us a second later',
   await closed
 })
 
-test('an upstream that asks for a list of roots is told that we have none', async t => {
+test('an upstream that asks a caller who declared nothing is told so', async t => {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   const asking = JSON.stringify({ jsonrpc: '2.0', id: 'r1', method: 'roots/list' })
   const server = await startRude({
@@ -206,7 +206,7 @@ test('an upstream that asks for a list of roots is told that we have none', asyn
   assert.deepEqual(await promise, {
     jsonrpc: '2.0',
     id: 'r1',
-    error: { code: -32601, message: 'The client does not offer roots/list' },
+    error: { code: -32601, message: 'The client did not declare that it can be asked for roots/list' },
   })
 })
 
@@ -231,6 +231,44 @@ test('a stream for changes that breaks is opened again, later each time', async 
     clock.advance(1)
     await until(() => server.log.length > before)
   }
+})
+
+test('a server that answers 404 where it has no stream keeps its session', async t => {
+  const { call, server, upstream } = await rude(t, {
+    initialize: (response, { id }) => {
+      const result = { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    },
+    GET: raw(404, 'text/html', 'Cannot GET /mcp'),
+    'tools/call': answer(RESULT),
+  })
+  upstream.onEvent(() => {})
+  for (let calls = 0; calls < 3; calls++) await call()
+  await server.logged('GET')
+  await call()
+  assert.equal(server.log.filter(entry => entry === 'POST initialize').length, 1)
+})
+
+test('the streams that clients have for what comes between calls hold up no call', async t => {
+  const changing = { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }
+  const server = await startRude({
+    initialize: answer(changing),
+    GET: stream(response => response.write(': open\n\n')),
+    'tools/call': answer(RESULT),
+  })
+  const upstream = createHttpUpstream(
+    { url: server.url, transport: 'streamable-http', sessions: 'perClient', startTimeoutMs: 5_000 },
+    { clock: systemClock },
+  )
+  t.after(() => Promise.all([upstream.close(), server.close()]))
+  upstream.hear?.({ notified: () => {}, asked: () => undefined })
+  const call = { method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }
+  const clients = Array.from({ length: 256 }, (_, at) => `client ${at}`)
+  for (let rounds = 0; rounds < 2; rounds++)
+    await Promise.all(clients.map(client => upstream.request({ ...call, client }, never)))
+  await until(() => server.log.filter(entry => entry === 'GET').length === 256)
+  await Promise.all(clients.map(client => upstream.request({ ...call, client }, never)))
 })
 
 async function until(condition: () => boolean): Promise<void> {

@@ -1,12 +1,23 @@
 /** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
 import { Fault, type FaultCode } from '../../errors.ts'
 import { deadline, waitFor } from '../deadline.ts'
-import { changedList } from '../message.ts'
-import type { Upstream, UpstreamAnswer, UpstreamCall, UpstreamEvent, UpstreamInfo } from '../upstream.ts'
+import { changedList, RESOURCE_UPDATED } from '../message.ts'
+import type {
+  ClientEars,
+  Notification,
+  Subscription,
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamEvent,
+  UpstreamInfo,
+} from '../upstream.ts'
 import { DISCOVERY_CLIENT } from '../upstream.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
-import { type Entry, SessionBook } from './session-book.ts'
+import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
+import { type Asking, createSessionKeys, type SessionKeys, SHARED } from './session-key.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
+import { Watches } from './watches.ts'
 
 const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_auth_required: 'AuthRequired',
@@ -14,42 +25,71 @@ const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_protocol: 'ProtocolError',
 }
 
+/** A session that is lost is opened anew, once for a call. */
+const MOST_TRIES = 2
+
+/** How sessions are opened, and what tells them apart. */
+export type Opening = { open: OpenSession } & Omit<SessionKeys, 'perClient'>
+
 export class SessionUpstream implements Upstream {
   readonly #spec: RemoteSpec
   readonly #deps: RemoteDeps
-  readonly #open: OpenSession
+  readonly #opening: Opening
   readonly #release: () => Promise<void>
   readonly #book: SessionBook
+  readonly #keyOf: ReturnType<typeof createSessionKeys>
+  readonly #watches: Watches
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   readonly #closing = new AbortController()
+  #ears: ClientEars | undefined
   #closed: Promise<void> | undefined
   /** The last state that was told. */
   #told = ''
 
   /** `release` frees what the sessions have in common, once they are closed. */
-  constructor(spec: RemoteSpec, deps: RemoteDeps, open: OpenSession, release: () => Promise<void>) {
+  constructor(spec: RemoteSpec, deps: RemoteDeps, opening: Opening, release: () => Promise<void>) {
     this.#spec = spec
     this.#deps = deps
-    this.#open = open
+    this.#opening = opening
     this.#release = release
-    const shared = spec.sessions === 'shared'
-    this.#book = new SessionBook({ clock: deps.clock, shared, open: entry => this.#begin(entry) })
+    this.#book = new SessionBook({ clock: deps.clock, open: entry => this.#begin(entry) })
+    this.#keyOf = createSessionKeys({ ...opening, perClient: spec.sessions === 'perClient' })
+    this.#watches = new Watches(this.#book, deps)
   }
 
-  connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    return this.#use(DISCOVERY_CLIENT, signal, async ({ info }) => info)
+  async connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    const entry = this.#acquire({ client: DISCOVERY_CLIENT })
+    try {
+      const { info } = entry.session ?? (await waitFor(entry.opening, signal))
+      return info
+    } finally {
+      this.#book.giveBack(entry)
+    }
   }
 
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
-    const ask = (session: Session) => session.request(call, signal)
-    const answer = await this.#use(call.client, signal, ask)
-    if (answer !== 'lost') return answer
-    const again = await this.#use(call.client, signal, ask)
-    if (again !== 'lost') return again
-    throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#ask(call, signal, MOST_TRIES)
+  }
+
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const wanted = () => {
+      if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
+      return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription)
+    }
+    return this.#watches.add(subscription, wanted, signal)
+  }
+
+  hear(ears: ClientEars): void {
+    this.#ears = ears
+  }
+
+  tell(client: string, notification: Notification): void {
+    if (this.#spec.sessions === 'perClient') this.#book.find(client)?.session?.tell(notification)
   }
 
   forget(client: string): void {
+    if (this.#spec.sessions !== 'perClient') return
+    this.#watches.forget(client)
     this.#book.forget(client)
   }
 
@@ -65,46 +105,52 @@ export class SessionUpstream implements Upstream {
 
   async #end(): Promise<void> {
     this.#closing.abort(new Fault('cancelled', 'The upstream was closed'))
+    this.#watches.close()
     await this.#book.close()
     await this.#release()
   }
 
-  async #use<T>(
-    client: string | undefined,
-    signal: AbortSignal,
-    work: (session: Session) => Promise<T>,
-  ): Promise<T> {
-    if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
-    const entry = this.#book.acquire(client)
+  /** In another session where the first is lost, and nothing was done yet. */
+  async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<UpstreamAnswer> {
+    const entry = this.#acquire(call)
     try {
-      const result = await work(entry.session ?? (await waitFor(entry.opening, signal)))
-      if (result === 'lost') this.#book.drop(entry)
-      return result
+      const session = entry.session ?? (await waitFor(entry.opening, signal))
+      const answer = await session.request(call, signal)
+      if (answer !== 'lost') return answer
+      this.#book.drop(entry)
     } catch (error) {
       if (error instanceof Fault && entry.session && meansGone(error)) {
-        this.#book.drop(entry)
+        // Other calls may be under way there: their answers are not lost for what one of them met.
+        this.#book.retire(entry)
         this.#tellFailed(error)
       }
       throw error
     } finally {
       this.#book.giveBack(entry)
     }
+    if (tries > 1) return this.#ask(call, signal, tries - 1)
+    throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+  }
+
+  #acquire(asking: Asking): Entry {
+    if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
+    return this.#book.acquire(this.#keyOf(asking))
   }
 
   async #begin(entry: Entry): Promise<Session> {
-    const watched = entry.key === '' || entry.key === DISCOVERY_CLIENT
-    if (watched) this.#tell({ kind: 'state', state: 'starting' })
-    const { startTimeoutMs } = this.#spec
+    if (isWatched(entry.key)) this.#tell({ kind: 'state', state: 'starting' })
     const limit = deadline(
       this.#deps.clock,
-      startTimeoutMs,
+      this.#spec.startTimeoutMs,
       'The upstream did not start in time',
       this.#closing.signal,
     )
     try {
-      entry.session = await this.#open(this.#hooksOf(entry, watched), limit.signal)
+      const session = await this.#opening.open(this.#hooksOf(entry), limit.signal)
+      if (this.#belongsToSome(entry, session)) throw await refuseToShare(session)
+      entry.session = session
       this.#tell({ kind: 'state', state: 'ready' })
-      return entry.session
+      return session
     } catch (error) {
       if (error instanceof Fault) this.#tellFailed(error)
       throw error
@@ -113,20 +159,46 @@ export class SessionUpstream implements Upstream {
     }
   }
 
-  #hooksOf(entry: Entry, watched: boolean): SessionHooks {
+  /** A session that all may share, of an upstream that by now has one for each client again. */
+  #belongsToSome({ own }: Entry, { info }: Session): boolean {
+    return this.#spec.sessions === 'perClient' && !own && info.era !== 'modern'
+  }
+
+  #hooksOf(entry: Entry): SessionHooks {
+    const { key, capabilities, own, prefers } = entry
+    const watched = isWatched(key)
+    const client = own && typeof key === 'string' && key !== DISCOVERY_CLIENT ? key : undefined
+    const listChanged = () => watched && entry.session && this.#tell({ kind: 'listChanged', list: 'tools' })
     return {
-      listen: watched && this.#listeners.size > 0,
+      capabilities,
+      prefers,
+      own,
+      listen: watched ? this.#listeners.size > 0 : client !== undefined && this.#ears !== undefined,
       lost: () => {
         if (entry.gone) return
         this.#book.drop(entry)
+        if (entry.session?.info.era === 'modern') this.#book.dropModern()
         // The upstream was started anew: what it lists may be something else now.
-        if (watched && entry.session) this.#tell({ kind: 'listChanged', list: 'tools' })
+        listChanged()
       },
-      notified: ({ method }) => {
-        const list = changedList(method)
-        if (list) this.#tell({ kind: 'listChanged', list })
+      reopened: down => {
+        this.#watches.missed(entry)
+        if (down) listChanged()
       },
+      notified: notification => this.#notified(entry, client, notification),
+      asked: (request, signal) =>
+        client === undefined ? undefined : this.#ears?.asked(client, request, signal),
     }
+  }
+
+  #notified(entry: Entry, client: string | undefined, notification: Notification): void {
+    if (notification.method === RESOURCE_UPDATED) {
+      this.#watches.updated(entry, notification)
+      return
+    }
+    const list = changedList(notification.method)
+    if (list) this.#tell({ kind: 'listChanged', list })
+    if (client !== undefined) this.#ears?.notified(client, notification)
   }
 
   #tellFailed(fault: Fault): void {
@@ -143,6 +215,16 @@ export class SessionUpstream implements Upstream {
     }
     for (const listener of this.#listeners) listener(event)
   }
+}
+
+async function refuseToShare(session: Session): Promise<Fault> {
+  await session.close()
+  return new Fault('upstream_died', 'The upstream went back to an older protocol', { retryable: true })
+}
+
+/** Whether the session is the one that speaks for the upstream. */
+function isWatched(key: SessionKey): boolean {
+  return key === SHARED || key === DISCOVERY_CLIENT
 }
 
 /** Faults after which the next connect has to find out whether the upstream is there: not those of a single call. */

@@ -1,5 +1,6 @@
 /** Upstreams over the old SSE transport against a real server of SDK 1.x. */
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { type Behaviour, flood, hang, raw, startRude, stream } from '../../../test/upstreams/http/rude.ts'
 import { type Sdk1Server, startSdk1 } from '../../../test/upstreams/http/sdk1.ts'
@@ -60,6 +61,35 @@ test('many calls share one stream, and their results are kept whole', async t =>
 test('headers reach the upstream with the stream and with every message', async t => {
   const { upstream } = await started(t, { headers: { 'X-Key': 'k' } })
   assert.equal(await call(upstream, 'header', { name: 'x-key' }), 'k')
+})
+
+test('what a call brings along reaches the upstream with its message, arguments to the letter', async t => {
+  const sent: unknown[] = []
+  const server = await startRude({
+    GET: stream(response => {
+      streamed = response
+      response.write('event: endpoint\ndata: /messages?a=b\n\n')
+    }),
+    initialize: (response, { id }) => {
+      const result = { protocolVersion: '2024-11-05', capabilities: {} }
+      response.writeHead(202).end()
+      streamed?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
+    },
+    'tools/call': (response, { id }, { url, headers }) => {
+      sent.push(url, headers.traceparent, headers['content-length'])
+      response.writeHead(202).end()
+      streamed?.write(`data: {"jsonrpc":"2.0","id":${id},"result":{"n":12345678901234567890}}\n\n`)
+    },
+  })
+  let streamed: ServerResponse | undefined
+  const argumentsText = '{"n":12345678901234567890}'
+  const params = { name: 'any', arguments: {} }
+  const headers = { traceparent: '00-1' }
+  const call = { method: 'tools/call', params, argumentsText, headers, maxBytes: 1e6 }
+  const answer = await upstreamOf(t, server).request(call, never)
+  const body = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"any","arguments":${argumentsText}}}`
+  assert.deepEqual(sent, ['/messages?a=b', '00-1', String(body.length)])
+  assert.equal(answer.result && answer.resultText, '{"n":12345678901234567890}')
 })
 
 test('progress finds its call among several', async t => {

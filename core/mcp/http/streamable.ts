@@ -1,47 +1,81 @@
-/** Upstreams over streamable HTTP, 2025 era: a handshake, then one session for many requests. */
-
-import { initialize } from '../handshake.ts'
+/** Upstreams over streamable HTTP, of either era: which one is found out, remembered, and found out anew where the upstream changed. */
+import { Fault } from '../../errors.ts'
+import { deadline } from '../deadline.ts'
+import type { Era } from '../front/revisions.ts'
 import type { Upstream } from '../upstream.ts'
+import { openLegacy } from './legacy-session.ts'
 import { createLink, type Link } from './link.ts'
-import { listen, tellsOfChanges } from './listen.ts'
-import type { OpenSession } from './session.ts'
-import { SessionUpstream } from './session-upstream.ts'
+import { openModern } from './modern-session.ts'
+import type { Session, SessionHooks } from './session.ts'
+import { type Opening, SessionUpstream } from './session-upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
-import { Wire } from './wire.ts'
 
-/**
- * An upstream behind a streamable HTTP endpoint. A later revision of the protocol joins here as another `OpenSession`,
- * one that needs no handshake.
- */
+/** An older server may leave a question that it does not know without an answer. */
+const PROBE_TIMEOUT_MS = 3_000
+
+/** An upstream behind a streamable HTTP endpoint. */
 export function createHttpUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
   const link = createLink(spec, deps.clock)
-  return new SessionUpstream(spec, deps, openSession(link, deps), link.close)
+  return new SessionUpstream(spec, deps, createOpening(link, deps), link.close)
 }
 
-function openSession(link: Link, deps: RemoteDeps): OpenSession {
-  return async (hooks, signal) => {
-    const wire = new Wire(link, deps, hooks.notified)
-    const info = await initialize((call, end) => wire.ask(call, end), signal)
-    wire.headers['mcp-protocol-version'] = info.protocolVersion
-    await wire.tell({ method: 'notifications/initialized' }, signal)
-    const ears = { heard: wire.heard, gone: hooks.lost }
-    const stop =
-      hooks.listen && tellsOfChanges(info.capabilities) ? listen(link, wire.headers, ears, deps) : undefined
-
-    let lost = false
-    let closing: Promise<void> | undefined
-    return {
-      info,
-      async request(call, signal) {
-        const answer = await wire.ask(call, signal)
-        lost ||= answer === 'lost'
-        return answer
-      },
-      close() {
-        stop?.()
-        closing ??= lost ? Promise.resolve() : wire.end()
-        return closing
-      },
-    }
+/** Opens sessions in the era that is preferred, unless the upstream is known not to speak it; then, or where that fails, in the other. */
+function createOpening(link: Link, deps: RemoteDeps): Opening {
+  const speaks: Record<Era, boolean | undefined> = { modern: undefined, legacy: undefined }
+  return {
+    speaks: era => speaks[era],
+    questionsOfCalls: true,
+    async open(hooks, signal) {
+      const newerFirst = hooks.prefers === 'modern' ? speaks.modern !== false : speaks.legacy === false
+      const preferred: Era = newerFirst ? 'modern' : 'legacy'
+      let era: Era | undefined
+      const lost = () => {
+        // What is lost may have come back as another server.
+        if (era === 'modern') speaks.modern = undefined
+        hooks.lost()
+      }
+      const open = newerFirst ? openNewerFirst : openOlderFirst
+      const session = await open(link, deps, { ...hooks, lost }, signal)
+      era = session.info.era ?? 'legacy'
+      speaks[era] = true
+      if (era !== preferred) speaks[preferred] = false
+      return session
+    },
   }
+}
+
+type Open = (link: Link, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
+
+const openNewerFirst: Open = async (link, deps, hooks, signal) => {
+  const limit = deadline(deps.clock, PROBE_TIMEOUT_MS, 'No answer to server/discover in time', signal)
+  let slow = false
+  try {
+    const session = await openModern(link, deps, hooks, limit.signal)
+    if (session) return session
+  } catch (error) {
+    if (signal.aborted || !leavesOtherEra(error)) throw error
+    slow = limit.signal.aborted
+  } finally {
+    limit.clear()
+  }
+  return slow ? openOlderFirst(link, deps, hooks, signal) : openLegacy(link, deps, hooks, signal)
+}
+
+const openOlderFirst: Open = async (link, deps, hooks, signal) => {
+  try {
+    return await openLegacy(link, deps, hooks, signal)
+  } catch (refusal) {
+    if (signal.aborted || !leavesOtherEra(refusal)) throw refusal
+    const session = await openModern(link, deps, hooks, signal).catch(() => undefined)
+    if (session) return session
+    throw refusal
+  }
+}
+
+/** True of a fault that a server of the other era may cause; refused credentials and an upstream that fails are faults in both. */
+function leavesOtherEra(error: unknown): boolean {
+  if (!(error instanceof Fault)) return false
+  const { code, details } = error
+  const codes = ['upstream_protocol', 'upstream_died', 'upstream_timeout']
+  return codes.includes(code) || details.status === 404
 }

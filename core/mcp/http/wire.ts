@@ -1,55 +1,90 @@
-/** JSON-RPC over POST: numbers requests, finds their answers, answers the upstream's own requests. */
+/** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
 import { deadline } from '../deadline.ts'
-import {
-  type Incoming,
-  readMessages,
-  replyMessage,
-  requestMessage,
-  sliceAnswer,
-  withCallersToken,
-} from '../message.ts'
+import { readMessages, requestText, sliceAnswer } from '../message.ts'
+import { envelopeOf, standardHeaders } from '../modern.ts'
 import type { Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
-import { type AnswerStream, createAnswerStream, findAnswer, followStream } from './answer-stream.ts'
+import { AnswerStream, findAnswer, type Heard } from './answer-stream.ts'
+import { CallsInFlight } from './calls-in-flight.ts'
 import type { HttpReply } from './exchange.ts'
-import { notJsonRpc, statusFault } from './faults.ts'
+import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
 import type { Link } from './link.ts'
-import type { RemoteDeps } from './spec.ts'
 
 /** For messages that are sent best effort: notifications, replies, the end of a session. */
 const TELL_TIMEOUT_MS = 2_000
 const MAX_TELL_BYTES = 64 * 1024
-/** Replies to the upstream's own requests that may be under way at once; more requests are not answered. */
-const MAX_REPLIES = 16
+const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+const UNSUPPORTED_VERSION = -32022
+const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
 export class Wire {
-  /** Sent with every message: the protocol's revision and the session, once they are known. */
-  readonly headers: Record<string, string> = {}
+  /** The revision of the 2026 era that every request names; undefined: the upstream is of the 2025 era. */
+  modern: string | undefined
+  /** Told when the upstream does not know the session, or the era, any more. */
+  onLost: (() => void) | undefined
+  /** Told when a call is over. */
+  onEnded: ((call: UpstreamCall) => void) | undefined
+  /** Calls that wait for their answers. */
+  readonly calls = new CallsInFlight()
   readonly #link: Link
   readonly #clock: Clock
-  readonly #notified: (notification: Notification) => void
+  readonly #heard: Heard
+  /** Of the 2025 era: the protocol's revision and the session, once they are known. */
+  readonly #headers: Record<string, string> = {}
+  /** The same for POST, one object for all requests. */
+  #postHeaders: Record<string, string> = POST_HEADERS
   #nextId = 1
-  #replies = 0
+  #lost = false
 
-  constructor(link: Link, { clock }: RemoteDeps, notified: (notification: Notification) => void) {
+  /** `heard` takes what comes on the stream of a call and is not its answer. */
+  constructor(link: Link, clock: Clock, heard: Heard) {
     this.#link = link
     this.#clock = clock
-    this.#notified = notified
+    this.#heard = heard
   }
 
-  /** One request and its answer; `lost`: the upstream does not know the session and did nothing. */
+  /** Names the negotiated revision from now on. */
+  speak(version: string): void {
+    this.#name('mcp-protocol-version', version)
+  }
+
+  /** Headers for requests without a body. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers
+  }
+
+  /** One request and its answer; `lost`: the upstream does not know the session, or the era, and did nothing. */
   async ask(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
-    const id = this.#nextId++
-    const stream = createAnswerStream(id, call, this.heard)
+    const stream = new AnswerStream(this.#nextId++, call, this.#heard)
+    this.calls.add(stream)
     try {
-      const followed = await followStream(stream, this.#clock, this.#waysOf(id, call, stream, signal), signal)
-      return 'status' in followed ? readReply(followed, id, call, this) : followed
+      const answer = this.#read(await this.#send(stream, signal), stream)
+      if (answer === undefined) return await this.#resume(stream, signal)
+      if (answer !== 'lost' && !deniesEra(answer, call)) return answer
     } catch (error) {
-      if (signal.aborted && call.method !== 'initialize') this.#tellCancelled(id)
-      throw error
+      return await this.#rescue(error, stream, signal)
+    } finally {
+      this.calls.remove(stream)
+      if (signal.aborted) this.#tellCancelled(stream)
+      this.onEnded?.(call)
     }
+    this.#lost = true
+    this.onLost?.()
+    return 'lost'
+  }
+
+  /** A request as it is sent. */
+  written(call: UpstreamCall, id = this.#nextId++): { headers: Record<string, string>; body: string } {
+    const { modern } = this
+    if (modern === undefined) {
+      const headers = call.headers ? { ...call.headers, ...this.#postHeaders } : this.#postHeaders
+      return { headers, body: requestText(id, call) }
+    }
+    const headers = { ...call.headers, ...POST_HEADERS, ...standardHeaders(call, modern) }
+    return { headers, body: requestText(id, call, envelopeOf(call, modern)) }
   }
 
   /** Sends a notification and waits until it is accepted. */
@@ -59,63 +94,100 @@ export class Wire {
     if (fault) throw fault
   }
 
-  /** Takes a message that is no answer; `call` is the one on whose stream it came. */
-  readonly heard = (message: Incoming, call?: UpstreamCall): void => {
-    if (message.kind === 'notification') {
-      if (call?.onNotification) call.onNotification(withCallersToken(message.notification, call))
-      this.#notified(message.notification)
-    } else if (message.kind === 'request' && this.#replies < MAX_REPLIES) {
-      this.#replies++
-      const sent = this.#bestEffort(signal => this.#post(replyMessage(message), signal))
-      void sent.then(() => this.#replies--)
-    }
+  /** Sends a notification or a reply, and does not mind whether it arrives. */
+  send(message: JsonObject): Promise<void> {
+    return this.#bestEffort(signal => this.#post(message, signal))
   }
 
   /** Says goodbye to the session, best effort. */
   async end(): Promise<void> {
-    const { headers } = this
-    if (headers['mcp-session-id'] === undefined) return
+    const headers = this.#headers
+    if (this.#lost || headers['mcp-session-id'] === undefined) return
     await this.#bestEffort(signal =>
       this.#link.send({ method: 'DELETE', headers, maxBytes: MAX_TELL_BYTES }, signal),
     )
   }
 
-  /** How a request is sent, and how its stream is taken up again. */
-  #waysOf(id: number, call: UpstreamCall, stream: AnswerStream, signal: AbortSignal) {
-    const body = JSON.stringify(requestMessage(id, call.method, call.params))
+  #send(stream: AnswerStream, signal: AbortSignal): Promise<HttpReply> {
+    const { call, id } = stream
+    const { headers, body } = this.written(call, id)
     const { maxBytes } = call
-    const { onEvent, onRetry } = stream
-    const send = async () => {
-      const headers = { ...POST_HEADERS, ...this.headers }
-      const sent = this.#link.send({ method: 'POST', headers, body, maxBytes, onEvent, onRetry }, signal)
-      call.onSent?.()
-      const reply = await sent
-      if (call.method === 'initialize') adoptSession(this.headers, reply)
-      return reply
+    const sent = this.#link.send({ method: 'POST', headers, body, maxBytes, events: stream }, signal)
+    call.onSent?.()
+    return sent
+  }
+
+  /** The answer, of whatever shape; undefined: on a stream that broke off before it. */
+  #read(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' | undefined {
+    if (stream.call.method === 'initialize') this.#adoptSession(reply)
+    return reply.streamed ? stream.answer : this.#readReply(reply, stream)
+  }
+
+  /** After a break on the way. */
+  async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    const { call, lastEventId } = stream
+    const broke = error instanceof Fault && error.code === 'upstream_died' && !signal.aborted
+    if (!broke) throw error
+    if (lastEventId !== undefined) return this.#resume(stream, signal)
+    if (!mayRepeat(call)) throw error
+    return this.#read(await this.#send(stream, signal), stream) ?? this.#resume(stream, signal)
+  }
+
+  #resume(stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { maxBytes } = stream.call
+    const get = (eventId: string) => {
+      const headers = { ...this.#headers, accept: 'text/event-stream', 'last-event-id': eventId }
+      return this.#link.send({ method: 'GET', headers, maxBytes, events: stream }, signal)
     }
-    return {
-      post: () => send().catch(error => (mayRepeat(error, call, stream) ? send() : Promise.reject(error))),
-      get: (eventId: string) => {
-        const headers = { ...this.headers, accept: 'text/event-stream', 'last-event-id': eventId }
-        return this.#link.send({ method: 'GET', headers, maxBytes, onEvent, onRetry }, signal)
-      },
+    return stream.resume(this.#clock, get, signal)
+  }
+
+  /** The answer in a plain body. Throws the fault of its status, or Fault upstream_protocol. */
+  #readReply(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' {
+    const { id, call } = stream
+    const fault = statusFault(reply.status)
+    if (!fault) {
+      const answer = sliceAnswer(reply.text, id) ?? this.#find(reply, stream)
+      if (answer) return answer
+      throw notJsonRpc('no message answers the request', reply.headers['content-type'])
     }
+    if (fault.code === 'upstream_auth_required') throw fault
+    const own = ownError(reply.text, id, call)
+    if (own) return own
+    const session = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
+    if (session && deniesSession(reply)) return 'lost'
+    throw fault
+  }
+
+  #find(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | undefined {
+    try {
+      return findAnswer(reply.text, stream)
+    } catch (error) {
+      throw notJsonRpc(error, reply.headers['content-type'])
+    }
+  }
+
+  #adoptSession(reply: HttpReply): void {
+    const id = reply.headers['mcp-session-id']
+    if (typeof id === 'string') this.#name('mcp-session-id', id)
+  }
+
+  #name(header: string, value: string): void {
+    this.#headers[header] = value
+    this.#postHeaders = { ...POST_HEADERS, ...this.#headers }
   }
 
   #post(message: JsonObject, signal: AbortSignal): Promise<HttpReply> {
-    const headers = { ...POST_HEADERS, ...this.headers }
-    const request = {
-      method: 'POST' as const,
-      headers,
-      body: JSON.stringify(message),
-      maxBytes: MAX_TELL_BYTES,
-    }
-    return this.#link.send(request, signal)
+    const headers = this.#postHeaders
+    const body = JSON.stringify(message)
+    return this.#link.send({ method: 'POST', headers, body, maxBytes: MAX_TELL_BYTES }, signal)
   }
 
-  #tellCancelled(requestId: number): void {
-    const params = { requestId, reason: 'The caller does not wait any longer' }
-    void this.#bestEffort(signal => this.tell({ method: 'notifications/cancelled', params }, signal))
+  /** In the later era the closed stream says it. */
+  #tellCancelled({ id, call }: AnswerStream): void {
+    if (this.modern !== undefined || call.method === 'initialize') return
+    const params = { requestId: id, reason: 'The caller does not wait any longer' }
+    void this.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
   }
 
   async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
@@ -125,61 +197,31 @@ export class Wire {
   }
 }
 
-const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-
 /**
- * A connection that was kept alive may break just as it is used again. What changes nothing is sent once more; a tool
- * call is not, because it may have been done.
+ * A connection that was kept alive may break just as it is used again. What changes nothing is sent once more; a tool call, or
+ * anything that we know nothing of, is not, because it may have been done.
  */
-function mayRepeat(error: unknown, call: UpstreamCall, stream: AnswerStream): boolean {
-  const broke = error instanceof Fault && error.code === 'upstream_died'
-  return broke && stream.lastEventId === undefined && call.method !== 'tools/call'
+function mayRepeat({ method }: UpstreamCall): boolean {
+  return REPEATABLE.test(method)
 }
 
-function adoptSession(headers: Record<string, string>, reply: HttpReply) {
-  const id = reply.headers['mcp-session-id']
-  if (typeof id === 'string') headers['mcp-session-id'] = id
+const REPEATABLE =
+  /^(initialize|server\/discover|ping|(tools|resources|resources\/templates|prompts)\/list|resources\/(read|subscribe|unsubscribe)|prompts\/get|completion\/complete|logging\/setLevel|tasks\/(get|list))$/
+
+/** The upstream speaks the other era by now; whether it ever did is the question of a handshake. */
+function deniesEra({ error }: UpstreamAnswer, { method }: UpstreamCall): boolean {
+  return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
 }
 
-/** The answer in a plain body. Throws the fault of its status, or Fault upstream_protocol. */
-function readReply(
-  reply: HttpReply,
-  id: number,
-  call: UpstreamCall,
-  { headers, heard }: Wire,
-): UpstreamAnswer | 'lost' {
-  const fault = statusFault(reply.status)
-  if (!fault) {
-    const answer = sliceAnswer(reply.text, id) ?? findAnswer(parse(reply), id, call, heard)
-    if (answer) return answer
-    throw notJsonRpc('no message answers the request', reply.headers['content-type'])
-  }
-  if (fault.code === 'upstream_auth_required') throw fault
-  const own = ownError(reply.text, id)
-  if (own) return own
-  if (headers['mcp-session-id'] !== undefined && deniesSession(reply)) return 'lost'
-  throw fault
-}
-
-function parse(reply: HttpReply): Incoming[] {
+/** A JSON-RPC error that names our request is an answer, whatever the status; in a handshake there is no other it could mean. */
+function ownError(text: string, id: number, { method }: UpstreamCall): UpstreamAnswer | undefined {
   try {
-    return readMessages(reply.text)
-  } catch (error) {
-    throw notJsonRpc(error, reply.headers['content-type'])
-  }
-}
-
-/** A JSON-RPC error that names our request is an answer, whatever the status. */
-function ownError(text: string, id: number): UpstreamAnswer | undefined {
-  try {
-    const own = readMessages(text).find(message => message.kind === 'answer' && message.id === id)
-    return own?.kind === 'answer' ? own.answer : undefined
+    for (const message of readMessages(text)) {
+      if (message.kind !== 'answer') continue
+      if (message.id === id || (message.id === null && HANDSHAKES.has(method))) return message.answer
+    }
   } catch {
-    return undefined
+    // A page, or nothing: the status says it all.
   }
-}
-
-/** 404 by the protocol; many servers, written after the SDK's first examples, say 400 and name the session. */
-function deniesSession({ status, text }: HttpReply): boolean {
-  return status === 404 || (status === 400 && /session/i.test(text.slice(0, 1000)))
+  return undefined
 }
