@@ -1,15 +1,19 @@
 /** A bridge: children, what they are asked and what they say, put together and served. */
 import type { Clock } from '../core/async.ts'
 import type { Log } from '../core/log.ts'
+import { createClients } from '../core/mcp/front/clients.ts'
+import { Listeners } from '../core/mcp/front/listeners.ts'
+import type { CommandSpec } from '../core/mcp/stdio/channel.ts'
 import type { Failure } from '../core/mcp/stdio/life.ts'
-import type { SessionSpec } from '../core/mcp/stdio/session.ts'
 import { createBearerCheck } from './bearer.ts'
 import type { ChildrenDeps } from './children.ts'
 import { createHandler } from './handler.ts'
 import { serve } from './serve.ts'
 import { SessionChildren } from './session-children.ts'
 import { SharedChild } from './shared-child.ts'
-import { Streams } from './streams.ts'
+
+/** More than there can be sessions with a child. */
+export const MAX_STREAMS = 256
 
 export type BridgeOptions = {
   host: string
@@ -23,7 +27,7 @@ export type BridgeOptions = {
   idleAfterMs: number
   /** Callers must show the token in this file; absent: everybody is let in. */
   bearerFile?: string
-  command: SessionSpec
+  command: CommandSpec
 }
 
 export type BridgeDeps = { clock: Clock; log: Log; random?: () => number }
@@ -40,21 +44,21 @@ export type Bridge = {
 export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Promise<Bridge> {
   const { name, sessions, bearerFile, command, idleAfterMs } = options
   const admits = bearerFile === undefined ? undefined : createBearerCheck(bearerFile, deps.clock)
-  const streams = new Streams(deps.clock)
+  const clients = createClients({ clock: deps.clock, maxStreams: MAX_STREAMS })
+  const listeners = new Listeners()
   const { promise: hopeless, resolve } = Promise.withResolvers<Failure>()
   const childrenDeps: ChildrenDeps = {
     ...deps,
-    onNotification: (notification, concerns) => streams.tell(notification, concerns),
-    onRequest: (request, client) => streams.ask(request, client),
-    onSessionEnd: client => streams.end(client),
+    listeners,
+    clients: { ...clients, listens: client => clients.streams.newest(client) !== undefined },
     onHopeless: resolve,
   }
   const children =
     sessions === 'shared'
       ? new SharedChild(command, childrenDeps)
       : new SessionChildren(command, idleAfterMs, childrenDeps)
-  const handler = createHandler(name, children, streams)
-  const serving = serve({ ...options, ...deps, server: name, handler, children, streams, admits })
+  const handler = createHandler(name, children, listeners)
+  const serving = serve({ ...options, ...deps, server: name, handler, children, clients, admits })
   const server = await serving.catch(async error => {
     await children.close()
     throw error

@@ -1,11 +1,21 @@
 /** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
 import type { Clock } from '../core/async.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Clients } from '../core/mcp/front/clients.ts'
+import type { Listeners } from '../core/mcp/front/listeners.ts'
 import type { Sessions } from '../core/mcp/front/session.ts'
 import { createBackoff } from '../core/mcp/stdio/backoff.ts'
+import type { StdioLog } from '../core/mcp/stdio/channel.ts'
 import { type Failure, Life } from '../core/mcp/stdio/life.ts'
-import type { Asked, SessionSpec, StdioLog } from '../core/mcp/stdio/session.ts'
-import type { Notification, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type { EraMemory } from '../core/mcp/stdio/opening.ts'
+import type { SessionSpec } from '../core/mcp/stdio/session.ts'
+import type {
+  Notification,
+  ServerRequest,
+  Subscription,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamInfo,
+} from '../core/mcp/upstream.ts'
 
 export interface Children {
   readonly sessions: Sessions
@@ -15,8 +25,10 @@ export interface Children {
   readonly ready: boolean
   /** Throws the Faults of Upstream.request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
-  /** Hands a child what its client sends besides requests. */
-  tell(client: string, message: JsonObject): void
+  /** As Upstream.subscribe. */
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer>
+  /** Hands a child what its client says besides requests. */
+  tell(client: string, notification: Notification): void
   /** Ends all children, and what they have in flight. */
   close(): Promise<void>
 }
@@ -26,14 +38,16 @@ export type ChildrenDeps = {
   log: StdioLog
   /** 0 to 1, spreads restarts; default Math.random. */
   random?: () => number
-  /** A child says something to those clients for whom `concerns` is true; callers without a session have no key. */
-  onNotification(notification: Notification, concerns: (client: string | undefined) => boolean): void
-  /** A child asks its client for something between calls; false where that does not listen. */
-  onRequest(request: Asked, client: string): boolean
+  /** Who hears that a list has changed. */
+  listeners: Listeners
+  /** What a child says to its own client, and asks it, between calls. */
+  clients: Clients & {
+    end(client: string): void
+    /** Whether the client listens. */
+    listens(client: string): boolean
+  }
   /** No child comes up: further tries are left to whoever started this process. */
   onHopeless(failure: Failure): void
-  /** A session ended, whoever ended it. */
-  onSessionEnd(client: string): void
 }
 
 /** So many failures in a row: starts that failed, and children that ended before they were up for a minute. */
@@ -41,14 +55,16 @@ export const MAX_FAILURES = 3
 
 type Hooks = {
   onState(life: Life): void
-  onNotification(notification: Notification, life: Life): void
-  onRequest(request: Asked, life: Life): boolean
+  onListChanged(notification: Notification, life: Life): void
+  onNotification?(notification: Notification, life: Life): void
+  onRequest?(request: ServerRequest, signal: AbortSignal, life: Life): Promise<UpstreamAnswer> | undefined
   onHopeless(failure: Failure, life: Life): void
 }
 
 /** A child that is started at once, does not sleep, and is started again where it ends by itself. */
 export function begin(
   spec: SessionSpec,
+  memory: EraMemory,
   deps: Pick<ChildrenDeps, 'clock' | 'log' | 'random'>,
   hooks: Hooks,
 ): Life {
@@ -58,11 +74,12 @@ export function begin(
     {
       clock,
       log,
+      memory,
       backoff: createBackoff(random),
       onState: () => hooks.onState(life),
-      onListChanged: list => hooks.onNotification({ method: `notifications/${list}/list_changed` }, life),
-      onNotification: notification => hooks.onNotification(notification, life),
-      onRequest: request => hooks.onRequest(request, life),
+      onListChanged: list => hooks.onListChanged({ method: `notifications/${list}/list_changed` }, life),
+      onNotification: notification => hooks.onNotification?.(notification, life),
+      onRequest: (request, signal) => hooks.onRequest?.(request, signal, life),
       onFailure(failure, failures) {
         log.warn({ reason: failure.reason, failures }, failure.message)
         if (failures >= MAX_FAILURES) hooks.onHopeless(failure, life)

@@ -1,45 +1,61 @@
 /** What the bridge answers: everything that is not the protocol's own goes to a child as it is, and comes back so. */
 import { Fault } from '../core/errors.ts'
+import { sliceJson } from '../core/json-slice.ts'
 import type { McpHandler, McpReply, McpRequest, RouteDescription } from '../core/mcp/front/handler.ts'
+import type { Listeners } from '../core/mcp/front/listeners.ts'
 import { TRANSPORT_ERROR } from '../core/mcp/front/rejection.ts'
+import { META_OWN_PROTOCOL } from '../core/mcp/handshake.ts'
 import type { Children } from './children.ts'
-import type { Streams } from './streams.ts'
 
 /** Callers have limits of their own; this one keeps a child from filling our memory. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
 /** `server` is its name where the child does not give one. */
-export function createHandler(server: string, children: Children, streams: Streams): McpHandler {
+export function createHandler(server: string, children: Children, listeners: Listeners): McpHandler {
   return {
     describe: () => describe(server, children),
-    tell: (client, message) => children.tell(client, message),
-    listen: listening => streams.listen(listening),
-    async handle(request) {
-      try {
-        return await ask(children, request)
-      } catch (error) {
-        if (error instanceof Fault) return errorReply(error)
-        throw error
-      }
-    },
+    tell: (client, notification) => children.tell(client, notification),
+    listen: listening => listeners.listen(listening),
+    handle: request => answered(ask(children, request)),
+    subscribe: ({ uri, client, capabilities, signal, tell }) =>
+      answered(children.subscribe({ uri, client, capabilities, onUpdate: tell }, signal)),
   }
 }
 
 function describe(server: string, { info }: Children): RouteDescription | undefined {
   if (!info) return undefined
-  const { capabilities, serverInfo = { name: server, version: '0' }, instructions } = info
-  return { capabilities, serverInfo, ...(instructions === undefined ? {} : { instructions }) }
+  const { capabilities, serverInfo = { name: server, version: '0' }, instructions, protocolVersion } = info
+  const meta = { [META_OWN_PROTOCOL]: protocolVersion }
+  return { capabilities, serverInfo, meta, ...(instructions === undefined ? {} : { instructions }) }
 }
 
-function ask(children: Children, { method, params, client, signal, notify }: McpRequest): Promise<McpReply> {
-  const call = { method, params, client, maxBytes: MAX_ANSWER_BYTES, onNotification: notify }
+function ask(children: Children, request: McpRequest): Promise<McpReply> {
+  const { method, params, client, capabilities, ask, logLevel, text, signal, notify } = request
+  const isCall = method === 'tools/call' && text !== undefined
+  const call = {
+    method,
+    params,
+    client,
+    maxBytes: MAX_ANSWER_BYTES,
+    argumentsText: isCall ? sliceJson(text, ['params', 'arguments']) : undefined,
+    capabilities,
+    ask,
+    logLevel,
+    onNotification: notify,
+  }
   return children.request(call, signal)
 }
 
 /** A fault as JSON-RPC: the caller learns at once what happened, and whether it may try again. */
-function errorReply({ code, message, retryable }: Fault): McpReply {
-  const hint = code === 'upstream_died' ? '. This call got no answer; it can be tried again' : ''
-  return {
-    error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data: { reason: code, retryable } },
+async function answered(asking: Promise<McpReply>): Promise<McpReply> {
+  try {
+    return await asking
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const { code, message, retryable } = error
+    const hint = code === 'upstream_died' ? '. This call got no answer; it can be tried again' : ''
+    return {
+      error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data: { reason: code, retryable } },
+    }
   }
 }

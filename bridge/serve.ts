@@ -53,14 +53,8 @@ async function listen(http: Server, { host, port }: ServeOptions): Promise<void>
   }
 }
 
-async function close(
-  http: Server,
-  site: Site,
-  { clock, streams }: ServeOptions,
-  drainMs: number,
-): Promise<void> {
-  site.draining = true
-  streams.endAll()
+async function close(http: Server, site: Site, { clock }: ServeOptions, drainMs: number): Promise<void> {
+  site.drain()
   if ((await connections(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
   await site.inFlight.drain(drainMs, clock)
   const closed = once(http, 'close')

@@ -2,14 +2,25 @@
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { waitFor } from '../core/mcp/deadline.ts'
+import { askable } from '../core/mcp/front/capabilities.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/front/rejection.ts'
+import type { Era } from '../core/mcp/front/revisions.ts'
 import type { Sessions } from '../core/mcp/front/session.ts'
+import type { CommandSpec } from '../core/mcp/stdio/channel.ts'
 import type { Life } from '../core/mcp/stdio/life.ts'
-import type { Asked, SessionSpec } from '../core/mcp/stdio/session.ts'
+import type { EraMemory } from '../core/mcp/stdio/opening.ts'
 import { stoppedFault } from '../core/mcp/stdio/session-faults.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type {
+  Notification,
+  Subscription,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamInfo,
+} from '../core/mcp/upstream.ts'
 import { begin, type Children, type ChildrenDeps } from './children.ts'
+import { SpareChild } from './spare-child.ts'
 
 type Seat = {
   /** The child, once a call needed one. */
@@ -19,7 +30,9 @@ type Seat = {
   /** It is being handed over. */
   taking?: Promise<Life>
   /** Calls that are served or wait. */
-  calls: Set<UpstreamCall>
+  calls: number
+  /** Resources that its client watches. */
+  watches: number
   idle?: Timer
 }
 
@@ -28,7 +41,8 @@ export const MAX_CHILDREN = 32
 /** Sessions, most of which have no child: their clients have only listed what there is. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
-const ASKABLE = ['elicitation', 'sampling', 'roots']
+const NO_SESSION =
+  'Each session has a server of its own here, and this caller has none that could tell of changes'
 /** A session that did nothing else has no state yet: the warm child gives the same answer. */
 const LISTS = /^(?:tools|prompts|resources|resources\/templates)\/list$/
 
@@ -43,7 +57,8 @@ export class SessionChildren implements Children {
     end: id => this.#endSession(id),
   }
   info: UpstreamInfo | undefined
-  readonly #spec: SessionSpec
+  readonly #spec: CommandSpec
+  readonly #speaks: EraMemory = {}
   readonly #idleAfterMs: number
   readonly #deps: ChildrenDeps
   readonly #closing = new AbortController()
@@ -52,12 +67,20 @@ export class SessionChildren implements Children {
   readonly #taken = new Map<Life, string | undefined>()
   readonly #leaving = new Set<Promise<void>>()
   #warm: Life
+  /** Waits for a call without a session, where the server speaks the newer era. */
+  readonly #spare: SpareChild
 
-  constructor(spec: SessionSpec, idleAfterMs: number, deps: ChildrenDeps) {
+  constructor(spec: CommandSpec, idleAfterMs: number, deps: ChildrenDeps) {
     this.#spec = spec
     this.#idleAfterMs = idleAfterMs
     this.#deps = deps
     this.#warm = this.#begin()
+    this.#spare = new SpareChild({
+      begin: () => this.#begin(undefined, 'modern'),
+      drop: life => this.#drop(life),
+      clock: deps.clock,
+      idleAfterMs,
+    })
   }
 
   get ready(): boolean {
@@ -69,40 +92,47 @@ export class SessionChildren implements Children {
     const usesWarm = LISTS.test(method)
     if (client === undefined)
       return usesWarm ? this.#warm.request(call, signal) : this.#callOnce(call, signal)
-    const seat = this.#seats.get(client)
-    if (!seat) throw stoppedFault()
-    seat.idle?.cancel()
-    seat.calls.add(call)
-    try {
-      const canWarm = usesWarm && !seat.capabilities
-      const life = seat.life ?? (canWarm ? this.#warm : await this.#sit(client, seat, signal))
-      return await life.request(call, signal)
-    } finally {
-      seat.calls.delete(call)
-      this.#restLater(client, seat)
-    }
+    return this.#seated(client, signal, usesWarm, life => life.request(call, signal))
   }
 
-  tell(client: string, message: JsonObject): void {
-    const isAnswer = message.method === undefined
-    if (isAnswer || message.method === 'notifications/roots/list_changed')
-      this.#seats.get(client)?.life?.tell(message)
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { client } = subscription
+    if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
+    const answer = await this.#seated(client, signal, false, life => life.subscribe(subscription, signal))
+    const seat = this.#seats.get(client)
+    if (answer.error || !seat || signal.aborted) return answer
+    seat.watches++
+    signal.addEventListener('abort', () => seat.watches--, { once: true })
+    return answer
+  }
+
+  tell(client: string, notification: Notification): void {
+    this.#seats.get(client)?.life?.tell(notification)
   }
 
   async close(): Promise<void> {
     this.#closing.abort(stoppedFault())
     for (const client of [...this.#seats.keys()]) this.#endSession(client)
+    this.#spare.close()
     for (const life of [this.#warm, ...this.#taken.keys()]) this.#drop(life)
     await Promise.all(this.#leaving)
   }
 
-  #begin(clientCapabilities?: JsonObject): Life {
-    const spec = { ...this.#spec, clientCapabilities }
-    return begin(spec, this.#deps, {
+  #begin(clientCapabilities?: JsonObject, prefers: Era = 'legacy'): Life {
+    const spec = { ...this.#spec, clientCapabilities, prefers }
+    const { clients, listeners } = this.#deps
+    return begin(spec, this.#speaks, this.#deps, {
       onState: life => this.#changed(life),
-      onNotification: (notification, life) =>
-        this.#deps.onNotification(notification, client => this.#hears(client, life)),
-      onRequest: (request, life) => this.#ask(request, life),
+      onListChanged: (notification, life) =>
+        listeners.tell(notification, client => this.#hears(client, life)),
+      onNotification: (notification, life) => {
+        const client = this.#taken.get(life)
+        if (client !== undefined) clients.notify(client, notification)
+      },
+      onRequest: (request, signal, life) => {
+        const client = this.#taken.get(life)
+        return client === undefined ? undefined : clients.asking(client, request.method)?.(request, signal)
+      },
       onHopeless: (failure, life) => {
         // with the process all sessions would end: those that have a child are let come to their end first
         if (life === this.#warm && this.#taken.size === 0) this.#deps.onHopeless(failure)
@@ -115,15 +145,23 @@ export class SessionChildren implements Children {
     return (own ?? this.#warm) === life
   }
 
-  /** On the stream of a call where one is in flight: it is most likely the one that the request belongs to. */
-  #ask(request: Asked, life: Life): boolean {
-    const client = this.#taken.get(life)
-    const seat = client === undefined ? undefined : this.#seats.get(client)
-    const kind = request.method.split('/', 1)[0] ?? ''
-    if (client === undefined || seat?.capabilities?.[kind] === undefined) return false
-    const notify = [...seat.calls].findLast(call => call.onNotification)?.onNotification
-    notify?.(request)
-    return notify !== undefined || this.#deps.onRequest(request, client)
+  async #seated<T>(
+    client: string,
+    signal: AbortSignal,
+    usesWarm: boolean,
+    work: (life: Life) => Promise<T>,
+  ): Promise<T> {
+    const seat = this.#seats.get(client)
+    if (!seat) throw stoppedFault()
+    seat.idle?.cancel()
+    seat.calls++
+    try {
+      const canWarm = usesWarm && !seat.capabilities
+      return await work(seat.life ?? (canWarm ? this.#warm : await this.#sit(client, seat, signal)))
+    } finally {
+      seat.calls--
+      this.#restLater(client, seat)
+    }
   }
 
   #changed(life: Life): void {
@@ -134,20 +172,24 @@ export class SessionChildren implements Children {
 
   #open({ capabilities }: JsonObject): string {
     if (this.#seats.size >= MAX_SESSIONS) {
-      const [oldest] = [...this.#seats].find(([, { life, calls }]) => !life && calls.size === 0) ?? []
+      const [oldest] = [...this.#seats].find(([, { life, calls }]) => !life && calls === 0) ?? []
       if (oldest !== undefined) this.#endSession(oldest)
     }
     const id = randomBytes(ID_BYTES).toString('base64url')
-    const seat: Seat = { calls: new Set(), capabilities: askable(capabilities) }
+    const seat: Seat = { calls: 0, watches: 0, capabilities: askable(capabilities) }
     this.#seats.set(id, seat)
     this.#restLater(id, seat)
     return id
   }
 
   #restLater(client: string, seat: Seat): void {
-    if (seat.calls.size > 0 || this.#seats.get(client) !== seat) return
+    if (seat.calls > 0 || this.#seats.get(client) !== seat) return
     seat.idle?.cancel()
-    seat.idle = this.#deps.clock.after(this.#idleAfterMs, () => this.#endSession(client))
+    seat.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
+      const waits = seat.watches > 0 && this.#deps.clients.listens(client)
+      if (waits) this.#restLater(client, seat)
+      else this.#endSession(client)
+    })
   }
 
   #endSession(client: string): boolean {
@@ -156,7 +198,7 @@ export class SessionChildren implements Children {
     seat.idle?.cancel()
     this.#seats.delete(client)
     if (seat.life && this.#taken.has(seat.life)) this.#drop(seat.life)
-    this.#deps.onSessionEnd(client)
+    this.#deps.clients.end(client)
     return true
   }
 
@@ -173,7 +215,9 @@ export class SessionChildren implements Children {
   #sit(client: string, seat: Seat, signal: AbortSignal): Promise<Life> {
     const { capabilities } = seat
     const { signal: closing } = this.#closing
-    const taking = () => (capabilities ? this.#start(client, capabilities) : this.#take(client, closing))
+    // In the newer era each request says what its caller can be asked for.
+    const asks = capabilities && this.#speaks.legacy !== false
+    const taking = () => (asks ? this.#start(client, capabilities, closing) : this.#take(client, closing))
     seat.taking ??= taking()
       .then(life => {
         if (this.#seats.get(client) === seat) seat.life = life
@@ -187,12 +231,24 @@ export class SessionChildren implements Children {
   }
 
   async #callOnce(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
-    const life = await this.#take(undefined, signal)
+    const life = await this.#takeOnce(askable(call.capabilities), signal)
     try {
       return await life.request(call, signal)
     } finally {
       this.#drop(life)
     }
+  }
+
+  /** A child for one call: nothing but sessions speaks for the older era, which the warm child is of where it can. */
+  async #takeOnce(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<Life> {
+    const { modern, legacy } = this.#speaks
+    if (modern === false ? !capabilities : legacy === false) return this.#take(undefined, signal)
+    this.#checkRoom()
+    const spare = modern ? this.#spare.take() : undefined
+    if (!spare) return this.#start(undefined, capabilities, signal)
+    this.#taken.set(spare, undefined)
+    await this.#connect(spare, signal)
+    return spare
   }
 
   /** Hands over the warm child as soon as it is up; the next one is started at once. */
@@ -209,15 +265,29 @@ export class SessionChildren implements Children {
   }
 
   /** A child that may ask its client for something has to know from the start what. */
-  async #start(client: string, capabilities: JsonObject): Promise<Life> {
+  async #start(
+    client: string | undefined,
+    capabilities: JsonObject | undefined,
+    signal: AbortSignal,
+  ): Promise<Life> {
     this.#checkRoom()
-    const life = this.#begin(capabilities)
+    const life = this.#begin(capabilities, client === undefined ? 'modern' : 'legacy')
     this.#taken.set(life, client)
-    await life.connect(this.#closing.signal)
+    await this.#connect(life, signal)
     return life
   }
 
+  async #connect(life: Life, signal: AbortSignal): Promise<void> {
+    try {
+      await life.connect(signal)
+    } catch (error) {
+      this.#drop(life)
+      throw error
+    }
+  }
+
   #checkRoom(): void {
+    if (this.#closing.signal.aborted) throw stoppedFault()
     if (this.#taken.size < MAX_CHILDREN) return
     const minutes = (this.#idleAfterMs / 60_000).toFixed(1).replace('.0', '')
     const message =
@@ -225,11 +295,4 @@ export class SessionChildren implements Children {
       `or after ${minutes} min without a call`
     throw new Fault('upstream_busy', message, { retryable: true, details: { sessions: MAX_CHILDREN } })
   }
-}
-
-/** Of what a client declares, what a server may ask it for; undefined where that is nothing. */
-function askable(declared: JsonValue | undefined): JsonObject | undefined {
-  if (!isObject(declared)) return undefined
-  const found = ASKABLE.filter(name => isObject(declared[name])).map(name => [name, declared[name]])
-  return found.length > 0 ? Object.fromEntries(found) : undefined
 }

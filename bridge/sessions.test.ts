@@ -193,7 +193,7 @@ test('closing ends every child', async t => {
 test('a stream wants a session', async t => {
   const { url } = await startSessionBridge(t)
   const accept = { accept: 'text/event-stream' }
-  assert.equal((await fetch(url, { headers: accept })).status, 400)
+  assert.equal((await fetch(url, { headers: accept })).status, 405)
   assert.equal((await fetch(url, { headers: { ...accept, 'mcp-session-id': 'unknown' } })).status, 404)
 })
 

@@ -1,30 +1,21 @@
 /** One child for all callers. It issues no session ids: any replica may answer any call. */
-import { isObject, type JsonObject } from '../core/json.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/front/rejection.ts'
-import { changedList } from '../core/mcp/message.ts'
+import type { CommandSpec } from '../core/mcp/stdio/channel.ts'
 import type { Life } from '../core/mcp/stdio/life.ts'
-import type { SessionSpec } from '../core/mcp/stdio/session.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type { Subscription, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 import { begin, type Children, type ChildrenDeps } from './children.ts'
-
-/** What changes a session for its client alone, or asks for what another call left there. */
-const OF_A_SESSION = /^(?:logging|tasks)\/|^resources\/(?:un)?subscribe$/
 
 export class SharedChild implements Children {
   readonly sessions = { issue: () => undefined, find: () => undefined, end: () => false }
   info: UpstreamInfo | undefined
   readonly #life: Life
 
-  constructor(spec: SessionSpec, deps: ChildrenDeps) {
-    this.#life = begin(spec, deps, {
+  constructor(spec: CommandSpec, deps: ChildrenDeps) {
+    this.#life = begin({ ...spec, shared: true }, {}, deps, {
       onState: ({ info }) => {
-        if (info) this.info = { ...info, capabilities: withoutSessions(info.capabilities) }
+        this.info = info ?? this.info
       },
-      onNotification: notification => {
-        // All else is meant for one of them, nobody knows which.
-        if (changedList(notification.method)) deps.onNotification(notification, () => true)
-      },
-      onRequest: () => false, // nobody knows whose call it belongs to
+      // All else that it says by itself is meant for one of them, nobody knows which.
+      onListChanged: notification => deps.listeners.tell(notification, () => true),
       onHopeless: deps.onHopeless,
     })
   }
@@ -33,10 +24,12 @@ export class SharedChild implements Children {
     return this.#life.state.state === 'ready'
   }
 
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
-    if (!OF_A_SESSION.test(call.method)) return this.#life.request(call, signal)
-    const message = `${call.method} wants a session of its own, and this server is shared by all callers`
-    return { error: { code: METHOD_NOT_FOUND, message } }
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#life.request(call, signal)
+  }
+
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#life.subscribe(subscription, signal)
   }
 
   tell(): void {}
@@ -44,10 +37,4 @@ export class SharedChild implements Children {
   close(): Promise<void> {
     return this.#life.close()
   }
-}
-
-function withoutSessions({ logging: _logging, tasks: _tasks, ...rest }: JsonObject): JsonObject {
-  if (!isObject(rest.resources)) return rest
-  const { subscribe: _subscribe, ...resources } = rest.resources
-  return { ...rest, resources }
 }

@@ -14,14 +14,15 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { systemClock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import { connectRemote } from '../core/mcp/connect.ts'
+import { HEARTBEAT_MS } from '../core/mcp/front/heartbeats.ts'
 import type { UpstreamEvent } from '../core/mcp/upstream.ts'
 import { errorOf, legacy, post, streamed } from '../test/front/post.ts'
 import { startTestBridge, type TestBridge } from '../test/support/bridge.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { callTool } from '../test/support/mcp.ts'
 import { rudeCommand, textOf, toolCall } from '../test/upstreams/rude/rude.ts'
+import { MAX_STREAMS } from './bridge.ts'
 import { MAX_BODY_BYTES } from './site.ts'
-import { HEARTBEAT_MS, MAX_STREAMS } from './streams.ts'
 
 const INFO = { name: 'test', version: '1' }
 const { signal } = new AbortController()
@@ -55,8 +56,8 @@ test('the server is served as it is: its name, its words, its lists, its answers
     upstream.request({ method, params, maxBytes: 1_000_000 }, signal)
   assert.equal(((await ask('resources/list')).result?.resources as JsonObject[])[1]?.extra, true)
   const read = await ask('resources/read', { uri: 'file:///b' })
-  assert.deepEqual(read.result, { contents: [{ uri: 'file:///b', text: 'text of file:///b' }] })
-  assert.deepEqual((await ask('prompts/list')).result, { prompts: [{ name: 'hello' }] })
+  assert.deepEqual(read.result?.contents, [{ uri: 'file:///b', text: 'text of file:///b' }])
+  assert.deepEqual((await ask('prompts/list')).result?.prompts, [{ name: 'hello' }])
   assert.deepEqual((await ask('completion/complete')).error, { code: -32601, message: 'no such method' })
   const called = await upstream.request(toolCall('arguments', { text: 'ü' }), signal)
   assert.deepEqual(JSON.parse(textOf(called)), { name: 'arguments', arguments: { text: 'ü' } })
@@ -136,7 +137,7 @@ test('a silent stream shows signs of life, and their number is bounded', async t
   assert.ok(more.every(({ status }) => status === 200))
   const refused = await open()
   assert.equal(refused.status, 503)
-  assert.equal((await fetch(url)).status, 406)
+  assert.equal((await fetch(url, { headers: { accept: 'application/json' } })).status, 406)
   gone.abort()
 })
 

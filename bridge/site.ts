@@ -1,16 +1,14 @@
 /** What a bridge answers by HTTP: /mcp for those with the token, /healthz and /readyz for everybody. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
+import type { FrontClients } from '../core/mcp/front/clients.ts'
 import { createEndpoint, type Endpoint } from '../core/mcp/front/endpoint.ts'
 import { writeText } from '../core/mcp/front/exchange.ts'
 import type { McpHandler, McpRoute } from '../core/mcp/front/handler.ts'
-import { headerOf } from '../core/mcp/front/headers.ts'
 import { InFlight } from '../core/mcp/front/in-flight.ts'
-import { INVALID_REQUEST, SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../core/mcp/front/rejection.ts'
+import { TRANSPORT_ERROR } from '../core/mcp/front/rejection.ts'
 import { errorText } from '../core/mcp/front/reply.ts'
-import { tellsOfChanges } from '../core/mcp/http/listen.ts'
 import type { Children } from './children.ts'
-import { MAX_STREAMS, type Streams } from './streams.ts'
 
 export type SiteOptions = {
   /** The server's name. */
@@ -18,7 +16,7 @@ export type SiteOptions = {
   sessions: 'shared' | 'perClient'
   handler: McpHandler
   children: Children
-  streams: Streams
+  clients: FrontClients
   /** Whether the Authorization header lets the caller in; absent: everybody is. */
   admits?: (authorization: string | undefined) => boolean
   log: Log
@@ -31,22 +29,34 @@ const SOON = ['retry-after', '1']
 
 export class Site {
   readonly inFlight = new InFlight()
-  /** Every answer ends its connection, so that callers go elsewhere. */
-  draining = false
+  #draining = false
   readonly #options: SiteOptions
   readonly #endpoint: Endpoint
   readonly #route: McpRoute
 
   constructor(options: SiteOptions) {
-    const { handler, children, log, server } = options
+    const { handler, children, clients, log, server, sessions } = options
     this.#options = options
     this.#route = { kind: 'server', server }
-    this.#endpoint = createEndpoint({ handler, sessions: children.sessions, inFlight: this.inFlight, log })
+    this.#endpoint = createEndpoint({
+      handler,
+      sessions: children.sessions,
+      inFlight: this.inFlight,
+      log,
+      clients,
+      openToAll: sessions === 'shared',
+    })
+  }
+
+  /** From now on every answer ends its connection, so that callers go elsewhere; who listens is sent away at once. */
+  drain(): void {
+    this.#draining = true
+    this.#endpoint.end()
   }
 
   /** Answers one request. Never throws. */
   receive(request: IncomingMessage, raw: ServerResponse): void {
-    if (this.draining) raw.shouldKeepAlive = false
+    if (this.#draining) raw.shouldKeepAlive = false
     const path = request.url?.split('?', 1)[0]
     if (path === '/mcp') this.#receiveMcp(request, raw)
     else if (path === '/healthz') writeText(raw, 200, '{"status":"ok"}')
@@ -55,16 +65,16 @@ export class Site {
   }
 
   #tellReadiness(raw: ServerResponse): void {
-    if (this.draining) writeText(raw, 503, '{"ready":false,"reason":"draining"}')
+    if (this.#draining) writeText(raw, 503, '{"ready":false,"reason":"draining"}')
     else if (this.#options.children.ready) writeText(raw, 200, '{"ready":true}')
     else writeText(raw, 503, '{"ready":false,"reason":"no child is up"}')
   }
 
   #receiveMcp(request: IncomingMessage, raw: ServerResponse): void {
     const { headers, method } = request
-    const refusal = this.#refusal(request) ?? (method === 'GET' ? this.#refusalToListen(headers) : undefined)
+    const refusal = this.#refusal(request)
     if (refusal) refuse(raw, refusal)
-    else if (method === 'GET') this.#options.streams.open(raw, this.#clientOf(headers))
+    else if (method === 'GET') this.#endpoint.get(this.#route, headers, raw)
     else if (method === 'DELETE') this.#endpoint.remove(headers, raw)
     else readBody(request, raw, body => this.#endpoint.post(this.#route, headers, body, raw))
   }
@@ -85,33 +95,12 @@ export class Site {
       return { status: 503, message: `All ${MAX_CALLS} places for calls are taken`, headers: SOON }
     return undefined
   }
-
-  #refusalToListen(headers: IncomingHttpHeaders): Refusal | undefined {
-    const { children, streams, sessions } = this.#options
-    if (!headers.accept?.includes('text/event-stream'))
-      return { status: 406, message: 'Not Acceptable: Client must accept text/event-stream' }
-    if (headerOf(headers, 'mcp-session-id') === undefined) {
-      if (sessions === 'perClient')
-        return { status: 400, message: 'Mcp-Session-Id header is required', code: INVALID_REQUEST }
-      if (!tellsOfChanges(children.info?.capabilities ?? {}))
-        return { status: 405, message: 'Nothing is told between calls here', headers: ['allow', 'POST'] }
-    } else if (this.#clientOf(headers) === undefined)
-      return { status: 404, message: 'Session not found; initialize again', code: SESSION_NOT_FOUND }
-    if (streams.full || this.draining)
-      return { status: 503, message: `All ${MAX_STREAMS} event streams are taken`, headers: SOON }
-    return undefined
-  }
-
-  #clientOf(headers: IncomingHttpHeaders): string | undefined {
-    const session = headerOf(headers, 'mcp-session-id')
-    return session === undefined ? undefined : this.#options.children.sessions.find(session)?.client
-  }
 }
 
-type Refusal = { status: number; message: string; headers?: readonly string[]; code?: number }
+type Refusal = { status: number; message: string; headers?: readonly string[] }
 
-function refuse(raw: ServerResponse, { status, message, headers, code = TRANSPORT_ERROR }: Refusal): void {
-  writeText(raw, status, errorText(null, { code, message }), headers)
+function refuse(raw: ServerResponse, { status, message, headers }: Refusal): void {
+  writeText(raw, status, errorText(null, { code: TRANSPORT_ERROR, message }), headers)
 }
 
 /** Hands over a whole body; one that is too large is refused without being kept. */

@@ -150,6 +150,9 @@ class SharedUpstream {
       connect: signal => upstream.connect(signal),
       request: (call, signal) => upstream.request(call, signal),
       onEvent: listener => upstream.onEvent(listener),
+      subscribe: upstream.subscribe?.bind(upstream),
+      hear: ears => upstream.hear?.(ears),
+      tell: (client, notification) => upstream.tell?.(client, notification),
       forget: client => upstream.forget?.(client),
       close: async () => {
         if (!held) return

@@ -4,9 +4,12 @@ import { test } from 'node:test'
 import { systemClock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import { connectRemote } from '../core/mcp/connect.ts'
-import type { UpstreamEvent } from '../core/mcp/upstream.ts'
+import { createStdioUpstream } from '../core/mcp/stdio/upstream.ts'
+import type { Notification, UpstreamEvent } from '../core/mcp/upstream.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
+import { ANSWERS, askingCommand, CAN_ALL, WATCHED_URI } from '../test/upstreams/asking/questions.ts'
 import { startRude } from '../test/upstreams/http/rude.ts'
+import { toolCall } from '../test/upstreams/rude/rude.ts'
 import { LazyUpstream } from './lazy-upstream.ts'
 
 const patient = () => AbortSignal.timeout(5_000)
@@ -66,4 +69,31 @@ test('a caller that goes away does not wait for the making, which goes on for th
   await assert.rejects(left, { code: 'cancelled' })
   fail(new Fault('io', 'late'))
   await assert.rejects(staying, /late/)
+})
+
+test('what is watched, heard and told passes through, before it is made and after', async t => {
+  const lazy = new LazyUpstream(async () => {
+    const life = { sessions: 'perClient', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
+    return createStdioUpstream({ ...askingCommand('legacy'), ...life }, { clock: systemClock })
+  }, systemClock)
+  t.after(() => lazy.close())
+  const asked: string[] = []
+  const told = Promise.withResolvers<Notification>()
+  const logged = Promise.withResolvers<Notification>()
+  lazy.tell('ann', { method: 'notifications/roots/list_changed' })
+  lazy.hear({
+    notified: (_client, notification) => logged.resolve(notification),
+    asked: async (client, { method }) => {
+      asked.push(`${client} ${method}`)
+      return { result: ANSWERS.roots }
+    },
+  })
+  const caller = { client: 'ann', capabilities: CAN_ALL }
+  const watching = { ...caller, uri: WATCHED_URI, onUpdate: told.resolve }
+  assert.deepEqual(await lazy.subscribe(watching, patient()), { result: {}, resultText: '{}' })
+  await lazy.request({ ...toolCall('touch'), ...caller }, patient())
+  assert.equal((await told.promise).params?.uri, WATCHED_URI)
+  lazy.tell('ann', { method: 'notifications/roots/list_changed' })
+  assert.equal((await logged.promise).params?.level, 'emergency')
+  assert.deepEqual(asked, ['ann roots/list'])
 })

@@ -2,7 +2,11 @@
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import { waitFor } from '../core/mcp/deadline.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/front/rejection.ts'
 import type {
+  ClientEars,
+  Notification,
+  Subscription,
   Upstream,
   UpstreamAnswer,
   UpstreamCall,
@@ -14,6 +18,8 @@ import { failureOf } from './failure.ts'
 /** Calls that arrive this soon after a failure get the same failure, instead of installing again. */
 const FAILURE_KEPT_MS = 5_000
 
+const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server tells of no changes of its resources' }
+
 export class LazyUpstream implements Upstream {
   readonly #make: (signal: AbortSignal) => Promise<Upstream>
   readonly #clock: Clock
@@ -21,6 +27,7 @@ export class LazyUpstream implements Upstream {
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   #made: Promise<Upstream> | undefined
   #failed: { error: unknown; at: number } | undefined
+  #ears: ClientEars | undefined
 
   /** `make` gets a signal that aborts at `close`. */
   constructor(make: (signal: AbortSignal) => Promise<Upstream>, clock: Clock) {
@@ -39,6 +46,20 @@ export class LazyUpstream implements Upstream {
   onEvent(listener: (event: UpstreamEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const made = await this.#ready(signal)
+    return made.subscribe?.(subscription, signal) ?? { error: NOT_WATCHABLE }
+  }
+
+  hear(ears: ClientEars): void {
+    this.#ears = ears
+    void this.#made?.then(made => made.hear?.(ears)).catch(() => {})
+  }
+
+  tell(client: string, notification: Notification): void {
+    void this.#made?.then(made => made.tell?.(client, notification)).catch(() => {})
   }
 
   forget(client: string): void {
@@ -71,6 +92,7 @@ export class LazyUpstream implements Upstream {
         upstream => {
           this.#failed = undefined
           upstream.onEvent(event => this.#emit(event))
+          if (this.#ears) upstream.hear?.(this.#ears)
           return upstream
         },
         error => {

@@ -1,13 +1,14 @@
 /** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
 import type { Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
 import { waitFor } from '../deadline.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+import type { Notification, Subscription, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'
+import { forget } from './opening.ts'
 import { Session, type SessionDeps, type SessionSpec } from './session.ts'
 import { how, lastOf, stoppedFault } from './session-faults.ts'
+import { Watches, type Watching } from './watches.ts'
 
 export type LifeSpec = SessionSpec & {
   /** Asleep after this time without a call; undefined: never. */
@@ -30,6 +31,8 @@ export type LifeState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: '
 
 type Running = { session: Session; info: UpstreamInfo; since: number }
 
+const UPDATED = 'notifications/resources/updated'
+
 export class Life {
   readonly #spec: LifeSpec
   readonly #deps: LifeDeps
@@ -41,6 +44,7 @@ export class Life {
   #leaving: Promise<void> = Promise.resolve()
   /** Waits for sleep while running, for the next start after a failure. */
   #timer: Timer | undefined
+  readonly #watches = new Watches()
   #inFlight = 0
   #lastUsed = 0
   #closed = false
@@ -73,9 +77,14 @@ export class Life {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
-  /** Sends a notification, or the answer to a request of the server, where the child is up. */
-  tell(message: JsonObject): void {
-    this.#running?.session.tell(message)
+  /** Tells of changes of one resource until `signal` aborts, over restarts too: a child that is watched stays up. */
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#use(signal, running => this.#watches.add(subscription, watching(running), signal))
+  }
+
+  /** Hands the server what its client says besides requests, where the child is up. */
+  tell(notification: Notification): void {
+    this.#running?.session.tell(notification)
   }
 
   /** Rejects what is in flight and ends the child. */
@@ -120,13 +129,21 @@ export class Life {
   async #attempt(): Promise<Running> {
     await this.#leaving
     if (this.#closed) throw stoppedFault()
-    const session = new Session(this.#spec, this.#deps)
-    this.#session = session
+    const first = this.#launch()
+    let session = first
     let info: UpstreamInfo
     try {
-      info = await session.ready
+      info = await first.ready.catch(async error => {
+        if (!first.diedOfProbe || this.#closed) throw error
+        await first.stop()
+        if (this.#closed) throw error
+        this.#deps.memory.modern = false
+        session = this.#launch()
+        return session.ready
+      })
     } catch (error) {
       this.#leaving = session.stop()
+      if (session !== first) forget(this.#deps.memory) // it was not the question that it died of
       if (this.#closed) throw stoppedFault()
       if (error instanceof Fault) this.#startFailed(error, session.stderr())
       throw error
@@ -134,10 +151,23 @@ export class Life {
     if (this.#closed) throw stoppedFault()
     const running = { session, info, since: this.#deps.clock.now() }
     this.#running = running
+    this.#watches.renew(watching(running))
     this.#enter({ state: 'ready' })
     if (this.#spec.idleAfterMs !== undefined) this.#restAfter(this.#spec.idleAfterMs)
     void session.ended.then(exit => this.#died(running, exit))
     return running
+  }
+
+  #launch(): Session {
+    const { onNotification } = this.#deps
+    this.#session = new Session(this.#spec, {
+      ...this.#deps,
+      onNotification: notification => {
+        if (notification.method === UPDATED) this.#watches.heard(notification)
+        else onNotification?.(notification)
+      },
+    })
+    return this.#session
   }
 
   #startFailed(fault: Fault, stderr: string[]): void {
@@ -180,7 +210,7 @@ export class Life {
   }
 
   #rise(): void {
-    if (this.#spec.revive) void this.#start()
+    if (this.#spec.revive || this.#watches.size > 0) void this.#start()
     else this.#enter({ state: 'asleep' })
   }
 
@@ -189,7 +219,8 @@ export class Life {
     const { clock } = this.#deps
     this.#timer = clock.after(ms, () => {
       const idleMs = this.#spec.idleAfterMs ?? 0
-      const rest = this.#inFlight > 0 ? idleMs : this.#lastUsed + idleMs - clock.now()
+      const used = this.#inFlight > 0 || this.#watches.size > 0
+      const rest = used ? idleMs : this.#lastUsed + idleMs - clock.now()
       if (rest > 0) this.#restAfter(rest)
       else this.#sleep()
     })
@@ -207,6 +238,10 @@ export class Life {
     this.#state = state
     if (!this.#closed) this.#deps.onState()
   }
+}
+
+function watching({ session }: Running): Watching {
+  return (uri, signal) => session.watch(uri, signal)
 }
 
 /** For callers that come while nothing may be started. */

@@ -22,6 +22,7 @@ async function open(
     { ...rudeCommand(mode), startTimeoutMs: 20_000, ...spec },
     {
       clock: systemClock,
+      memory: {},
       log: { info() {}, warn: fields => warnings.push(fields) },
       onListChanged: list => changed.push(list),
     },

@@ -1,256 +1,273 @@
-/** One child and the MCP session with it: the handshake, calls and their answers, and what the server says by itself. */
-import type { Clock } from '../../async.ts'
+/** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
 import type { Fault } from '../../errors.ts'
-import type { JsonObject, JsonValue } from '../../json.ts'
-import { deadline, faultOf, waitFor } from '../deadline.ts'
-import { initialize } from '../handshake.ts'
-import { changedList, type Incoming, replyMessage, requestMessage, withCallersToken } from '../message.ts'
-import type { Notification, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
-import { Child, type ChildExit, type ChildSpec } from './child.ts'
-import { LineReader, type SkippedLine } from './framing.ts'
-import { harmless, secretLines } from './harmless.ts'
-import { idInHead, idInTail, isAsking, ownId, readLine } from './message.ts'
-import type { Reaper } from './reaper.ts'
-import { diedFault, startFault, stoppedFault, tooLargeFault, unreadableFault } from './session-faults.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { deadline } from '../deadline.ts'
+import { METHOD_NOT_FOUND } from '../front/rejection.ts'
+import { type Era, META_SUBSCRIPTION_ID } from '../front/revisions.ts'
+import { changedList, withCallersToken } from '../message.ts'
+import { envelopeOf } from '../modern.ts'
+import { type Question, Questions } from '../questions.ts'
+import type {
+  JsonRpcError,
+  Notification,
+  ServerRequest,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamInfo,
+} from '../upstream.ts'
+import { Channel, type ChannelDeps, type CommandSpec } from './channel.ts'
+import type { ChildExit } from './child.ts'
+import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
+import { diedFault, startFault, stoppedFault } from './session-faults.ts'
 
-export type SessionSpec = ChildSpec & {
-  /** Values of the environment or the arguments that must not be seen in logs and messages. */
-  secrets?: readonly string[]
-  startTimeoutMs: number
+export type SessionSpec = CommandSpec & {
+  /** Whether several clients share the child: then it is told that it can ask for nothing. Default: it is one client's. */
+  shared?: boolean
   /** What the server may ask its client for; default nothing. */
   clientCapabilities?: JsonObject
+  /** The era to try first; default the newer where clients share the child, else the older, which alone knows sessions. */
+  prefers?: Era
 }
 
-/** A request of the server to its client. */
-export type Asked = { id: JsonValue; method: string; params?: JsonObject }
-
-/** The part of a pino logger that is used. */
-export type StdioLog = {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
-export type SessionDeps = {
-  clock: Clock
-  /** Ends children where this process is killed. */
-  reaper?: Reaper
-  log?: StdioLog
+export type SessionDeps = ChannelDeps & {
+  /** What is known of the server's era. */
+  memory: EraMemory
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
-  /** What the server says besides that and the progress of calls: log messages, updates of resources. */
+  /** Updates of watched resources, and what the server says that belongs to no call. */
   onNotification?: (notification: Notification) => void
-  /** The server asks its client for something; false: nobody can answer. The answer is sent by `tell`. */
-  onRequest?: (request: Asked) => boolean
+  /** The server asks its client for something while no call is in flight; undefined: nobody can answer. */
+  onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer> | undefined
 }
 
-type Pending = { call: UpstreamCall; resolve(answer: UpstreamAnswer): void; reject(fault: Fault): void }
-
-/** The largest notification or request of a server. */
-const MAX_ASKING_BYTES = 1024 * 1024
-/** So many lines that are not JSON-RPC before the handshake's answer: this is no MCP server. Later: it has to wait a bit. */
-const MUCH_GARBAGE = 1_000
-const GARBAGE_REST_MS = 250
-const EXCERPT_CHARACTERS = 120
+const LISTS = ['tools', 'resources', 'prompts']
+const LISTEN = 'subscriptions/listen'
+/** What we say ourselves to the server, with ids of our own. */
+const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
+const UPDATED = 'notifications/resources/updated'
+/** An acknowledgement, or the answer to a request that only says whether it is taken on. */
+const MAX_TAKEN_BYTES = 256 * 1024
+const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
 
 export class Session {
   /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
   readonly ready: Promise<UpstreamInfo>
   /** The child is gone. Never rejects. */
   readonly ended: Promise<ChildExit>
+  readonly #spec: SessionSpec
   readonly #deps: SessionDeps
-  readonly #secrets: readonly string[]
-  readonly #child: Child
-  readonly #pending = new Map<number, Pending>()
-  /** Aborts where it shows before the time is up that there is no MCP server. */
-  readonly #hopeless = new AbortController()
-  #nextId = 1
-  #garbage = { lines: 0, first: '' }
-  /** Why nothing can be asked any more. */
-  #over: Fault | undefined
+  readonly #channel: Channel
+  readonly #questions: Questions
+  readonly #over = new AbortController()
+  /** Once hands were shaken. */
+  #info: UpstreamInfo | undefined
+  /** Ended before its first answer, which may be because it was asked in the newer era. */
+  #diedOfProbe = false
+  #version = ''
+  #logLevel: string | undefined
 
   /** Starts the child and shakes hands; `ready` tells when and whether calls can be sent. */
   constructor(spec: SessionSpec, deps: SessionDeps) {
-    const { clock, reaper, log } = deps
+    this.#spec = spec
     this.#deps = deps
-    this.#secrets = secretLines(spec.secrets ?? [])
-    const reader = new LineReader({
-      maxBytes: head => this.#limitOf(head),
-      onLine: line => this.#onLine(line),
-      onSkipped: line => this.#onSkipped(line),
+    this.#channel = new Channel(spec, deps, {
+      notified: notification => this.#heard(notification),
+      asked: (request, characters) => this.#asked({ ...request, characters }),
     })
-    this.#child = new Child(spec, {
-      clock,
-      reaper,
-      secrets: this.#secrets,
-      onData: chunk => reader.push(chunk),
-      onStderr: (stderr, left) =>
-        log?.info({ stderr, ...(left > 0 ? { left } : {}) }, 'server wrote to stderr'),
+    this.#questions = new Questions({
+      capabilities: spec.clientCapabilities ?? {},
+      asked: (request, signal) => deps.onRequest?.(request, signal),
+      send: reply => this.#channel.reply(reply),
     })
-    this.ended = this.#child.exited.then(exit => {
-      reader.end()
-      this.#end(diedFault(exit, this.#child.stderr()))
+    this.ended = this.#channel.ended.then(exit => {
+      this.#end(diedFault(exit, this.stderr()))
       return exit
     })
-    this.ready = this.#handshake(spec)
+    this.ready = this.#handshake()
     this.ready.catch(() => {})
   }
 
-  /** Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the Fault that `signal` carries. */
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
-    while (this.#child.blocked && !this.#over)
-      await waitFor(Promise.race([this.#child.drained().catch(() => this.ended), this.ended]), signal)
-    if (this.#over) throw this.#over
-    if (signal.aborted) throw faultOf(signal)
-    const id = this.#nextId++
-    return new Promise((resolve, reject) => {
-      const cancel = () => {
-        this.#pending.delete(id)
-        if (call.method !== 'initialize') this.#send(cancellation(id))
-        reject(faultOf(signal))
-      }
-      signal.addEventListener('abort', cancel, { once: true })
-      const settle = () => {
-        this.#pending.delete(id)
-        signal.removeEventListener('abort', cancel)
-      }
-      this.#pending.set(id, {
-        call,
-        resolve(answer) {
-          settle()
-          resolve(answer)
-        },
-        reject(fault) {
-          settle()
-          reject(fault)
-        },
-      })
-      this.#child.write(`${JSON.stringify(requestMessage(id, call.method, call.params))}\n`)
-      call.onSent?.()
-    })
+  /** The child ended as it was asked in the newer era: another one may live if it is asked in the older. */
+  get diedOfProbe(): boolean {
+    return this.#diedOfProbe
   }
 
-  /** Sends what nobody waits for: a notification, or the answer to a request of the server. */
-  tell(message: JsonObject): void {
-    this.#send(message)
+  /** Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the Fault that `signal` carries. */
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    if (this.#spec.shared && isOfSession(call.method))
+      return Promise.resolve({ error: ofSession(call.method) })
+    if (this.#isModern) return this.#channel.request(call, signal, envelopeOf(call, this.#version))
+    if (call.logLevel !== undefined && call.logLevel !== this.#logLevel) this.#setLogLevel(call.logLevel)
+    return this.#channel.request(call, signal)
+  }
+
+  /** Asks the server to tell of a resource until `signal` aborts: what it tells goes to `onNotification`. */
+  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#isModern
+      ? this.#listen({ resourceSubscriptions: [uri] }, signal)
+      : this.#subscribe(uri, signal)
+  }
+
+  /** Hands the server what its client says besides requests. */
+  tell(notification: Notification): void {
+    if (!this.#isModern && !OURS.has(notification.method))
+      this.#channel.send({ jsonrpc: '2.0', ...notification })
   }
 
   /** The last lines of the child's standard error, without secrets. */
   stderr(): string[] {
-    return this.#child.stderr()
+    return this.#channel.stderr()
   }
 
   /** Rejects calls in flight and ends the child. */
   stop(): Promise<void> {
     this.#end(stoppedFault())
-    return this.#child.stop()
+    return this.#channel.stop()
   }
 
-  async #handshake({ startTimeoutMs: timeoutMs, clientCapabilities }: SessionSpec): Promise<UpstreamInfo> {
-    const seconds = timeoutMs / 1000
-    const limit = deadline(
-      this.#deps.clock,
-      timeoutMs,
-      `The server did not start within ${seconds} s`,
-      this.#hopeless.signal,
-    )
+  get #isModern(): boolean {
+    return this.#info?.era === 'modern'
+  }
+
+  async #handshake(): Promise<UpstreamInfo> {
+    const { startTimeoutMs: timeoutMs, shared = false, clientCapabilities: capabilities } = this.#spec
+    const { prefers = shared ? 'modern' : 'legacy' } = this.#spec
+    const { clock, memory } = this.#deps
+    const channel = this.#channel
+    const late = `The server did not start within ${timeoutMs / 1000} s`
+    const limit = deadline(clock, timeoutMs, late, channel.hopeless)
+    const known = { modern: memory.modern, legacy: memory.legacy }
+    const guessed = isModernFirst(memory, prefers) && known.modern === undefined
     try {
-      const ask = (call: UpstreamCall, signal: AbortSignal) => this.request(call, signal)
-      const info = await initialize(ask, limit.signal, clientCapabilities)
-      this.#send({ jsonrpc: '2.0', method: 'notifications/initialized' })
-      return info
+      const ask = (call: UpstreamCall, signal: AbortSignal) => channel.request(call, signal)
+      const { wireVersion, ...info } = await open({ ask, memory, prefers, capabilities, clock }, limit.signal)
+      this.#begin(info, wireVersion)
+      return shared ? { ...info, capabilities: withoutSessions(info) } : info
     } catch (error) {
-      const exit = this.#over ? await this.ended : undefined
-      throw startFault(error, { exit, garbage: this.#garbage, stderr: this.stderr() })
+      const exit = channel.over ? await channel.ended : undefined
+      this.#diedOfProbe = guessed && exit !== undefined && exit.notStarted === undefined
+      // A child that ended has refused nothing; one that refuses may have become another server.
+      if (exit) Object.assign(memory, known)
+      else forget(memory)
+      throw startFault(error, { exit, garbage: channel.garbage, stderr: this.stderr() })
     } finally {
       limit.clear()
     }
   }
 
+  #begin(info: UpstreamInfo, version: string) {
+    this.#info = info
+    this.#version = version
+    if (!this.#isModern) return this.#channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const lists = LISTS.filter(list => declaresChanges(info.capabilities[list]))
+    const filter = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
+    if (lists.length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
+  }
+
   #end(why: Fault): void {
-    this.#over ??= why
-    for (const waiting of [...this.#pending.values()]) waiting.reject(this.#over)
+    this.#over.abort(why)
+    this.#questions.end()
   }
 
-  /** Sends what nobody waits for, unless the child does not read. */
-  #send(message: object): void {
-    if (!this.#child.blocked) this.#child.write(`${JSON.stringify(message)}\n`)
+  /** Subscribes in the newer era, until `signal` aborts; resolves when that is acknowledged or refused. */
+  #listen(notifications: JsonObject, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return new Promise((resolve, reject) => {
+      const onNotification = ({ params }: Notification) => {
+        const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
+        const all = Object.keys(notifications).every(key => taken.includes(key))
+        resolve(all ? { result: {} } : { error: NOT_WATCHABLE })
+      }
+      const call = {
+        method: LISTEN,
+        params: { notifications },
+        maxBytes: MAX_TAKEN_BYTES,
+        onNotification,
+      }
+      this.request(call, signal).then(resolve, reject)
+    })
   }
 
-  #onLine(line: Buffer) {
-    if (line.length === 0 || (line.length === 1 && line[0] === CARRIAGE_RETURN)) return
-    const text = line.toString()
-    const messages = readLine(text)
-    if (!messages) return this.#onUnreadable(text)
-    for (const message of messages) this.#onMessage(message, line.length)
+  async #subscribe(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const ask = (method: string, end: AbortSignal) =>
+      this.#channel.request({ method, params: { uri }, maxBytes: MAX_TAKEN_BYTES }, end)
+    const answer = await ask('resources/subscribe', signal)
+    const leave = () => void ask('resources/unsubscribe', this.#over.signal).catch(() => {})
+    if (!answer.error) signal.addEventListener('abort', leave, { once: true })
+    return answer
   }
 
-  #onMessage(message: Incoming, bytes: number) {
-    if (message.kind === 'request') return this.#onRequest(message)
-    if (message.kind === 'notification') return this.#onNotification(message.notification)
-    const waiting = this.#waiting(ownId(message.id))
-    if (!waiting) return // cancelled meanwhile, answered twice, or never asked
-    if (bytes > waiting.call.maxBytes) return waiting.reject(tooLargeFault(waiting.call.maxBytes))
-    waiting.resolve(message.answer)
+  /** Ahead of a call: a server that does not log that much yet is told to. */
+  #setLogLevel(level: string): void {
+    if (this.#spec.shared || !isObject(this.#info?.capabilities.logging)) return
+    this.#logLevel = level
+    const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_TAKEN_BYTES }
+    this.#channel.request(call, this.#over.signal).catch(() => {})
   }
 
-  #onRequest({ id, method, params }: Asked) {
-    if (!this.#deps.onRequest?.({ id, method, params })) this.#send(replyMessage({ id, method }))
+  /** The latest call that can ask is most likely the one that a question belongs to. */
+  #asked(question: Question) {
+    const { id, method } = question
+    if (!this.#spec.shared || method === 'ping')
+      return this.#questions.take(
+        question,
+        this.#channel.calls().find(call => call.ask),
+      )
+    const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
+    this.#channel.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
   }
 
-  #onNotification(notification: Notification) {
-    const list = changedList(notification.method)
+  #heard(notification: Notification) {
+    const { method, params } = notification
+    const list = changedList(method)
     if (list) return this.#deps.onListChanged(list)
-    if (notification.method !== 'notifications/progress') return this.#deps.onNotification?.(notification)
-    const call = this.#waiting(ownId(notification.params?.progressToken))?.call
-    call?.onNotification?.(withCallersToken(notification, call))
+    switch (method) {
+      case 'notifications/cancelled':
+        return this.#questions.cancel(params?.requestId)
+      case 'notifications/progress': {
+        const call = this.#channel.callOf(params?.progressToken)
+        return call?.onNotification?.(withCallersToken(notification, call))
+      }
+      case 'notifications/subscriptions/acknowledged': {
+        const meta = isObject(params?._meta) ? params._meta : {}
+        return this.#channel.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
+      }
+      default: {
+        const call = method === UPDATED ? undefined : this.#speaking()
+        return call ? call.onNotification?.(notification) : this.#deps.onNotification?.(notification)
+      }
+    }
   }
 
-  #onUnreadable(text: string) {
-    if (text.trim() === '') return
-    const id = idInHead(text.slice(0, EXCERPT_CHARACTERS)) ?? idInTail(text.slice(-EXCERPT_CHARACTERS))
-    const waiting = this.#waiting(id)
-    if (waiting) return waiting.reject(unreadableFault())
-    const garbage = this.#garbage
-    garbage.lines++
-    garbage.first ||= harmless(text.slice(0, 8 * EXCERPT_CHARACTERS), this.#secrets).slice(
-      0,
-      EXCERPT_CHARACTERS,
-    )
-    // The 1st, 10th, 100th, …: seldom enough.
-    if (Number.isInteger(Math.log10(garbage.lines)))
-      this.#deps.log?.warn({ ...garbage }, 'server writes lines to standard output that are not JSON-RPC')
-    if (garbage.lines === MUCH_GARBAGE) this.#hopeless.abort()
-    if (garbage.lines % MUCH_GARBAGE === 0) this.#child.rest(GARBAGE_REST_MS)
-  }
-
-  /** The limit of the call that a line answers, where its beginning tells which; else the largest of those in flight. */
-  #limitOf(head: Buffer): number {
-    const text = head.toString('latin1')
-    const waiting = this.#waiting(idInHead(text))
-    if (waiting) return waiting.call.maxBytes
-    if (isAsking(text)) return MAX_ASKING_BYTES
-    return Math.max(0, ...[...this.#pending.values()].map(({ call }) => call.maxBytes))
-  }
-
-  #onSkipped({ head, tail, bytes }: SkippedLine) {
-    const start = head.toString('latin1')
-    const id = idInHead(start) ?? idInTail(tail.toString('latin1'))
-    const waiting = this.#waiting(id) ?? (id === undefined && !isAsking(start) ? this.#onlyOne() : undefined)
-    if (waiting) waiting.reject(tooLargeFault(waiting.call.maxBytes))
-    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too long; it was left out')
-  }
-
-  #waiting(id: number | undefined): Pending | undefined {
-    return id === undefined ? undefined : this.#pending.get(id)
-  }
-
-  #onlyOne(): Pending | undefined {
-    return this.#pending.size === 1 ? this.#pending.values().next().value : undefined
+  /** The call that a log message or the like belongs to: the latest, or where clients share the child, the only one that it can be. */
+  #speaking(): UpstreamCall | undefined {
+    const { shared } = this.#spec
+    if (shared && !this.#isModern) return undefined
+    const hearing = this.#channel
+      .calls()
+      .filter(
+        call => call.onNotification && call.method !== LISTEN && (!shared || call.logLevel !== undefined),
+      )
+    return shared && hearing.length > 1 ? undefined : hearing[0]
   }
 }
 
-const CARRIAGE_RETURN = 13
+/** What changes a session for its client alone, or asks for what another call left there. */
+function isOfSession(method: string): boolean {
+  return method.startsWith('tasks/') || method.startsWith('logging/')
+}
 
-function cancellation(requestId: number) {
-  const params = { requestId, reason: 'The caller does not wait any longer' }
-  return { jsonrpc: '2.0', method: 'notifications/cancelled', params }
+function ofSession(method: string): JsonRpcError {
+  const message = `${method} wants a session of its own, and this server is shared by all callers`
+  return { code: METHOD_NOT_FOUND, message }
+}
+
+/** What clients who share a server can use of it. In the newer era each request says itself what is to be logged. */
+function withoutSessions({
+  capabilities: { logging, tasks: _tasks, ...rest },
+  era,
+}: UpstreamInfo): JsonObject {
+  return era === 'modern' && logging !== undefined ? { ...rest, logging } : rest
+}
+
+function declaresChanges(capability: JsonValue | undefined): boolean {
+  return isObject(capability) && capability.listChanged === true
 }

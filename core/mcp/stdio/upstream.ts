@@ -1,13 +1,26 @@
 /** An upstream that is a command on this machine: one child for all callers, or one for each client. */
 import { Fault } from '../../errors.ts'
-import type { Upstream, UpstreamAnswer, UpstreamCall, UpstreamEvent, UpstreamInfo } from '../upstream.ts'
+import type { JsonObject } from '../../json.ts'
+import { METHOD_NOT_FOUND } from '../front/rejection.ts'
+import type { Era } from '../front/revisions.ts'
+import type {
+  ClientEars,
+  Notification,
+  Subscription,
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamEvent,
+  UpstreamInfo,
+} from '../upstream.ts'
 import { DISCOVERY_CLIENT } from '../upstream.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
+import type { ChannelDeps, CommandSpec } from './channel.ts'
 import { Life, type LifeSpec, type LifeState } from './life.ts'
-import type { SessionDeps, SessionSpec } from './session.ts'
+import type { EraMemory } from './opening.ts'
 import { stoppedFault } from './session-faults.ts'
 
-export type StdioSpec = SessionSpec & {
+export type StdioSpec = CommandSpec & {
   /** `shared`: one child for all calls. `perClient`: one for each `client` key; a call without a key has one for itself. */
   sessions: 'shared' | 'perClient'
   /** A child without calls is ended after this time, and started again by the next call. */
@@ -18,7 +31,7 @@ export type StdioSpec = SessionSpec & {
   maxClients?: number
 }
 
-export type StdioDeps = Omit<SessionDeps, 'onListChanged'> & {
+export type StdioDeps = ChannelDeps & {
   /** 0 to 1, spreads restarts; default Math.random. */
   random?: () => number
 }
@@ -43,6 +56,15 @@ export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpst
   return upstream
 }
 
+const NO_SESSION = {
+  code: METHOD_NOT_FOUND,
+  message:
+    'Each client has a server of its own here, and this one has no session that could be told of changes',
+}
+
+/** Whose a call is, and what it can be asked for. */
+type Caller = Pick<UpstreamCall, 'client' | 'capabilities'>
+
 /** The key of a client, or a symbol for a call that has no client. */
 type Key = string | symbol
 
@@ -57,6 +79,9 @@ class Lives implements StdioUpstream {
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   /** Children for one call have no past of their own, but crash for the same reason. */
   readonly #oneCallBackoff: Backoff
+  /** All children are of one server. */
+  readonly #memory: EraMemory = {}
+  #ears: ClientEars | undefined
   #shown: LifeState = { state: 'asleep' }
   #closed = false
 
@@ -64,7 +89,8 @@ class Lives implements StdioUpstream {
     this.#shared = spec.sessions === 'shared'
     this.#maxClients = spec.maxClients ?? MAX_CLIENTS
     const awake = this.#shared && spec.min > 0
-    this.#spec = { ...spec, idleAfterMs: awake ? undefined : spec.idleAfterMs, revive: this.#shared }
+    const idleAfterMs = awake ? undefined : spec.idleAfterMs
+    this.#spec = { ...spec, idleAfterMs, revive: this.#shared, shared: this.#shared }
     this.#deps = deps
     this.#oneCallBackoff = createBackoff(deps.random ?? Math.random)
   }
@@ -74,11 +100,24 @@ class Lives implements StdioUpstream {
   }
 
   connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    return this.#use(DISCOVERY_CLIENT, life => life.connect(signal))
+    return this.#use({ client: DISCOVERY_CLIENT }, life => life.connect(signal))
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
-    return this.#use(call.client, life => life.request(call, signal))
+    return this.#use(call, life => life.request(call, signal))
+  }
+
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    if (!this.#shared && subscription.client === undefined) return { error: NO_SESSION }
+    return this.#use(subscription, life => life.subscribe(subscription, signal))
+  }
+
+  hear(ears: ClientEars): void {
+    this.#ears = ears
+  }
+
+  tell(client: string, notification: Notification): void {
+    if (!this.#shared) this.#lives.get(client)?.tell(notification)
   }
 
   forget(client: string): void {
@@ -97,9 +136,9 @@ class Lives implements StdioUpstream {
   }
 
   /** A caller without a key has a child for the time of `work`. */
-  async #use<T>(client: string | undefined, work: (life: Life) => Promise<T>): Promise<T> {
+  async #use<T>({ client, capabilities }: Caller, work: (life: Life) => Promise<T>): Promise<T> {
     const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
-    const life = this.#lifeOf(key)
+    const life = this.#lifeOf(key, capabilities)
     try {
       return await work(life)
     } finally {
@@ -107,24 +146,34 @@ class Lives implements StdioUpstream {
     }
   }
 
-  #lifeOf(key: Key): Life {
+  #lifeOf(key: Key, capabilities: JsonObject | undefined): Life {
     if (this.#closed) throw stoppedFault()
     const known = this.#lives.get(key)
     if (known && this.#shared) return known
     if (known) this.#lives.delete(key)
     else this.#makeRoom()
-    const life = known ?? this.#createLife(key)
+    const life = known ?? this.#createLife(key, capabilities)
     this.#lives.set(key, life)
     return life
   }
 
-  #createLife(key: Key): Life {
-    return new Life(this.#spec, {
+  /** A client's child is told at its start what that client can be asked for. */
+  #createLife(key: Key, clientCapabilities: JsonObject | undefined): Life {
+    const client = key === SHARED || typeof key === 'symbol' ? undefined : key
+    const prefers: Era = typeof key === 'symbol' ? 'modern' : 'legacy'
+    const spec = this.#shared ? this.#spec : { ...this.#spec, clientCapabilities, prefers }
+    return new Life(spec, {
       ...this.#deps,
+      memory: this.#memory,
       backoff:
         typeof key === 'symbol' ? this.#oneCallBackoff : createBackoff(this.#deps.random ?? Math.random),
       onState: () => this.#showState(),
       onListChanged: list => this.#emit({ kind: 'listChanged', list }),
+      onNotification: notification => {
+        if (client !== undefined) this.#ears?.notified(client, notification)
+      },
+      onRequest: (request, signal) =>
+        client === undefined ? undefined : this.#ears?.asked(client, request, signal),
     })
   }
 

@@ -1,9 +1,10 @@
 /**
  * A stdio MCP server that misbehaves on purpose: `node server.mjs MODE [NUMBER]`. Without a mode it is polite.
- * No dependencies, so that it starts fast and nothing but the mode is strange. `modes.mjs` says what each mode does.
+ * No dependencies, so that it starts fast and nothing but the mode is strange. `modes.mjs` and `opening-modes.mjs` say what each mode does.
  */
 import { modes } from './modes.mjs'
-import { tools } from './tools.mjs'
+import { openingModes } from './opening-modes.mjs'
+import { tools, unlisted } from './tools.mjs'
 
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
@@ -12,6 +13,10 @@ function createServer(mode) {
     tools: [...tools.values()].map(tool => tool.definition),
     /** Notifications and answers that the client sent, for the tool `seen`. */
     seen: [],
+    /** Methods of the requests that shake hands, for the tool `openings`. */
+    openings: [],
+    /** What came last, as it came, for the tool `line`. */
+    line: '',
     capabilities: { tools: { listChanged: true } },
     writeLine: line => process.stdout.write(`${line}\n`),
     send: message => server.writeLine(JSON.stringify({ jsonrpc: '2.0', ...message })),
@@ -26,11 +31,12 @@ function createServer(mode) {
       }),
     list: id => server.answer(id, { tools: server.tools }),
     call: (id, params) => {
-      const tool = tools.get(params.name)
-      if (!tool) return server.fail(id, -32602, `unknown tool: ${params.name}`)
-      return tool.run(server, id, params.arguments ?? {}, params)
+      const run = tools.get(params.name)?.run ?? unlisted.get(params.name)
+      if (!run) return server.fail(id, -32602, `unknown tool: ${params.name}`)
+      return run(server, id, params.arguments ?? {}, params)
     },
     other: id => server.fail(id, -32601, 'no such method'),
+    discover: (id, params) => server.other(id, params, 'server/discover'),
     receive,
   }
   mode.change?.(server)
@@ -39,7 +45,10 @@ function createServer(mode) {
   function receive(message) {
     if (message.method === undefined || message.id === undefined) return server.seen.push(message)
     const params = message.params ?? {}
+    if (message.method === 'initialize' || message.method === 'server/discover')
+      server.openings.push(message.method)
     if (message.method === 'initialize') return server.initialize(message.id, params)
+    if (message.method === 'server/discover') return server.discover(message.id, params)
     if (message.method === 'tools/list') return server.list(message.id, params)
     if (message.method === 'tools/call') return server.call(message.id, params)
     if (message.method === 'ping') return server.answer(message.id, {})
@@ -53,14 +62,20 @@ function listen(server) {
   process.stdin.on('data', text => {
     const lines = (rest + text).split('\n')
     rest = lines.pop()
-    for (const line of lines) if (line.trim()) server.receive(JSON.parse(line))
+    for (const line of lines) {
+      if (!line.trim()) continue
+      server.line = line
+      server.receive(JSON.parse(line))
+    }
   })
 }
 
 const name = process.argv[2] ?? 'polite'
-const change = modes[name]
+const change = modes[name] ?? openingModes[name]
 if (change === undefined) {
-  process.stderr.write(`no mode ${name}; there are: ${Object.keys(modes).join(' ')}\n`)
+  process.stderr.write(
+    `no mode ${name}; there are: ${Object.keys({ ...modes, ...openingModes }).join(' ')}\n`,
+  )
   process.exit(64)
 }
 listen(createServer({ name, change }))

@@ -3,6 +3,8 @@ const text = value => ({ content: [{ type: 'text', text: String(value) }] })
 const objectSchema = properties => ({ type: 'object', properties })
 
 export const tools = new Map()
+/** Not listed, so that no search finds them: they tell a test what came. */
+export const unlisted = new Map()
 
 function add(name, description, properties, run) {
   tools.set(name, { definition: { name, description, inputSchema: objectSchema(properties) }, run })
@@ -80,3 +82,22 @@ add('change', 'Adds a tool to the list and says so', { name: string }, (server, 
   server.answer(id, text('changed'))
 })
 add('error', 'Answers with a JSON-RPC error', {}, (server, id) => server.fail(id, -32000, 'it went wrong'))
+
+unlisted.set('line', (server, id) => server.answer(id, text(server.line)))
+unlisted.set('openings', (server, id) => server.answer(id, text(JSON.stringify(server.openings))))
+unlisted.set('ask_many', (server, id, args) => {
+  for (let at = 0; at < args.times; at++) server.send({ id: `q${at}`, method: 'roots/list' })
+  server.answer(id, text('asked'))
+})
+unlisted.set('withdraw', (server, id) => {
+  server.send({ id: 'withdrawn', method: 'roots/list' })
+  server.send({ method: 'notifications/cancelled', params: { requestId: 'withdrawn' } })
+  server.answer(id, text('withdrawn'))
+})
+/** With the id of the call, at either end of the line: it is not the call's. */
+unlisted.set('ask_large', (server, id, args) => {
+  const params = { padding: 'x'.repeat(args.bytes) }
+  if (args.idFirst) server.send({ id, method: 'roots/list', params })
+  else server.send({ method: 'roots/list', params, id })
+  server.answer(id, text('asked'))
+})

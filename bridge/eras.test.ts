@@ -1,0 +1,213 @@
+/** A bridge between clients and children of both eras: every question in every cell, with the clients of the SDKs. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { JsonObject } from '../core/json.ts'
+import { errorOf, legacy, modern, modernHeaders, post, streamed } from '../test/front/post.ts'
+import { legacyClient, modernClient } from '../test/support/answering-clients.ts'
+import { startTestBridge } from '../test/support/bridge.ts'
+import { createLeapClock } from '../test/support/leap-clock.ts'
+import {
+  ANSWERS,
+  askingCommand,
+  CAN_ALL,
+  type Kind,
+  WATCHED_URI,
+} from '../test/upstreams/asking/questions.ts'
+import { childrenOf, textOf, until } from '../test/upstreams/rude/rude.ts'
+import type { BridgeOptions } from './bridge.ts'
+
+type Child = Parameters<typeof askingCommand>[0]
+
+function start(t: TestContext, child: Child, sessions: BridgeOptions['sessions']) {
+  return startTestBridge(t, { sessions, command: { ...askingCommand(child), startTimeoutMs: 20_000 } })
+}
+
+const CLIENTS = { legacy: legacyClient, modern: modernClient }
+const KINDS = Object.keys(ANSWERS) as Kind[]
+
+for (const [client, child, sessions] of [
+  ['legacy', 'legacy', 'perClient'],
+  ['legacy', 'modern', 'perClient'],
+  ['modern', 'legacy', 'perClient'],
+  ['modern', 'modern', 'perClient'],
+  ['modern', 'modern', 'shared'],
+  ['modern', 'dual', 'shared'],
+] as const)
+  test(`a ${client} client answers all that a ${child} child, ${sessions}, asks`, async t => {
+    const { url } = await start(t, child, sessions)
+    const { call, asked } = await CLIENTS[client](t, url)
+    for (const kind of KINDS)
+      assert.deepEqual(JSON.parse(await call('ask', { kinds: kind })), { [kind]: ANSWERS[kind] }, kind)
+    assert.equal(asked.length, KINDS.length)
+    const all = JSON.parse(await call('ask', { kinds: KINDS.join(' ') }))
+    assert.deepEqual(all, ANSWERS)
+  })
+
+test('a legacy child that clients share is told that it can ask nobody, and why', async t => {
+  const { url } = await start(t, 'legacy', 'shared')
+  for (const connect of [legacyClient, modernClient]) {
+    const { call, asked } = await connect(t, url)
+    assert.deepEqual(JSON.parse(await call('declared')), {})
+    const { roots } = JSON.parse(await call('ask', { kinds: 'roots' }))
+    assert.match(roots.failed, /roots/)
+    assert.deepEqual(asked, [])
+  }
+})
+
+test('what a client did not declare is never put to it', async t => {
+  const own = await start(t, 'legacy', 'perClient')
+  for (const connect of [legacyClient, modernClient]) {
+    const { call, asked } = await connect(t, own.url, { roots: {} })
+    assert.deepEqual(JSON.parse(await call('declared')), { roots: {} })
+    const answer = JSON.parse(await call('ask', { kinds: 'form roots' }))
+    assert.match(answer.form.failed, /elicitation/)
+    assert.deepEqual(answer.roots, ANSWERS.roots)
+    assert.deepEqual(asked, ['roots/list'])
+  }
+  const { url } = await start(t, 'modern', 'shared')
+  const { call } = await modernClient(t, url, { roots: {} })
+  await assert.rejects(call('ask', { kinds: 'form' }), { code: -32021 })
+  const { call: callLegacy } = await legacyClient(t, url)
+  await assert.rejects(callLegacy('ask', { kinds: 'form' }), { code: -32021 })
+})
+
+test('a child that dies while its question waits ends the call of a legacy client at once', async t => {
+  const { url } = await start(t, 'legacy', 'perClient')
+  const { client, call } = await legacyClient(t, url)
+  const pid = Number(await call('pid'))
+  client.setRequestHandler(ElicitRequestSchema, () => {
+    process.kill(pid, 'SIGKILL')
+    return new Promise<never>(() => {})
+  })
+  await assert.rejects(call('ask', { kinds: 'form' }), /ended by SIGKILL/)
+})
+
+/** Calls `ask` as a bare client of the newer era. */
+async function askModern(url: string, params: JsonObject = {}) {
+  const meta = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
+  const call = modern('tools/call', { name: 'ask', arguments: { kinds: 'form' }, ...params }, meta)
+  return post(url, call, modernHeaders('tools/call', 'ask'))
+}
+
+test('a modern client whose child died while its question waited is told so when it comes back', async t => {
+  const mark = `mark-${Math.random()}`
+  const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
+  const { url } = await startTestBridge(t, { sessions: 'perClient', command })
+  const children = () => childrenOf(process.pid, mark)
+  const warm = children()
+  const { requestState, inputRequests } = (await askModern(url)).json.result as JsonObject
+  const [key = ''] = Object.keys(inputRequests as JsonObject)
+  const [own = 0] = children().filter(pid => !warm.includes(pid))
+  process.kill(own, 'SIGKILL')
+  assert.ok(await until(() => !children().includes(own)))
+  const back = await askModern(url, { requestState, inputResponses: { [key]: ANSWERS.form } })
+  assert.match(String(errorOf(back).message), /ended by SIGKILL.*can be tried again/)
+})
+
+test('while it drains, who waits for an answer to a question is sent away at once, and its child ends', async t => {
+  const mark = `mark-${Math.random()}`
+  const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
+  const bridge = await startTestBridge(t, { sessions: 'perClient', command })
+  const { requestState } = (await askModern(bridge.url)).json.result as JsonObject
+  assert.equal(typeof requestState, 'string')
+  const began = performance.now()
+  await bridge.close(30_000)
+  assert.ok(performance.now() - began < 10_000)
+  assert.deepEqual(childrenOf(process.pid, mark), [])
+})
+
+for (const [client, child, sessions] of [
+  ['legacy', 'legacy', 'perClient'],
+  ['legacy', 'modern', 'perClient'],
+  ['modern', 'legacy', 'shared'],
+  ['modern', 'modern', 'shared'],
+] as const)
+  test(`a ${client} client hears that a resource and a list of a ${child} child, ${sessions}, changed`, async t => {
+    const { url } = await start(t, child, sessions)
+    const { call, heard, client: sdk } = await CLIENTS[client](t, url)
+    if ('listen' in sdk) await sdk.listen({ toolsListChanged: true, resourceSubscriptions: [WATCHED_URI] })
+    else await sdk.subscribeResource({ uri: WATCHED_URI })
+    await call('touch')
+    await call('grow')
+    const methods = () => heard.map(({ method }) => method).sort()
+    assert.ok(await until(() => heard.length === 2), methods().join())
+    assert.deepEqual(methods(), ['notifications/resources/updated', 'notifications/tools/list_changed'])
+    assert.equal(heard.find(({ params }) => params?.uri)?.params?.uri, WATCHED_URI)
+  })
+
+for (const child of ['legacy', 'modern'] as const)
+  test(`a client of a ${child} child hears as much of its log as it wants`, async t => {
+    const { url } = await start(t, child, 'perClient')
+    const { call, heard, client } = await legacyClient(t, url, {})
+    await client.setLoggingLevel('error')
+    await call('log')
+    await client.setLoggingLevel('debug')
+    await call('log')
+    assert.deepEqual(
+      heard.map(({ params }) => params?.data),
+      ['large', 'small', 'large'],
+    )
+    const meta = { 'io.modelcontextprotocol/logLevel': 'warning' }
+    const logging = modern('tools/call', { name: 'log', arguments: {} }, meta)
+    const { text } = await post(url, logging, modernHeaders('tools/call', 'log'))
+    const logged = streamed(text).flatMap(({ params }) => (params as JsonObject)?.data ?? [])
+    assert.deepEqual(logged, ['large'])
+  })
+
+test('a client that tells that its roots changed is asked for them by its own child', async t => {
+  const { url } = await start(t, 'legacy', 'perClient')
+  const { call, client, asked, heard } = await legacyClient(t, url)
+  await call('pid')
+  await client.sendRootsListChanged()
+  assert.ok(await until(() => heard.length === 1))
+  assert.deepEqual(asked, ['roots/list'])
+})
+
+test('calls of the newer era without a session find a child of that era that is up, which ends when none comes', async t => {
+  const mark = `mark-${Math.random()}`
+  const clock = createLeapClock()
+  const command = { ...askingCommand('dual', mark), startTimeoutMs: 20_000 }
+  const { url } = await startTestBridge(t, { sessions: 'perClient', command, clock })
+  const children = () => childrenOf(process.pid, mark)
+  const [warm] = children()
+  const call = async () => {
+    const { json } = await post(
+      url,
+      modern('tools/call', { name: 'pid' }),
+      modernHeaders('tools/call', 'pid'),
+    )
+    return Number(textOf({ result: json.result as JsonObject }))
+  }
+  const used = [await call(), await call()]
+  const spare = () => children().filter(pid => pid !== warm && !used.includes(pid))
+  assert.ok(await until(() => spare().length === 1))
+  const [next] = spare()
+  used.push(await call())
+  assert.equal(used.at(-1), next)
+  assert.ok(await until(() => spare().length === 1))
+  clock.leap(60_000)
+  assert.ok(await until(() => children().length === 1))
+  assert.deepEqual(children(), [warm])
+})
+
+test('what a shared child cannot carry is refused with a sentence', async t => {
+  const { url } = await start(t, 'legacy', 'shared')
+  for (const [method, words] of [
+    ['logging/setLevel', /nothing is logged to clients/],
+    ['tasks/get', /shared by all callers/],
+    ['resources/subscribe', /needs a session/],
+  ] as const)
+    assert.match(String(errorOf(await post(url, legacy(method, { uri: WATCHED_URI }))).message), words)
+})
+
+test('arguments reach a child to the letter, and the revision that it speaks itself is told', async t => {
+  const { url } = await startTestBridge(t)
+  const args = '{"big": 12345678901234567890123, "small":1e-400}'
+  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"line","arguments":${args}}}`
+  const { result } = (await post(url, body)).json
+  assert.ok(textOf({ result: result as JsonObject }).includes(`"arguments":${args}`))
+  const { json } = await post(url, modern('server/discover'), modernHeaders('server/discover'))
+  const { _meta: meta } = json.result as { _meta: JsonObject }
+  assert.equal(meta['portolan.dev/protocol'], '2025-11-25')
+})

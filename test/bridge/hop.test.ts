@@ -1,0 +1,89 @@
+/** From a client through a router and a bridge to a stdio server and back: every question in every cell, and what is told. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { BridgeOptions } from '../../bridge/bridge.ts'
+import { createLog } from '../../core/log.ts'
+import { startLocal } from '../../local/gateway.ts'
+import { legacyClient, modernClient } from '../support/answering-clients.ts'
+import { startTestBridge } from '../support/bridge.ts'
+import { createWorkspace } from '../support/manifests.ts'
+import { ANSWERS, askingCommand, WATCHED_URI } from '../upstreams/asking/questions.ts'
+import { until } from '../upstreams/rude/rude.ts'
+
+type Child = Parameters<typeof askingCommand>[0]
+type Hop = { child: Child; sessions: BridgeOptions['sessions'] }
+
+const KINDS = Object.keys(ANSWERS).join(' ')
+const HOPS: Record<string, Hop> = {
+  own: { child: 'legacy', sessions: 'perClient' },
+  'own-modern': { child: 'modern', sessions: 'perClient' },
+  shared: { child: 'modern', sessions: 'shared' },
+  crowd: { child: 'legacy', sessions: 'shared' },
+}
+
+/** A gateway whose servers stand behind bridges. */
+async function start(t: TestContext) {
+  const space = createWorkspace()
+  t.after(() => space.remove())
+  for (const [name, { child, sessions }] of Object.entries(HOPS)) {
+    const command = { ...askingCommand(child), startTimeoutMs: 20_000 }
+    const { url } = await startTestBridge(t, { name, sessions, command })
+    space.write(name, { remote: { url, transport: 'streamable-http' }, sessions })
+  }
+  const gateway = await startLocal({
+    paths: [space.folder],
+    host: '127.0.0.1',
+    port: 0,
+    watch: false,
+    cacheFolder: space.cache,
+    exposeServers: true,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+    log: createLog({ level: 'silent' }),
+    onProgress: () => {},
+    onFindings: () => {},
+  })
+  t.after(() => gateway.close())
+  assert.ok(await until(() => gateway.ready()))
+  const origin = new URL(gateway.url).origin
+  return { gateway, routeOf: (server: string) => `${origin}/servers/${server}/mcp` }
+}
+
+test('questions go through router and bridge in every cell, by the meta-tool and by a server’s route', async t => {
+  const { gateway, routeOf } = await start(t)
+  for (const connect of [legacyClient, modernClient]) {
+    const { call, asked } = await connect(t, gateway.url)
+    const execute = async (server: string, kinds: string) => {
+      const args = { tool_path: `${server}:ask`, arguments: { kinds } }
+      return JSON.parse(await call('execute_mcp_tool', args))
+    }
+    for (const server of ['own', 'own-modern', 'shared'])
+      assert.deepEqual(await execute(server, KINDS), ANSWERS, server)
+    assert.equal(asked.length, 12)
+    assert.match((await execute('crowd', 'roots')).roots.failed, /roots/)
+    for (const server of ['own', 'shared']) {
+      const direct = await connect(t, routeOf(server))
+      assert.deepEqual(JSON.parse(await direct.call('ask', { kinds: KINDS })), ANSWERS, server)
+    }
+  }
+})
+
+test('watched resources and log messages come through router and bridge', async t => {
+  const { routeOf } = await start(t)
+  const legacy = await legacyClient(t, routeOf('own'))
+  await legacy.client.subscribeResource({ uri: WATCHED_URI })
+  await legacy.client.setLoggingLevel('error')
+  await legacy.call('touch')
+  await legacy.call('log')
+  assert.ok(await until(() => legacy.heard.length === 2))
+  assert.deepEqual(legacy.heard.map(({ params }) => params?.data ?? params?.uri).sort(), [
+    'large',
+    WATCHED_URI,
+  ])
+  for (const server of ['shared', 'crowd']) {
+    const { client, call, heard } = await modernClient(t, routeOf(server))
+    await client.listen({ resourceSubscriptions: [WATCHED_URI] })
+    await call('touch')
+    assert.ok(await until(() => heard.length === 1), server)
+    assert.equal(heard[0]?.params?.uri, WATCHED_URI)
+  }
+})

@@ -1,0 +1,55 @@
+/** What the asking servers ask their clients, and how tests run them: the same of either era. */
+import { join } from 'node:path'
+import type { JsonObject } from '../../../core/json.ts'
+
+export const QUESTIONS = {
+  form: {
+    method: 'elicitation/create',
+    params: {
+      mode: 'form',
+      message: 'Your name?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    },
+  },
+  url: {
+    method: 'elicitation/create',
+    params: {
+      mode: 'url',
+      message: 'Please log in',
+      url: 'https://example.com/login',
+      elicitationId: 'login',
+    },
+  },
+  sampling: {
+    method: 'sampling/createMessage',
+    params: { messages: [{ role: 'user', content: { type: 'text', text: 'Say hello' } }], maxTokens: 10 },
+  },
+  roots: { method: 'roots/list', params: {} },
+} as const satisfies Record<string, { method: string; params: JsonObject }>
+
+export type Kind = keyof typeof QUESTIONS
+
+/** What a client answers in tests. */
+export const ANSWERS = {
+  form: { action: 'accept', content: { name: 'Ann' } },
+  url: { action: 'accept' },
+  sampling: { role: 'assistant', model: 'test-model', content: { type: 'text', text: 'hello' } },
+  roots: { roots: [{ uri: 'file:///mine', name: 'mine' }] },
+} as const satisfies Record<Kind, JsonObject>
+
+export const CAN_ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } }
+export const WATCHED_URI = 'note://one'
+
+/**
+ * The command of an asking server: `legacy` is of SDK 1.x, `dual` of SDK 2.x, `modern` the same without the older era. Its tools: `ask`,
+ * `declared`, `log`, `progress`, `touch`, `grow`, `hang`, `die`, `pid`.
+ */
+export function askingCommand(kind: 'legacy' | 'dual' | 'modern', ...args: string[]) {
+  const file = join(import.meta.dirname, kind === 'legacy' ? 'legacy.ts' : 'modern.ts')
+  const own = kind === 'modern' ? ['reject'] : []
+  return {
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', file, ...own, ...args],
+    env: {} as Record<string, string>,
+  }
+}

@@ -1,0 +1,36 @@
+/** What each mode of the rude server does when it is asked in the newer era first. NUMBER is the second argument of the command line. */
+const argument = fallback => Number(process.argv[3] ?? fallback)
+
+export const openingModes = {
+  'die-on-discover': server => {
+    server.discover = () => process.exit(4)
+  },
+  'hang-on-discover': server => {
+    server.discover = () => {}
+  },
+  'discover-without-id': server => {
+    server.discover = () => server.fail(null, -32600, 'Invalid request')
+  },
+  'discover-garbage': server => {
+    server.discover = id => server.send({ id })
+  },
+  /** Answers discover only after the initialize that was asked behind it. */
+  'discover-last': server => {
+    const { initialize } = server
+    server.discover = id => {
+      server.initialize = (other, params) => {
+        initialize(other, params)
+        server.fail(id, -32601, 'no such method')
+      }
+    }
+  },
+  /** Speaks the newer era alone; takes its time for the answer. */
+  'slow-modern': server => {
+    server.initialize = id => server.fail(id, -32022, 'this server is of 2026')
+    server.discover = id =>
+      setTimeout(() => {
+        const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'rude', version: '2' } }
+        server.answer(id, { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, _meta })
+      }, argument(0))
+  },
+}
