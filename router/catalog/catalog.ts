@@ -25,8 +25,12 @@ type Offer = {
   toolsByOwnName: ReadonlyMap<string, readonly ToolRoute[]>
   prompts: readonly PromptRoute[]
   promptByName: ReadonlyMap<string, PromptRoute>
+  /** By the upstream's own name, which several servers may share. */
+  promptsByOwnName: ReadonlyMap<string, readonly PromptRoute[]>
   resources: readonly ResourceRoute[]
   templates: readonly ResourceRoute[]
+  /** Resources and templates by the upstream's own URI, which several servers may share. */
+  resourcesByOwnUri: ReadonlyMap<string, readonly ResourceRoute[]>
   /** Over `extras`: resources, then templates, then prompts. */
   extraIndex: LexicalIndex
   extras: readonly Extra[]
@@ -104,6 +108,9 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
   yield
   const toolsByOwnName = Map.groupBy(tools, tool => tool.tool)
   yield
+  const promptsByOwnName = Map.groupBy(prompts, prompt => prompt.prompt)
+  const resourcesByOwnUri = Map.groupBy([...resources, ...templates], resource => resource.uri)
+  yield
   const extras = [
     ...resources.map(resource => ({ resource })),
     ...templates.map(template => ({ template })),
@@ -123,8 +130,10 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
     toolsByOwnName,
     prompts,
     promptByName,
+    promptsByOwnName,
     resources,
     templates,
+    resourcesByOwnUri,
     extras,
     extraIndex,
   }

@@ -5,6 +5,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { itemSearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { type ParamHeader, paramHeadersOf } from '../../core/mcp/param-headers.ts'
 import { estimateTokens } from './estimate.ts'
 import { itemDocument, toolDocument } from './search/documents.ts'
 import type { SearchDocument } from './search/search-index.ts'
@@ -25,6 +26,8 @@ export type ToolRoute = {
   tokens: number
   descriptionTokens: number
   schemaTokens: number
+  /** Which of its arguments the upstream wants repeated in headers. */
+  paramHeaders: readonly ParamHeader[]
   /** Of the text that it is found by: see search-text.ts. */
   textKey: string
 }
@@ -109,7 +112,17 @@ function toolRoute(
 ): ToolRoute {
   const definition = applyOverride(server.tools, own)
   const textKey = toolSearchText(server, catalog, definition).key
-  const route = { server: server.name, tool: own.name, ...nameOf(own.name), definition, ...counts, textKey }
+  const paramHeaders = paramHeadersOf(definition.inputSchema)
+  const names = nameOf(own.name)
+  const route = {
+    server: server.name,
+    tool: own.name,
+    ...names,
+    definition,
+    ...counts,
+    paramHeaders,
+    textKey,
+  }
   if (definition === own) return route
   const descriptionTokens =
     server.tools.overrides[own.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')

@@ -42,6 +42,13 @@ export function errorReply(work: Work, given: string): McpReply {
   return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
 }
 
+/** Says more under a result; its tokens are counted as served. */
+export function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
+  if (notes.length === 0 || !Array.isArray(result.content)) return result
+  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
+  return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text', text }))] }
+}
+
 /** Reports a request that was refused, and answers it with its sentence. */
 export function refuse(work: Work, refusal: Refusal): McpReply {
   reportRefusal(work, refusal)

@@ -8,11 +8,12 @@ import type { McpReply } from '../../core/mcp/front/handler.ts'
 import type { JsonRpcError } from '../../core/mcp/upstream.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
-import { errorReply, refuse } from './answers.ts'
+import { errorReply, refuse, withNotes } from './answers.ts'
 import { argumentHelp } from './arguments/argument-help.ts'
 import { checkArguments } from './arguments/check-arguments.ts'
+import { isForProgram, isQuestion } from './for-programs.ts'
 import { forward } from './forward.ts'
-import { profileOf, tokenRoute, type Work } from './meta-tool.ts'
+import { profileOf, type Work } from './meta-tool.ts'
 import { cutTexts } from './results/cut-texts.ts'
 import {
   argumentsLine,
@@ -41,16 +42,16 @@ export async function callTool(
     return refuse(work, { refusal, outcome: 'rejected', server, tool: tool.tool })
   }
   const { args } = checked
-  const answer = await forward(work, {
-    server,
-    method: 'tools/call',
-    params: { ...params, name: tool.tool, arguments: args },
-    tool: tool.tool,
-  })
+  const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
+  // A task would belong to the server's session, and whoever asks for it later names no server.
+  if (sent.task !== undefined) delete sent.task
+  const answer = await forward(work, { server, method: 'tools/call', params: sent, tool })
   const said = [...notes, ...checked.notes]
   if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...said].join('\n'))
+  if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
     return errorReply(work, [...rejection(work, target, answer.error, args), ...said].join('\n'))
+  if (isQuestion(answer.result)) return answer
   const exposed = exposeToolResult(server.name, answer.result)
   const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
     ...said,
@@ -96,10 +97,4 @@ function argumentsRefusalOf(
 /** What the budget of an answer leaves beside a text. */
 function tokensBeside({ catalog }: Work, text: string): number {
   return catalog.config.budget.responseTokens - estimateTokens(text)
-}
-
-function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
-  if (notes.length === 0 || !Array.isArray(result.content)) return result
-  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
-  return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text', text }))] }
 }

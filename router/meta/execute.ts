@@ -41,7 +41,7 @@ function executeTarget(
   args: JsonObject,
   notes: readonly string[],
 ): McpReply | Promise<McpReply> {
-  if ('prompt' in target) return getPromptAsText(work, target, args)
+  if ('prompt' in target) return getPromptAsText(work, target, args, notes)
   work.activated.touch(work.request.client, target.tool.path)
   return callTool(work, target, args, work.request.params, notes)
 }

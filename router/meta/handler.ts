@@ -1,65 +1,83 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
-import type { McpHandler, McpReply, McpRoute, RouteDescription } from '../../core/mcp/front/handler.ts'
-import packageJson from '../../package.json' with { type: 'json' }
+import type { Clients } from '../../core/mcp/front/clients.ts'
+import type { McpHandler, McpReply } from '../../core/mcp/front/handler.ts'
+import { changedList } from '../../core/mcp/message.ts'
+import type { ClientEars } from '../../core/mcp/upstream.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { refuse } from './answers.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
 import { callTool } from './call-tool.ts'
-import { instructionsOf } from './instructions.ts'
-import type { ListChanges } from './list-changes.ts'
-import { profileOf, type QueryEncoder, type Work } from './meta-tool.ts'
+import { describe, isServed } from './describe.ts'
+import { createListChanges, type ListChangesOptions } from './list-changes.ts'
+import { isDirect, profileOf, type QueryEncoder, routeName, type Work } from './meta-tool.ts'
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './native.ts'
+import { createOnce } from './once.ts'
 import type { ProfileTools } from './profile.ts'
 import { PROFILES } from './profiles.ts'
 import { createActivatedSets } from './registry/activated.ts'
 import type { KeptResults } from './results/kept-results.ts'
 import { invalid, notFound } from './rpc-errors.ts'
 import { quote } from './sentences.ts'
-import { describeServer, handleServer } from './server-route.ts'
+import { handleServer } from './server-route.ts'
+import { nameMetaTool, traced } from './spans.ts'
+import { subscribe } from './subscribing.ts'
 import { findTarget } from './targets.ts'
 
 export type HandlerOptions = {
   /** The catalog of the moment; each request keeps the one it began with. */
   current: () => Catalog
+  /** Yields the newest catalog whenever there is one: clients are told which lists changed. Absent: nobody is told. */
+  watch?: ListChangesOptions['watch']
   pool: Pool
   observer: RouterObserver
   encodeQuery?: QueryEncoder
   /** Keeps what is cut out of results; absent: it is lost, and the answers say so. */
   results?: KeptResults
-  /** Tells clients whose tools are listed directly when those change; absent: nobody is told. */
-  changes?: ListChanges
+  /** Clients between their requests; absent: nothing is said to them then. */
+  clients?: Clients
 }
 
-export function createHandler({ current, changes, ...means }: HandlerOptions): McpHandler {
-  const { pool } = means
+export function createHandler(options: HandlerOptions): McpHandler {
+  const { current, watch, pool, observer, encodeQuery, results, clients } = options
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
+  const once = createOnce()
+  const changes = watch && createListChanges({ watch, once })
+  if (clients) pool.hear(earsOf(clients))
+  const { tracer } = observer
+  const means = { pool, observer, encodeQuery, results, clients, activated, schemas, once }
+
+  const answer = (work: Work): McpReply | Promise<McpReply> => {
+    const { request, catalog } = work
+    const { route } = request
+    if (route.kind === 'server') return handleServer(work, route.server)
+    if (route.profile === 'direct') changes?.notice(request, catalog)
+    return handleGateway(work, route.profile)
+  }
+
   return {
-    async handle(request) {
+    handle(request) {
       const arrivedMs = performance.now()
-      const work: Work = { ...means, request, catalog: current(), activated, schemas, arrivedMs }
-      const { route } = request
-      if (route.kind === 'server') return handleServer(work, route.server)
-      if (route.profile === 'direct') changes?.notice(request, work.catalog)
-      return handleGateway(work, route.profile)
+      const work: Work = { ...means, request, catalog: current(), arrivedMs }
+      return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
     },
+    tell: pool.tell,
+    subscribe: subscribing => subscribe({ catalog: current(), pool, observer }, subscribing),
     forget(client) {
       pool.forget(client)
       activated.forget(client)
       changes?.forget(client)
     },
-    // What a session of the registry profile activates is told with the answer, and there are no others.
-    listen:
-      changes && (async listening => (isDirect(listening.route) ? changes.listen(listening) : undefined)),
+    listen: changes?.listen,
     describe(route) {
       const catalog = current()
-      return route.kind === 'server'
-        ? describeServer(catalog, route.server)
-        : describeGateway(catalog, route.profile, changes !== undefined)
+      return once(catalog, `described ${routeName(route)}`, () =>
+        describe(catalog, route, changes !== undefined),
+      )
     },
     inputSchema(route, tool) {
       const name = route.kind === 'server' ? `${route.server}:${tool}` : isDirect(route) ? tool : undefined
@@ -68,23 +86,19 @@ export function createHandler({ current, changes, ...means }: HandlerOptions): M
   }
 }
 
-function isDirect(route: McpRoute): boolean {
-  return route.kind === 'gateway' && route.profile === 'direct'
-}
-
-function describeGateway(catalog: Catalog, name: Profile, tells: boolean): RouteDescription | undefined {
-  if (!isServed(catalog, name)) return undefined
-  const { usage } = PROFILES[name]
-  const listChanged = name === 'registry' || (name === 'direct' && tells)
+/**
+ * What a server says or asks in a client's own session reaches that client. Which lists it has now, the catalog says; of a resource that
+ * changed, whoever subscribed to it is told.
+ */
+function earsOf(clients: Clients): ClientEars {
+  const isToldElsewhere = (method: string): boolean =>
+    changedList(method) !== undefined || method === 'notifications/resources/updated'
   return {
-    capabilities: { tools: listChanged ? { listChanged } : {}, resources: {}, prompts: {}, completions: {} },
-    serverInfo: { name: 'portolan', version: packageJson.version },
-    instructions: instructionsOf(catalog, usage),
+    notified(client, notification) {
+      if (!isToldElsewhere(notification.method)) clients.notify(client, notification)
+    },
+    asked: (client, request, signal) => clients.asking(client, request.method)?.(request, signal),
   }
-}
-
-function isServed({ config }: Catalog, profile: Profile): boolean {
-  return profile === config.profile || config.allowedProfiles.includes(profile)
 }
 
 function handleGateway(work: Work, name: Profile): McpReply | Promise<McpReply> {
@@ -118,7 +132,10 @@ function call(work: Work, profile: ProfileTools): McpReply | Promise<McpReply> {
   if (typeof name !== 'string') return invalid('name is missing')
   if (!isObject(args)) return invalid('arguments is no object')
   const metaTool = profile.tools.get(name)
-  if (metaTool) return metaTool.call(work, args)
+  if (metaTool) {
+    if (work.span) nameMetaTool(work.span, name)
+    return metaTool.call(work, args)
+  }
   const target = findTarget(work.catalog, name, profileOf(work))
   if ('refusal' in target) return refuse(work, target)
   if ('prompt' in target) return invalid(`${name} is a prompt`)

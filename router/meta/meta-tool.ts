@@ -3,11 +3,15 @@ import type { Profile } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpReply, McpRequest } from '../../core/mcp/front/handler.ts'
+import type { Clients } from '../../core/mcp/front/clients.ts'
+import type { McpReply, McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
+import type { Notification } from '../../core/mcp/upstream.ts'
+import type { Span } from '../../core/trace.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver, TokenRoute } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import type { SchemaChecks } from './arguments/schema-checks.ts'
+import type { Once } from './once.ts'
 import type { ActivatedSets } from './registry/activated.ts'
 import type { KeptResults } from './results/kept-results.ts'
 
@@ -22,14 +26,27 @@ export type Work = {
   /** What the clients of the registry profile have activated. */
   readonly activated: ActivatedSets
   readonly schemas: SchemaChecks
+  /** What is made once a catalog. */
+  readonly once: Once
+  /** Clients between their requests; absent: nothing is said to them then. */
+  readonly clients?: Clients
   /** What was cut out of results; absent: it is lost, and the answer says so. */
   readonly results?: KeptResults
   /** performance.now() at the request's arrival. */
   readonly arrivedMs: number
+  /** Of the request; absent: nothing is traced. */
+  readonly span?: Span
 }
 
 /** Never rejects. */
 export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector | undefined>
+
+/** Tells the caller something that is no part of its request: on a stream of its own where it has one, else ahead of the answer. */
+export function tellCaller({ clients, request }: Work, notification: Notification): void {
+  const { client, notify } = request
+  const told = client !== undefined && clients?.notify(client, notification)
+  if (!told) notify?.(notification)
+}
 
 /** Under which label the tokens of an answer are counted. */
 export function tokenRoute({ request: { route } }: Work): TokenRoute {
@@ -39,6 +56,16 @@ export function tokenRoute({ request: { route } }: Work): TokenRoute {
 /** In whose words an answer speaks; of a single server there are no meta-tools. */
 export function profileOf({ request: { route } }: Work): Profile {
   return route.kind === 'server' ? 'direct' : route.profile
+}
+
+/** Tells routes apart. */
+export function routeName(route: McpRoute): string {
+  return route.kind === 'server' ? `server ${route.server}` : `profile ${route.profile}`
+}
+
+/** Whether all tools are listed. */
+export function isDirect(route: McpRoute): boolean {
+  return route.kind === 'gateway' && route.profile === 'direct'
 }
 
 export type MetaTool = {

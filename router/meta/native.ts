@@ -3,37 +3,25 @@ import { exposePromptResult, exposeReadResult } from '../../core/catalog/expose.
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
-import { isShown } from '../catalog/catalog.ts'
+import { isQuestion } from './for-programs.ts'
 import { type Forwarded, forward } from './forward.ts'
-import { listedItem } from './listed-item.ts'
+import { gatewayLists, type ListName, listPage, sorted } from './lists.ts'
 import type { Work } from './meta-tool.ts'
-import { pageOf } from './pages.ts'
 import { findResource } from './resource-target.ts'
 import { readKeptNatively } from './results/read-kept.ts'
-import { invalid, refuseNatively, unanswered } from './rpc-errors.ts'
+import { invalid, refuseNatively, unanswered, unknownResource } from './rpc-errors.ts'
 import { findPrompt } from './targets.ts'
 
 const PAGE_ITEMS = 200
 
-export function listNatively(work: Work, list: 'resources' | 'resourceTemplates' | 'prompts'): McpReply {
-  const { catalog, request } = work
-  const fits = (_item: unknown, count: number): boolean => count < PAGE_ITEMS
-  if (list === 'prompts') {
-    const prompts = catalog.prompts.filter(({ server }) => isShown(catalog, server))
-    const page = pageOf(prompts.sort(byListedName), prompt => prompt.listedName, request.params.cursor, fits)
-    if (!page) return invalid('cursor is not valid')
-    const named = page.items.map(({ server, listedName, definition }) => ({
-      ...listedItem(server, definition),
-      name: listedName,
-    }))
-    return { result: { prompts: named, nextCursor: page.nextCursor } }
-  }
-  const routes = list === 'resources' ? catalog.resources : catalog.templates
-  const shown = routes.filter(({ server }) => isShown(catalog, server))
-  const page = pageOf(shown, route => route.shownUri, request.params.cursor, fits)
-  if (!page) return invalid('cursor is not valid')
-  const items = page.items.map(({ server, definition }) => listedItem(server, definition))
-  return { result: { [list]: items, nextCursor: page.nextCursor } }
+/** A page of what all servers that are shown have; the first one is written once a catalog. */
+export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpReply {
+  const { catalog, once, request } = work
+  const { cursor } = request.params
+  const items = once(catalog, `all ${list}`, () => sorted(gatewayLists(once, catalog, list).flat()))
+  const first = once(catalog, `first ${list}`, () => listPage(list, items, undefined, PAGE_ITEMS))
+  const page = cursor === undefined ? first : listPage(list, items, cursor, PAGE_ITEMS)
+  return page?.reply ?? invalid('cursor is not valid')
 }
 
 export async function readNatively(work: Work): Promise<McpReply> {
@@ -42,7 +30,7 @@ export async function readNatively(work: Work): Promise<McpReply> {
   const kept = readKeptNatively(work, params.uri)
   if (kept) return kept
   const target = findResource(work.catalog, params.uri)
-  if ('refusal' in target) return refuseNatively(work, target)
+  if ('refusal' in target) return unknownResource(work, params.uri, target)
   const sent = { server: target.server, method: 'resources/read', params: { ...params, uri: target.uri } }
   return passOn(work, sent, exposeReadResult)
 }
@@ -89,15 +77,11 @@ type Rewrite = (server: string, result: JsonObject) => JsonObject
 async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpReply> {
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server)
-  if (answer.error) return answer
+  if (answer.error || isQuestion(answer.result)) return answer
   const result = rewrite(sent.server.name, answer.result)
   return result === answer.result ? answer : { result }
 }
 
 function asIs(_server: string, result: JsonObject): JsonObject {
   return result
-}
-
-function byListedName(a: { listedName: string }, b: { listedName: string }): number {
-  return a.listedName < b.listedName ? -1 : a.listedName > b.listedName ? 1 : 0
 }

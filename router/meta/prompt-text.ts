@@ -3,27 +3,41 @@ import { exposeToolResult } from '../../core/catalog/expose.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
-import { errorReply } from './answers.ts'
+import { errorReply, withNotes } from './answers.ts'
+import { answersIn, isForProgram, isQuestion } from './for-programs.ts'
 import { forward } from './forward.ts'
 import type { Work } from './meta-tool.ts'
 import { cutTexts } from './results/cut-texts.ts'
 import { faultSentence, refusalSentence } from './sentences.ts'
 import type { PromptTarget } from './targets.ts'
 
-/** One text a message, with its role in front; content that is no text stays what it is, below its role. */
+/**
+ * One text a message, with its role in front; content that is no text stays what it is, below its role. `notes`: what was mended on
+ * the way here, said under the messages.
+ */
 export async function getPromptAsText(
   work: Work,
   { server, prompt }: PromptTarget,
   args: JsonObject,
+  notes: readonly string[] = [],
 ): Promise<McpReply> {
-  const params = { name: prompt.prompt, arguments: args, _meta: work.request.params._meta }
+  const { _meta: meta } = work.request.params
+  const params = {
+    name: prompt.prompt,
+    arguments: args,
+    ...(meta !== undefined && { _meta: meta }),
+    ...answersIn(work.request.params),
+  }
   const answer = await forward(work, { server, method: 'prompts/get', params })
-  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
-  if (answer.error) return errorReply(work, refusalSentence(server, prompt.path, answer.error))
+  if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...notes].join('\n'))
+  if (answer.error && isForProgram(answer.error, params)) return answer
+  if (answer.error)
+    return errorReply(work, [refusalSentence(server, prompt.path, answer.error), ...notes].join('\n'))
+  if (isQuestion(answer.result)) return answer
   const { messages, _meta } = answer.result
   const content = Array.isArray(messages) ? messages.flatMap(contentOf) : []
   const result = exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta })
-  return { result: cutTexts(work, result, server.limits.maxResultBytes) }
+  return { result: withNotes(work, cutTexts(work, result, server.limits.maxResultBytes), notes) }
 }
 
 function contentOf(message: JsonValue): JsonValue[] {

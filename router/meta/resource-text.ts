@@ -5,6 +5,7 @@ import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { errorReply, refuse } from './answers.ts'
+import { answersIn, isForProgram, isQuestion } from './for-programs.ts'
 import { forward } from './forward.ts'
 import type { Work } from './meta-tool.ts'
 import { findResource } from './resource-target.ts'
@@ -19,10 +20,17 @@ export async function readAsText(work: Work, uri: string): Promise<McpReply> {
   const target = findResource(work.catalog, uri)
   if ('refusal' in target) return refuse(work, target)
   const { server } = target
-  const params = { uri: target.uri, _meta: work.request.params._meta }
+  const { _meta: meta } = work.request.params
+  const params = {
+    uri: target.uri,
+    ...(meta !== undefined && { _meta: meta }),
+    ...answersIn(work.request.params),
+  }
   const answer = await forward(work, { server, method: 'resources/read', params })
   if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
+  if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
+  if (isQuestion(answer.result)) return answer
   const { contents, _meta } = exposeReadResult(server.name, answer.result)
   const content = Array.isArray(contents)
     ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))

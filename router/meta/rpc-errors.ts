@@ -2,13 +2,15 @@
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Fault } from '../../core/errors.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  RESOURCE_NOT_FOUND,
+} from '../../core/mcp/front/rejection.ts'
 import { type Refusal, reportRefusal } from './answers.ts'
 import type { Work } from './meta-tool.ts'
 import { faultSentence } from './sentences.ts'
-
-const METHOD_NOT_FOUND = -32601
-const INVALID_PARAMS = -32602
-const INTERNAL_ERROR = -32603
 
 export function invalid(message: string): McpReply {
   return { error: { code: INVALID_PARAMS, message } }
@@ -27,6 +29,13 @@ export function refuseNatively(work: Work, refusal: Refusal): McpReply {
       message: refusal.refusal,
     },
   }
+}
+
+/** The same for a URI: where it is nobody's, in the code that says so. */
+export function unknownResource(work: Work, uri: string, refusal: Refusal): McpReply {
+  if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
+  reportRefusal(work, refusal)
+  return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
 }
 
 export function unanswered(fault: Fault, server: RouterServer): McpReply {

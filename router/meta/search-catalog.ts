@@ -11,6 +11,7 @@ import type {
 } from '../catalog/search/search-index.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import type { Work } from './meta-tool.ts'
+import { searched } from './spans.ts'
 
 /** `whole`: named by its exact path. */
 export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
@@ -61,12 +62,17 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
 }
 
 /** What was found for one query; a tool's whole path or listed name finds that tool alone. */
-export async function findItems(
+export function findItems(
   work: Work,
   query: string,
   limit: number,
-  { wanted }: SearchScope = {},
+  scope: SearchScope = {},
 ): Promise<FoundItems> {
+  const search = () => find(work, query, limit, scope)
+  return work.span ? searched(work.span, search) : search()
+}
+
+async function find(work: Work, query: string, limit: number, { wanted }: SearchScope): Promise<FoundItems> {
   const { catalog } = work
   const named = catalog.toolByName.get(query)
   if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))

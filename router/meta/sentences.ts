@@ -70,8 +70,10 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
       return `Server ${name} is not here any more. Search again with discover_mcp_tools.`
     case 'cancelled':
       return 'The call was cancelled.'
-    case 'upstream_rejected':
     case 'bad_request':
+      if (reasonOf(fault)) return `Server ${name} did not take the call${reasonOf(fault)}.`
+      return `Server ${name} could not be called. Try again in a moment, or use another server.`
+    case 'upstream_rejected':
     case 'io':
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
   }
@@ -124,6 +126,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   NotMcp: 'what it writes is not MCP',
   PackageManagerMissing: 'what installs its package is missing',
   ProtocolError: 'what it answers is not MCP',
+  RequestTooLarge: 'the arguments are longer than it allows, send less',
   SecretNotFound: 'a Secret that it needs is missing',
   StartTimeout: 'it was not ready in time',
 }

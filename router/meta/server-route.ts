@@ -2,101 +2,87 @@
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpReply, RouteDescription } from '../../core/mcp/front/handler.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import type { McpReply } from '../../core/mcp/front/handler.ts'
 import { errorReply, refuse } from './answers.ts'
+import { carriesTasks } from './describe.ts'
 import { forward } from './forward.ts'
+import { type ListName, listPage, serverList } from './lists.ts'
 import type { Work } from './meta-tool.ts'
-import { pageOf } from './pages.ts'
 import { invalid, notFound, refuseNatively, unanswered } from './rpc-errors.ts'
 import { faultSentence, quote, stateSentence } from './sentences.ts'
 import { findServer } from './targets.ts'
 
 const PAGE_ITEMS = 500
-/** Of what a server declares, what this version can pass on. */
-const CAPABILITIES = ['tools', 'resources', 'prompts', 'completions']
+/** Of methods that we do not know, which stand in logs. */
+const LONGEST_METHOD = 128
 
-export function describeServer(
-  { catalogs, servers, config }: Catalog,
-  name: string,
-): RouteDescription | undefined {
-  if (!config.exposeServers || !servers.has(name)) return undefined
-  const catalog = catalogs.get(name)
-  const declared = CAPABILITIES.filter(capability => catalog?.capabilities[capability] !== undefined)
-  return {
-    capabilities: Object.fromEntries((catalog ? declared : ['tools']).map(capability => [capability, {}])),
-    serverInfo: catalog?.serverInfo ?? { name, version: '0' },
-    instructions: catalog?.instructions,
-  }
-}
+const LISTS: ReadonlyMap<string, ListName> = new Map([
+  ['tools/list', 'tools'],
+  ['resources/list', 'resources'],
+  ['resources/templates/list', 'resourceTemplates'],
+  ['prompts/list', 'prompts'],
+])
 
 export function handleServer(work: Work, name: string): McpReply | Promise<McpReply> {
   const { catalog, request } = work
+  const { method } = request
   if (!catalog.config.exposeServers) return notFound('Servers are not exposed one by one at this gateway.')
   const server = findServer(catalog, name)
   if ('refusal' in server) return refuseNatively(work, server)
-  switch (request.method) {
-    case 'tools/list':
-    case 'resources/list':
-    case 'resources/templates/list':
-    case 'prompts/list':
-      return list(work, server, request.method)
-    case 'tools/call':
-      return callTool(work, server)
-    case 'resources/read':
-    case 'prompts/get':
-    case 'completion/complete':
-      return passOn(work, server)
-    default:
-      return notFound(`Method ${quote(request.method)} is not served here.`)
-  }
+  if (method === 'tools/call') return callTool(work, server)
+  const list = LISTS.get(method)
+  if (list) return listOf(work, server, list)
+  if (method.startsWith('tasks/') && !carriesTasks(server, catalog.catalogs.get(name)))
+    return notFound(
+      `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
+    )
+  return method.length <= LONGEST_METHOD
+    ? passOn(work, server)
+    : notFound('There is no method of such a name.')
 }
 
-function list(work: Work, server: RouterServer, method: string): McpReply {
-  const { catalog, request, observer } = work
-  const known = catalog.catalogs.get(server.name)
-  if (!known) return refuseNatively(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
-  const part = catalog.parts.find(({ server: name }) => name === server.name)
-  switch (method) {
-    case 'tools/list':
-      if (request.params.cursor === undefined) {
-        observer.tokensDirect('server', part?.tokens ?? 0)
-        observer.tokensServed('server', 'definitions', part?.tokens ?? 0)
-      }
-      return paged(request.params.cursor, 'tools', part?.tools.map(tool => tool.definition) ?? [], 'name')
-    case 'resources/list':
-      return paged(request.params.cursor, 'resources', known.resources, 'uri')
-    case 'resources/templates/list':
-      return paged(request.params.cursor, 'resourceTemplates', known.resourceTemplates, 'uriTemplate')
-    default:
-      return paged(request.params.cursor, 'prompts', known.prompts, 'name')
+/** A page of a list; the first one is written once a catalog. */
+function listOf(work: Work, server: RouterServer, list: ListName): McpReply {
+  const { catalog, once, request, observer } = work
+  const { name } = server
+  const { cursor } = request.params
+  if (!catalog.catalogs.has(name))
+    return refuseNatively(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
+  const pageAt = (at: unknown) => listPage(list, serverList(once, catalog, name, list), at, PAGE_ITEMS)
+  const page =
+    cursor === undefined ? once(catalog, `first ${list} of ${name}`, () => pageAt(undefined)) : pageAt(cursor)
+  if (!page) return invalid('cursor is not valid')
+  if (list === 'tools' && cursor === undefined) {
+    const tokens = catalog.parts.find(part => part.server === name)?.tokens ?? 0
+    observer.tokensDirect('server', tokens)
+    observer.tokensServed('server', 'definitions', tokens)
   }
-}
-
-function paged(cursor: unknown, field: string, items: readonly JsonObject[], key: string): McpReply {
-  const keyOf = (item: JsonObject): string => String(item[key])
-  const sorted = items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  const page = pageOf(sorted, keyOf, cursor, (_item, count) => count < PAGE_ITEMS)
-  return page
-    ? { result: { [field]: page.items, nextCursor: page.nextCursor } }
-    : invalid('cursor is not valid')
+  return page.reply
 }
 
 async function callTool(work: Work, server: RouterServer): Promise<McpReply> {
-  const { params, method } = work.request
-  const tool = work.catalog.toolByName.get(`${server.name}:${params.name}`)?.tool
-  if (tool === undefined)
-    return work.catalog.catalogs.has(server.name)
-      ? refuseNatively(work, {
-          refusal: `Unknown tool: ${quote(String(params.name))}`,
-          outcome: 'rejected',
-          server,
-        })
-      : refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
-  const answer = await forward(work, { server, method, params, tool })
+  const { catalog, request } = work
+  const { params, method } = request
+  const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
+  if (tool === undefined) return unknownTool(work, server)
+  const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
+  const answer = await forward(work, { server, method, params: carried ? params : untasked(params), tool })
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server)) : answer
 }
 
+/** To a server that declares no tasks, the wish for one means nothing. */
+function untasked({ task: _, ...params }: JsonObject): JsonObject {
+  return params
+}
+
+function unknownTool(work: Work, server: RouterServer): McpReply {
+  if (!work.catalog.catalogs.has(server.name))
+    return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
+  const name = quote(String(work.request.params.name))
+  return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
+}
+
+/** Whatever else a server may know, methods that we have never heard of too. */
 async function passOn(work: Work, server: RouterServer): Promise<McpReply> {
   const { params, method } = work.request
   const answer = await forward(work, { server, method, params })

@@ -57,17 +57,21 @@ export function stateRefusal(catalog: Catalog, path: string): Refusal | undefine
   return { refusal: stateSentence(server), outcome: 'unavailable', server, tool: tool?.tool }
 }
 
-/** By `server:prompt` or `server__prompt`. */
+/** By `server:prompt`, `server__prompt`, or the prompt's own name where only one server has it. */
 export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refusal {
   const refused = stateRefusal(catalog, name)
   if (refused) return refused
-  const prompt = catalog.promptByName.get(name)
+  const shown = ({ server }: PromptRoute) => isShown(catalog, server)
+  const named = catalog.promptsByOwnName.get(name)?.filter(shown) ?? []
+  const prompt = catalog.promptByName.get(name) ?? (named.length === 1 ? named[0] : undefined)
   if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
-  const names = catalog.prompts
-    .filter(({ server }) => isShown(catalog, server))
-    .map(({ listedName }) => listedName)
+  const candidates = named.length > 1 ? named : catalog.prompts.filter(shown)
+  const hint = nearest(
+    name,
+    candidates.map(({ listedName }) => listedName),
+  )
   return {
-    refusal: `There is no prompt ${quote(name)}.${nearest(name, names)}`,
+    refusal: `There is no prompt ${quote(name)}.${hint}`,
     outcome: 'rejected',
     server: meantServer(catalog, name),
   }

@@ -8,6 +8,8 @@ const LONGEST_WAIT_MS = 10_000
 export type Slots = {
   /** Takes a slot: at once where one is free (undefined), else when its turn comes. Faults upstream_busy, cancelled. */
   acquire(limit: number, signal: AbortSignal): Promise<void> | undefined
+  /** Takes a slot whether one is free or not: for a call that gave its own back for a while. */
+  retake(): void
   /** Gives a slot back to those who wait. */
   release(limit: number): void
   /** Lets in who may enter under a new limit. */
@@ -54,6 +56,9 @@ export function createSlots(clock: Clock): Slots {
         return undefined
       }
       return line.length < LONGEST_LINE ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
+    },
+    retake() {
+      active++
     },
     release(limit) {
       active--

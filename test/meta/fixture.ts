@@ -6,8 +6,15 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import type { Clients } from '../../core/mcp/front/clients.ts'
 import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
-import type { Upstream, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upstream.ts'
+import type {
+  ClientEars,
+  Subscription,
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+} from '../../core/mcp/upstream.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
@@ -39,6 +46,10 @@ export type Fixture = {
   seen: Seen
   /** What reached the upstreams, in order. */
   sent: { server: string; call: UpstreamCall }[]
+  /** Which resources the upstreams were asked to watch, in order. */
+  watched: { server: string; subscription: Subscription; signal: AbortSignal }[]
+  /** Who hears what each upstream says between calls. */
+  ears: ClientEars[]
   catalog(): Catalog
   /** Puts other servers in, as a reload does. */
   reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
@@ -59,15 +70,24 @@ export function createFixture(
   servers: Record<string, FixtureServer>,
   config: Partial<RouterConfig> = {},
   clock: Clock = systemClock,
+  clients?: Clients,
 ): Fixture {
   let current: Record<string, FixtureServer> = {}
   let catalog: Catalog | undefined
   const sent: Fixture['sent'] = []
-  const connect = ({ name }: RouterServer): Upstream =>
-    upstreamOf((call, signal) => {
+  const watched: Fixture['watched'] = []
+  const ears: ClientEars[] = []
+  const connect = ({ name }: RouterServer): Upstream => ({
+    ...upstreamOf((call, signal) => {
       sent.push({ server: name, call })
       return (current[name]?.answer ?? echo)(call, signal)
-    })
+    }),
+    async subscribe(subscription, signal) {
+      watched.push({ server: name, subscription, signal })
+      return { result: {} }
+    },
+    hear: given => void ears.push(given),
+  })
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()
   const results = createKeptResults({
@@ -76,12 +96,14 @@ export function createFixture(
     clock,
     log: createLog({ level: 'silent' }),
   })
-  const handler = createHandler({ current: () => catalog as Catalog, pool, observer, results })
+  const handler = createHandler({ current: () => catalog as Catalog, pool, observer, results, clients })
   const fixture: Fixture = {
     handler,
     pool,
     seen,
     sent,
+    watched,
+    ears,
     catalog: () => catalog as Catalog,
     reload(next, changes = {}) {
       current = next

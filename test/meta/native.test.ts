@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import { createFixture, GATEWAY, golden } from './fixture.ts'
+import { createFixture, type FixtureServer, GATEWAY, golden } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
 
 const FORGE: McpRoute = { kind: 'server', server: 'forge' }
@@ -76,7 +76,7 @@ test('a native read answers with the URIs of the gateway', async () => {
     result: { contents: [{ uri: 'forge+file:///readme.md', text: 'x', extra: 1 }], _meta: { a: 1 } },
   })
   assert.deepEqual(fixture.sent[0]?.call.params, { uri: 'file:///readme.md', _meta: { progressToken: 1 } })
-  assert.equal((await fixture.request('resources/read', { uri: 'gone+file:///x' })).error?.code, -32602)
+  assert.equal((await fixture.request('resources/read', { uri: 'gone+file:///x' })).error?.code, -32002)
   assert.equal((await fixture.request('resources/read', {})).error?.code, -32602)
 })
 
@@ -152,7 +152,13 @@ test('other methods, other profiles and unknown tools are refused clearly', asyn
 test('a gateway says what it is and what is behind it in few words', () => {
   const fixture = createFixture(SERVERS)
   const described = fixture.handler.describe(GATEWAY)
-  assert.deepEqual(described?.capabilities, { tools: {}, resources: {}, prompts: {}, completions: {} })
+  assert.deepEqual(described?.capabilities, {
+    tools: {},
+    resources: { subscribe: true },
+    prompts: {},
+    completions: {},
+    logging: {},
+  })
   assert.equal(described?.serverInfo.name, 'portolan')
   assert.equal(
     described?.instructions,
@@ -226,16 +232,30 @@ test('a single server refuses what its policy, its state or the gateway does not
   assert.equal(denied.handler.describe({ kind: 'server', server: 'gone' }), undefined)
 })
 
-test('a single server declares what it declared itself, without what is not passed on', () => {
-  const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }
+test('a single server declares what it declared itself, without what cannot reach its clients here', () => {
+  const capabilities = {
+    tools: { listChanged: true },
+    resources: { subscribe: true },
+    logging: {},
+    tasks: { list: {} },
+    extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html'] } },
+    experimental: { vendor: { a: 1 } },
+    unheardOf: { b: 2 },
+  }
   const offers = {
     ...forge.offers,
     capabilities,
     serverInfo: { name: 'forge-mcp', version: '3' },
     instructions: 'Be kind.',
   }
-  assert.deepEqual(createFixture({ forge: { ...forge, offers } }).handler.describe(FORGE), {
-    capabilities: { tools: {}, resources: {} },
+  const { logging, tasks, ...others } = capabilities
+  const shared = { ...others, tools: {} }
+  const describe = (server: FixtureServer['server']) =>
+    createFixture({ forge: { server, offers } }).handler.describe(FORGE)
+  assert.deepEqual(describe({ transport: 'http' })?.capabilities, { ...shared, logging })
+  assert.deepEqual(describe({ sessions: 'perClient' })?.capabilities, { ...shared, logging, tasks })
+  assert.deepEqual(describe({}), {
+    capabilities: shared,
     serverInfo: { name: 'forge-mcp', version: '3' },
     instructions: 'Be kind.',
   })

@@ -21,15 +21,15 @@ export function checkArguments(
   { definition: { inputSchema }, path, listedName, tool }: ToolRoute,
   args: JsonObject,
 ): Checked {
+  const fit = checks.fits(inputSchema, args)
   const check: Check = {
-    fits: given => checks.fits(inputSchema, given),
+    fits: given => (given === args ? fit : checks.fits(inputSchema, given)),
     problems: given => checks.problems(inputSchema, given),
   }
   const mended = mendArguments(inputSchema, args, check, [path, listedName, tool])
   if (mended) return { args: mended.args, notes: [mendedNote(mended.changes)] }
   const slips = slipsOf(inputSchema, args)
-  const isRefused =
-    check.fits(args) === false || (slips.length > 0 && inputSchema.additionalProperties === false)
+  const isRefused = fit === false || (slips.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
   return problems && problems.length > 0 ? { problems } : { args, notes: slips.map(slipNote) }
 }

@@ -21,15 +21,19 @@ type Validate = (args: JsonObject) => ErrorObject[] | undefined
 type Compiled = Partial<Record<Rigour, Validate | null>>
 
 export function createSchemaChecks(): SchemaChecks {
-  /** By the schema object of a catalog, the least recently used first. */
-  const known = new Map<JsonObject, Compiled>()
+  /** By the schema object of a catalog: those of late, and those before them, which are forgotten when there are enough of late. */
+  let known = new Map<JsonObject, Compiled>()
+  let before = known
 
   function compiledOf(schema: JsonObject): Compiled {
-    const compiled = known.get(schema) ?? {}
-    known.delete(schema)
+    const found = known.get(schema)
+    if (found) return found
+    const compiled = before.get(schema) ?? {}
+    if (known.size >= MOST_COMPILED / 2) {
+      before = known
+      known = new Map()
+    }
     known.set(schema, compiled)
-    const [oldest] = known.keys()
-    if (known.size > MOST_COMPILED && oldest) known.delete(oldest)
     return compiled
   }
   function check(schema: JsonObject, args: JsonObject, rigour: Rigour): ErrorObject[] | undefined {

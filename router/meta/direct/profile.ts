@@ -1,9 +1,7 @@
 /** The direct profile: all tools under their listed names, for clients that search themselves. */
 import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { isShown } from '../../catalog/catalog.ts'
-import { listedDefinition, listedTokens } from '../listed-definition.ts'
+import { gatewayLists, listPage, sorted } from '../lists.ts'
 import { tokenRoute, type Work } from '../meta-tool.ts'
-import { pageOf } from '../pages.ts'
 import type { ProfileTools } from '../profile.ts'
 import { invalid } from '../rpc-errors.ts'
 
@@ -19,24 +17,14 @@ export const direct: ProfileTools = {
 }
 
 function list(work: Work): McpReply {
-  const { catalog, observer, request } = work
+  const { catalog, observer, once, request } = work
   const { cursor } = request.params
-  const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
-  let tokens = 0
-  const page = pageOf(
-    shown.sort((a, b) => (a.listedName < b.listedName ? -1 : 1)),
-    tool => tool.listedName,
-    cursor,
-    (tool, count) => {
-      const cost = listedTokens(tool)
-      const fits = count < PAGE_ITEMS && tokens + cost <= PAGE_TOKENS
-      if (fits || count === 0) tokens += cost
-      return fits
-    },
-  )
+  const tools = once(catalog, 'all tools', () => sorted(gatewayLists(once, catalog, 'tools').flat()))
+  const pageAt = (at: unknown) => listPage('tools', tools, at, PAGE_ITEMS, PAGE_TOKENS)
+  const page = cursor === undefined ? once(catalog, 'first tools', () => pageAt(undefined)) : pageAt(cursor)
   if (!page) return invalid('cursor is not valid')
   // Direct use costs the whole list once, however many pages it is read in.
   if (cursor === undefined) observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
-  observer.tokensServed(tokenRoute(work), 'definitions', tokens)
-  return { result: { tools: page.items.map(listedDefinition), nextCursor: page.nextCursor } }
+  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens)
+  return page.reply
 }

@@ -26,7 +26,10 @@ export const executeMcpTool: MetaTool = {
 
 const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'
 
+const NOTHING: JsonObject = Object.freeze({})
+
 function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpReply | Promise<McpReply> {
+  if (isPlain(args)) return execute(work, args.tool_path, args.arguments, NOTHING, notes)
   const nested = asObject(args.arguments)
   if (!pathOf(args) && nested && pathOf(nested)) return call(work, nested, [NESTED])
   const read = readName(pathOf(args) ?? args, 'tool_path')
@@ -37,6 +40,12 @@ function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpR
     })
   const { arguments: given, ...beside } = read.rest
   return execute(work, read.name, given, beside, [...notes, ...read.notes])
+}
+
+/** As it is described, and as nearly every call is: there is nothing to be read out of it. */
+function isPlain(args: JsonObject): args is JsonObject & { tool_path: string } {
+  for (const name in args) if (name !== 'tool_path' && name !== 'arguments') return false
+  return typeof args.tool_path === 'string' && args.tool_path !== ''
 }
 
 /** The call with its path as `tool_path`, for prompts too; undefined where it has none. */

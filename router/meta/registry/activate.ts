@@ -7,7 +7,7 @@ import { type Refusal, refuse, schemaReply } from '../answers.ts'
 import { answerBudget, fitLines, fitNames } from '../lines.ts'
 import { LIST_CHANGED } from '../list-changes.ts'
 import { listedTokens } from '../listed-definition.ts'
-import type { MetaTool, Work } from '../meta-tool.ts'
+import { type MetaTool, tellCaller, type Work } from '../meta-tool.ts'
 import { findPart } from '../schemas/part-of-tool.ts'
 import { quote } from '../sentences.ts'
 import { shorten } from '../shorten.ts'
@@ -65,7 +65,7 @@ function call(work: Work, args: JsonObject): McpReply {
   if (first && loading.loaded.length + parts.length === 0) return refuse(work, first.refusal)
   if (request.client !== undefined) {
     activated.keep(request.client, loading.active.map(pathOf))
-    if (isChanged(before, loading.active)) request.notify?.(LIST_CHANGED)
+    if (isChanged(before, loading.active)) tellCaller(work, LIST_CHANGED)
   }
   const { text, frameTokens, schemaTokens } = compose(work, loading, parts, failed)
   return schemaReply(work, text, frameTokens, schemaTokens)

@@ -1,4 +1,7 @@
-/** Reads a part of a result that another replica keeps, over its MCP endpoint. */
+/**
+ * Reads a part of a result that another replica keeps, over its MCP endpoint. The handle proves that it may be read: whoever has it was
+ * given it in an answer, and nobody else can make its id.
+ */
 import { Agent } from 'undici'
 import { readBounded } from '../../../core/bounded.ts'
 import { Fault, messageOf } from '../../../core/errors.ts'

@@ -1,0 +1,126 @@
+/** The spans of a request: its own, those of what it sends to servers, and those of searches; by OpenTelemetry's conventions for MCP. */
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault } from '../../core/errors.ts'
+import type { McpReply, McpRequest } from '../../core/mcp/front/handler.ts'
+import type { UpstreamAnswer } from '../../core/mcp/upstream.ts'
+import { contextOf, type Span, type SpanAttributes, type Tracer } from '../../core/trace.ts'
+import type { Forwarded } from './forward.ts'
+import type { Work } from './meta-tool.ts'
+import type { FoundItems } from './search-catalog.ts'
+
+/** What stands for a method that is none of MCP's: names are never taken from a request. */
+const OTHER = '_OTHER'
+const METHODS: ReadonlySet<string> = new Set([
+  'tools/call',
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+])
+
+/** Answers a request within a span of its own, under the one that the request names. */
+export async function traced(
+  tracer: Tracer,
+  work: Work,
+  answer: (work: Work) => McpReply | Promise<McpReply>,
+): Promise<McpReply> {
+  const { request } = work
+  const method = methodOf(request.method)
+  const start = { name: method, kind: 'server', attributes: requestAttributes(request, method) } as const
+  const span = tracer.begin(start, contextOf(request.params, request.headers))
+  try {
+    const reply = await answer({ ...work, span })
+    end(span, reply)
+    return reply
+  } catch (error) {
+    span.end('bug')
+    throw error
+  }
+}
+
+function requestAttributes({ route, client, era }: McpRequest, method: string): SpanAttributes {
+  return {
+    'mcp.method.name': method,
+    'mcp.session.id': client,
+    'portolan.era': era ?? 'legacy',
+    'portolan.route': route.kind === 'server' ? 'server' : route.profile,
+  }
+}
+
+/** The request calls one of our own tools. */
+export function nameMetaTool(span: Span, name: string): void {
+  span.rename(`tools/call ${name}`)
+  span.set({ ...toolAttributes(name), 'portolan.meta_tool': name })
+}
+
+/**
+ * The span of a request to a server, which is to be sent with its context. What is called lends its name to the caller's request too,
+ * whatever meta-tool that came by.
+ */
+export function beginSent(span: Span, { request, catalog }: Work, sent: Forwarded): Span {
+  const { server } = sent
+  const known = catalog.catalogs.get(server.name)
+  const name = targetOf(sent, known)
+  const method = methodOf(sent.method)
+  const about = (target: string): SpanAttributes =>
+    sent.tool ? toolAttributes(target) : { 'gen_ai.prompt.name': target }
+  span.set({ 'portolan.server': server.name })
+  if (name !== undefined) {
+    const path = `${server.name}:${name}`
+    span.rename(`${methodOf(request.method)} ${path}`)
+    span.set(about(path))
+  }
+  return span.begin({
+    name: name === undefined ? method : `${method} ${name}`,
+    kind: 'client',
+    attributes: {
+      'mcp.method.name': method,
+      'mcp.protocol.version': known?.protocol,
+      'network.transport': server.transport === 'stdio' ? 'pipe' : 'tcp',
+      'portolan.server': server.name,
+      ...(name !== undefined && about(name)),
+    },
+  })
+}
+
+/** Searches for one query, its vector included, within a span. */
+export async function searched(parent: Span, find: () => Promise<FoundItems>): Promise<FoundItems> {
+  const span = parent.begin({ name: 'search', kind: 'internal' })
+  const found = await find()
+  span.set({ 'portolan.search.found': found.total, 'portolan.search.shown': found.tools.length })
+  span.end()
+  return found
+}
+
+/** Ends the span of a request, or of one that was sent on. */
+export function end(span: Span, answer: McpReply | UpstreamAnswer | Fault): void {
+  if (answer instanceof Fault) span.end(answer.code)
+  else if (answer.error) {
+    const code = String(answer.error.code)
+    span.set({ 'rpc.response.status_code': code })
+    span.end(code)
+  } else span.end(answer.result.isError === true ? 'tool_error' : undefined)
+}
+
+/** Only what the server's own lists name. */
+function targetOf({ tool, method, params }: Forwarded, known: ServerCatalog | undefined): string | undefined {
+  if (tool || method !== 'prompts/get') return tool?.tool
+  const { name } = params
+  return typeof name === 'string' && known?.prompts.some(prompt => prompt.name === name) ? name : undefined
+}
+
+function toolAttributes(name: string): SpanAttributes {
+  return { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name }
+}
+
+function methodOf(method: string): string {
+  return METHODS.has(method) ? method : OTHER
+}

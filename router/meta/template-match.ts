@@ -1,0 +1,20 @@
+/** Whether a URI may be one that a URI template stands for. Pure. */
+
+const EXPRESSION = /\{[^{}]*\}/
+const LONGEST_URI = 8_192
+
+/** What stands between the expressions has to be there, in order; only templates that begin with a scheme of their own count. */
+export function mayMatch(template: string, uri: string): boolean {
+  const literals = template.split(EXPRESSION)
+  const [first = '', ...rest] = literals
+  const last = rest.pop()
+  if (last === undefined || !first.includes(':') || uri.length > LONGEST_URI) return false
+  if (!uri.startsWith(first) || !uri.endsWith(last)) return false
+  let at = first.length
+  for (const literal of rest) {
+    const found = uri.indexOf(literal, at)
+    if (found === -1) return false
+    at = found + literal.length
+  }
+  return at <= uri.length - last.length
+}

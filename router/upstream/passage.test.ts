@@ -1,0 +1,138 @@
+/** What a call gives back of its lane while its caller is asked, and takes again, with the clock turned by hand. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../../core/errors.ts'
+import type { Ask, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upstream.ts'
+import { serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createPool } from './pool.ts'
+
+const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 30_000, concurrency: 1, maxResultBytes: 1_024 }
+const QUESTION = { method: 'elicitation/create', params: { message: 'Sure?' } }
+const MINUTE_MS = 60_000
+
+test('while the caller is asked, the time of the call stands still', async () => {
+  const { pool, clock, answers, call } = start(asksOnce)
+  const calling = call('a')
+  await turn()
+  clock.advance(9 * MINUTE_MS)
+  await turn()
+  assert.equal(pool.status()[0]?.asking, 1)
+  answers[0]?.resolve({ result: { action: 'accept' } })
+  assert.deepEqual(await calling, { result: { name: 'a' } })
+  assert.equal(clock.pending(), 0)
+})
+
+test('what was left of its time before the question is all that a call has after it', async () => {
+  const { clock, answers, call } = start(asksOnce, { hangs: true })
+  const calling = call('a')
+  calling.catch(() => {})
+  await turn()
+  clock.advance(9 * MINUTE_MS)
+  answers[0]?.resolve({ result: {} })
+  await turn()
+  // A first call has the time for a start on top of its own.
+  clock.advance(89_999)
+  await turn()
+  clock.advance(1)
+  await assert.rejects(calling, { code: 'upstream_timeout' })
+})
+
+test('while the caller is asked, another call has the slot, and the first goes on without waiting for it', async () => {
+  const { pool, answers, call, order } = start(asksOnce)
+  const first = call('first')
+  await turn()
+  assert.deepEqual([pool.status()[0]?.active, pool.status()[0]?.asking], [0, 1])
+  const second = call('second')
+  await turn()
+  assert.deepEqual(order, ['first', 'second'])
+  answers[0]?.resolve({ result: {} })
+  assert.deepEqual(await first, { result: { name: 'first' } })
+  answers[1]?.resolve({ result: {} })
+  await second
+  assert.deepEqual([pool.status()[0]?.active, pool.status()[0]?.asking], [0, undefined])
+})
+
+test('of several questions at once the last answer lets the call go on, and each slot is given back once', async () => {
+  const { pool, answers, call } = start(async (given, signal) => {
+    await Promise.all([given.ask?.(QUESTION, signal), given.ask?.(QUESTION, signal)])
+    return { result: {} }
+  })
+  const calling = call('a')
+  await turn()
+  answers[0]?.resolve({ result: {} })
+  await turn()
+  assert.deepEqual([pool.status()[0]?.active, pool.status()[0]?.asking], [0, 1])
+  answers[1]?.resolve({ result: {} })
+  await calling
+  assert.equal(pool.status()[0]?.active, 0)
+})
+
+test('a caller that goes away during a question ends the call, and its slot is not given back twice', async () => {
+  const { pool, call } = start(asksOnce)
+  const leaving = new AbortController()
+  const calling = call('a', leaving.signal)
+  await turn()
+  leaving.abort(new Fault('cancelled', 'nobody answered the question in time'))
+  await assert.rejects(calling, { code: 'cancelled', message: 'nobody answered the question in time' })
+  await turn()
+  assert.deepEqual([pool.status()[0]?.active, pool.status()[0]?.asking], [0, undefined])
+  const next = call('b')
+  await turn()
+  assert.equal(pool.status()[0]?.asking, 1)
+  next.catch(() => {})
+  await pool.close()
+})
+
+test('a question that is never answered is no failure of the upstream, and a half-open breaker takes it for life', async () => {
+  let broken = true
+  const { pool, clock, call, answers } = start(async (given, signal) => {
+    if (broken) throw new Fault('upstream_died', 'gone')
+    return asksOnce(given, signal)
+  })
+  for (let failure = 0; failure < 5; failure++) await assert.rejects(call('a'), { code: 'upstream_died' })
+  assert.equal(pool.status()[0]?.breaker.state, 'open')
+  broken = false
+  clock.advance(5_000)
+  const calling = call('b')
+  await turn()
+  assert.equal(pool.status()[0]?.breaker.state, 'closed')
+  answers[0]?.reject(new Fault('cancelled', 'nobody came back'))
+  await assert.rejects(calling, { code: 'cancelled' })
+  assert.equal(pool.status()[0]?.breaker.failures, 0)
+})
+
+type Calls = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer>
+
+/** A call that asks once, and then answers with its name. */
+const asksOnce: Calls = async ({ ask, params }, signal) => {
+  await ask?.(QUESTION, signal)
+  return { result: { name: params?.name } }
+}
+
+/** Callers whose answers the test gives; `order`: the calls as they arrived. */
+function start(work: Calls, { hangs = false } = {}) {
+  const clock = createManualClock()
+  const order: unknown[] = []
+  const answers: PromiseWithResolvers<UpstreamAnswer>[] = []
+  const upstream = upstreamOf(async (call, signal) => {
+    order.push(call.params?.name)
+    const answer = await work(call, signal)
+    return hangs ? new Promise(() => {}) : answer
+  })
+  const pool = createPool({ connect: () => upstream, clock })
+  pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge', { limits: LIMITS })] })
+  const ask: Ask = () => {
+    const answer = Promise.withResolvers<UpstreamAnswer>()
+    answers.push(answer)
+    return answer.promise
+  }
+  const call = (name: string, signal = new AbortController().signal) =>
+    pool.call('forge', { method: 'tools/call', params: { name }, ask }, signal)
+  return { pool, clock, order, answers, call }
+}
+
+/** Lets everything that is ready run. */
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,194 @@
+/** Subscriptions that outlive the upstreams that they go over, and what clients' own sessions say and are told. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { ClientEars, Notification, Subscription, UpstreamAnswer } from '../../core/mcp/upstream.ts'
+import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createPool } from './pool.ts'
+
+const TAKEN: UpstreamAnswer = { result: {} }
+const URI = 'file:///a'
+const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
+
+test('a subscription is told of updates until its signal aborts, also where it took longer than a call may', async () => {
+  const { pool, clock, watched } = start()
+  const { told, stop, taken } = subscribe(pool)
+  assert.deepEqual(await taken, TAKEN)
+  clock.advance(24 * 60 * 60_000)
+  watched.at(-1)?.subscription.onUpdate(UPDATED)
+  assert.deepEqual(told, [UPDATED])
+  stop.abort()
+  assert.equal(watched.at(-1)?.signal.aborted, true)
+  assert.equal(clock.pending(), 0)
+})
+
+test('a server whose connection changed is watched anew, and what it may have missed is told', async () => {
+  const { pool, watched, update } = start()
+  const { told, taken } = subscribe(pool)
+  await taken
+  update('2')
+  await turn()
+  assert.deepEqual(
+    watched.map(({ revision, signal }) => [revision, signal.aborted]),
+    [
+      ['1', true],
+      ['2', false],
+    ],
+  )
+  assert.deepEqual(told, [UPDATED])
+})
+
+test('a server that went away and came back is watched again, and one that refuses meanwhile is asked once more later', async () => {
+  const { pool, clock, watched, update, answers } = start()
+  const { told, taken, stop } = subscribe(pool)
+  await taken
+  update(undefined)
+  assert.equal(watched[0]?.signal.aborted, true)
+  answers.push(new Fault('upstream_unreachable', 'down'), { error: { code: -32603, message: 'not yet' } })
+  update('2')
+  await turn()
+  clock.advance(1_000)
+  await turn()
+  assert.deepEqual([watched.length, told], [3, []])
+  clock.advance(2_000)
+  await turn()
+  assert.deepEqual([watched.length, told], [4, [UPDATED]])
+  stop.abort()
+  assert.equal(clock.pending(), 0)
+})
+
+test('what is refused at first is not kept: nobody tries it again', async () => {
+  const { pool, clock, watched, update, answers } = start()
+  answers.push({ error: { code: -32602, message: 'no' } }, new Fault('upstream_died', 'gone'))
+  assert.deepEqual((await subscribe(pool).taken).error?.message, 'no')
+  await assert.rejects(subscribe(pool).taken, { code: 'upstream_died' })
+  update('2')
+  await turn()
+  assert.deepEqual([watched.length, clock.pending()], [2, 0])
+})
+
+test('a server that changes while it is asked is asked again, and its subscriber never knows', async () => {
+  const { pool, watched, update, answers } = start()
+  answers.push('never')
+  const { taken, told, stop } = subscribe(pool)
+  await turn()
+  update('2')
+  assert.deepEqual(await taken, TAKEN)
+  await turn()
+  assert.deepEqual([watched.map(({ revision }) => revision), told], [['1', '2'], [UPDATED]])
+  stop.abort()
+  assert.equal(watched[1]?.signal.aborted, true)
+})
+
+test('who is gone already, or goes while the server is asked, leaves nothing behind', async () => {
+  const { pool, watched, update, answers } = start()
+  const gone = { uri: URI, onUpdate: () => {} }
+  await assert.rejects(pool.subscribe('forge', gone, AbortSignal.abort()), { code: 'cancelled' })
+  answers.push('never')
+  const { taken, stop } = subscribe(pool)
+  stop.abort()
+  await assert.rejects(taken, { code: 'cancelled' })
+  update('2')
+  await turn()
+  assert.equal(watched.length, 1)
+})
+
+test('nothing is watched over a pool that was closed', async () => {
+  const { pool, watched } = start()
+  const { taken } = subscribe(pool)
+  await taken
+  await pool.close()
+  assert.deepEqual([watched[0]?.signal.aborted, watched.length], [true, 1])
+  await assert.rejects(subscribe(pool).taken, { code: 'not_found' })
+})
+
+test('an upstream that does not answer in time does not keep the subscriber waiting', async () => {
+  const { pool, clock, watched, answers } = start()
+  answers.push('never')
+  const { taken } = subscribe(pool)
+  taken.catch(() => {})
+  await turn()
+  clock.advance(120_000)
+  await assert.rejects(taken, { code: 'upstream_timeout' })
+  assert.equal(watched[0]?.signal.aborted, true)
+})
+
+test('one that cannot watch anything says so, and an unknown server is a fault', async () => {
+  const pool = createPool({ connect: () => upstreamOf(echo), clock: createManualClock() })
+  pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
+  const { signal } = new AbortController()
+  const subscription = { uri: URI, onUpdate: () => {} }
+  assert.equal((await pool.subscribe('forge', subscription, signal)).error?.code, -32601)
+  await assert.rejects(pool.subscribe('gone', subscription, signal), { code: 'not_found' })
+})
+
+test('what a client tells reaches the upstreams that are up, and what they say to it reaches who hears', async () => {
+  const ears: ClientEars[] = []
+  const told: unknown[] = []
+  const connect = () => ({
+    ...upstreamOf(echo),
+    hear: (given: ClientEars) => void ears.push(given),
+    tell: (client: string, { method }: Notification) => void told.push([client, method]),
+  })
+  const pool = createPool({ connect, clock: createManualClock() })
+  pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge'), serverOf('wiki')] })
+  const { signal } = new AbortController()
+  await pool.call('forge', { method: 'tools/list' }, signal)
+  pool.tell('anna', { method: 'notifications/roots/list_changed' })
+  assert.deepEqual(told, [['anna', 'notifications/roots/list_changed']])
+
+  const heard: string[] = []
+  pool.hear({ notified: client => void heard.push(`first ${client}`), asked: () => undefined })
+  pool.hear({
+    notified: client => void heard.push(`second ${client}`),
+    asked: async client => ({ result: { for: client } }),
+  })
+  ears[0]?.notified('anna', { method: 'notifications/message' })
+  assert.deepEqual(heard, ['first anna', 'second anna'])
+  assert.deepEqual(await ears[0]?.asked('carl', { method: 'roots/list' }, signal), {
+    result: { for: 'carl' },
+  })
+})
+
+type Watched = { revision: string; subscription: Subscription; signal: AbortSignal }
+
+/** A server whose upstreams take every subscription on, but for the `answers` that come first. */
+function start() {
+  const clock = createManualClock()
+  const watched: Watched[] = []
+  const answers: (UpstreamAnswer | Fault | 'never')[] = []
+  const connect = ({ endpoint: { revision } }: RouterServer) => ({
+    ...upstreamOf(echo),
+    async subscribe(subscription: Subscription, signal: AbortSignal) {
+      watched.push({ revision, subscription, signal })
+      const answer = answers.shift() ?? TAKEN
+      if (answer instanceof Fault) throw answer
+      if (answer !== 'never') return answer
+      return new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  const pool = createPool({ connect, clock })
+  const update = (revision: string | undefined) => {
+    const servers =
+      revision === undefined
+        ? []
+        : [serverOf('forge', { endpoint: { kind: 'local', id: 'forge', revision } })]
+    pool.update({ ...snapshotOf({}, {}, 1).config, servers })
+  }
+  update('1')
+  return { pool, clock, watched, answers, update }
+}
+
+function subscribe(pool: ReturnType<typeof createPool>) {
+  const told: Notification[] = []
+  const stop = new AbortController()
+  const onUpdate = (notification: Notification) => void told.push(notification)
+  return { told, stop, taken: pool.subscribe('forge', { uri: URI, onUpdate }, stop.signal) }
+}
+
+/** Lets everything that is ready run. */
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,51 @@
+/** Clients of both eras before children of both, through a real router: each client's own, and one that all share. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { createStdioUpstream } from '../../core/mcp/stdio/upstream.ts'
+import { legacyClient, modernClient } from '../support/answering-clients.ts'
+import { ANSWERS, askingCommand } from '../upstreams/asking/questions.ts'
+import { heardOf } from './heard.ts'
+import { startRealRouter } from './real-router.ts'
+
+const KINDS = ['form', 'url', 'sampling', 'roots'] as const
+const METHODS = ['elicitation/create', 'elicitation/create', 'roots/list', 'sampling/createMessage']
+const CLIENTS = { legacy: legacyClient, modern: modernClient }
+
+for (const kind of ['legacy', 'modern'] as const)
+  for (const [era, connect] of Object.entries(CLIENTS)) {
+    test(`${era} client, ${kind} child of its own: all it asks at once is answered`, async t => {
+      const client = await connect(t, await start(t, kind, 'perClient'))
+      assert.deepEqual(await ask(client), { ...ANSWERS })
+      assert.deepEqual(client.asked.toSorted(), METHODS)
+    })
+
+    test(`${era} client, ${kind} child that all share: ${kind === 'modern' ? 'its questions are in its answers' : 'nobody knows whom it asks'}`, async t => {
+      const client = await connect(t, await start(t, kind, 'shared'))
+      const said = await ask(client)
+      if (kind === 'modern') assert.deepEqual(said, { ...ANSWERS })
+      else for (const one of KINDS) assert.ok((said[one] as JsonObject).failed, one)
+      assert.equal(client.asked.length, kind === 'modern' ? KINDS.length : 0)
+    })
+  }
+
+test('what a client of the 2025 era says between its calls reaches its own child, and what that asks then the client', async t => {
+  const client = await legacyClient(t, await start(t, 'legacy', 'perClient'))
+  await client.call('execute_mcp_tool', { tool_path: 'asking:pid' })
+  await client.client.sendRootsListChanged()
+  const logged = await heardOf(t, client, 'notifications/message')
+  assert.deepEqual([logged.params?.data, client.asked], [1, ['roots/list']])
+})
+
+async function ask(client: { call: (name: string, args: JsonObject) => Promise<string> }) {
+  const call = { tool_path: 'asking:ask', arguments: { kinds: KINDS.join(' ') } }
+  return JSON.parse(await client.call('execute_mcp_tool', call)) as JsonObject
+}
+
+async function start(t: TestContext, kind: 'legacy' | 'modern', sessions: 'shared' | 'perClient') {
+  const spec = { ...askingCommand(kind), sessions, startTimeoutMs: 60_000, idleAfterMs: 60_000, min: 0 }
+  const make = () => createStdioUpstream(spec, { clock: systemClock })
+  const { at } = await startRealRouter(t, { asking: { make, sessions } })
+  return at('hierarchical')
+}

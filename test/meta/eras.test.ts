@@ -1,0 +1,141 @@
+/** Clients of both eras before servers of both, through a real router: questions, updates, logs, progress and cancellation. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { startHttpFixture } from '../conformance/fixture/http.ts'
+import { legacyClient, modernClient } from '../support/answering-clients.ts'
+import { heardOf } from './heard.ts'
+import { startRealRouter } from './real-router.ts'
+
+const ERAS = ['legacy', 'modern'] as const
+type Era = (typeof ERAS)[number]
+type Way = 'execute' | 'direct' | 'server'
+
+const WATCHED = 'test://watched-resource'
+
+/** Tools that ask, what they ask for, and what they say then. */
+const ASKING: Record<string, [method: string, said: RegExp]> = {
+  test_input_required_result_elicitation: ['elicitation/create', /^Hello, Ann!$/],
+  test_elicitation_url: ['elicitation/create', /^Visited: .*accept/],
+  test_sampling: ['sampling/createMessage', /^LLM response: hello$/],
+  test_input_required_result_list_roots: ['roots/list', /file:\/\/\/mine/],
+}
+
+for (const upstream of ERAS)
+  for (const downstream of ERAS) {
+    const cell = `${downstream} client, ${upstream} server`
+    for (const way of ['execute', 'direct', 'server'] as const)
+      test(`${cell}, ${way}: its questions reach the client, and the answers the call`, async t => {
+        const { client, called } = await start(t, downstream, upstream, way)
+        for (const [tool, [method, said]] of Object.entries(ASKING)) {
+          const [name, args] = called(tool, tool === 'test_sampling' ? { prompt: 'Hi' } : {})
+          assert.match(await client.call(name, args), said, tool)
+          assert.deepEqual(client.asked.splice(0), [method], tool)
+        }
+      })
+
+    test(`${cell}: a client that declared nothing is asked nothing, and told what is missing`, async t => {
+      const { client, called } = await start(t, downstream, upstream, 'execute', {})
+      const calling = client.call(...called('test_missing_capability', {}))
+      const said = await calling.catch((error: { code?: number; message: string }) => error)
+      assert.match(JSON.stringify(typeof said === 'string' ? said : said.message), /sampling/)
+      assert.deepEqual(client.asked, [])
+    })
+
+    test(`${cell}: progress and log messages come with the call`, async t => {
+      const { client, called } = await start(t, downstream, upstream, 'execute')
+      const steps: number[] = []
+      const [name, args] = called('test_tool_with_progress', {})
+      await callWith(
+        client.client,
+        { name, arguments: args },
+        { onprogress: ({ progress }) => void steps.push(progress) },
+      )
+      assert.deepEqual(steps, [0, 50, 100])
+      await client.client.setLoggingLevel?.('info').catch(() => {})
+      const _meta = downstream === 'modern' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {}
+      const [logging, given] = called('test_logging_tool', {})
+      await client.client.callTool({ name: logging, arguments: given, _meta })
+      const logs = client.heard.filter(({ method }) => method === 'notifications/message')
+      assert.deepEqual(
+        logs.map(({ params }) => params?.data),
+        ['Tool started', 'Tool in the middle', 'Tool finished'],
+      )
+    })
+
+    test(`${cell}: a call that its client gives up ends at the server`, async t => {
+      const { client, called } = await start(t, downstream, upstream, 'execute')
+      const stop = new AbortController()
+      const reached = Promise.withResolvers<void>()
+      const [name, args] = called('hold', {})
+      const held = callWith(
+        client.client,
+        { name, arguments: args },
+        { signal: stop.signal, onprogress: () => reached.resolve() },
+      )
+      held.catch(() => {})
+      await reached.promise
+      stop.abort()
+      await assert.rejects(held)
+      const count = async () => client.call(...called('cancelled', {}))
+      while ((await count()) !== '1') t.signal.throwIfAborted()
+    })
+
+    test(`${cell}: what changes in a resource is told under the URI that the client knows`, async t => {
+      const { client, called } = await start(t, downstream, upstream, 'execute')
+      const uri = `fixture+${WATCHED}`
+      const updated = heardOf(t, client, 'notifications/resources/updated')
+      if ('listen' in client.client) await client.client.listen({ resourceSubscriptions: [uri] })
+      else await client.client.subscribeResource({ uri })
+      await client.call(...called('touch_resource', {}))
+      assert.equal((await updated).params?.uri, uri)
+    })
+  }
+
+test('a client is told of lists that changed on its stream, and of nothing else', async t => {
+  const fixture = await startFixture(t, 'modern')
+  const { at, reload } = await startRealRouter(t, { fixture })
+  for (const connect of [legacyClient, modernClient]) {
+    const client = await connect(t, at('direct'))
+    if ('listen' in client.client)
+      await client.client.listen({ toolsListChanged: true, resourcesListChanged: true })
+    const told = heardOf(t, client, 'notifications/tools/list_changed')
+    await client.call('fixture__test_trigger_tool_change')
+    await reload()
+    await told
+    const others = client.heard.filter(({ method }) => /list_changed/.test(method))
+    assert.deepEqual(
+      others.map(({ method }) => method),
+      ['notifications/tools/list_changed'],
+    )
+  }
+})
+
+type Options = { signal?: AbortSignal; onprogress?: (progress: { progress: number }) => void }
+
+type AnyClient = Awaited<ReturnType<typeof legacyClient | typeof modernClient>>['client']
+
+/** The older SDK takes a schema before the options. */
+function callWith(client: AnyClient, params: { name: string; arguments: JsonObject }, options: Options) {
+  return 'listen' in client ? client.callTool(params, options) : client.callTool(params, undefined, options)
+}
+
+async function start(t: TestContext, downstream: Era, upstream: Era, way: Way, capabilities?: JsonObject) {
+  const fixture = await startFixture(t, upstream)
+  const { at } = await startRealRouter(t, { fixture })
+  const connect = downstream === 'legacy' ? legacyClient : modernClient
+  const route = { execute: 'hierarchical', direct: 'direct', server: { server: 'fixture' } } as const
+  const client = await connect(t, at(route[way]), capabilities)
+  /** How a tool of the fixture is called on this way. */
+  const called = (tool: string, args: JsonObject): [string, JsonObject] => {
+    if (way === 'execute') return ['execute_mcp_tool', { tool_path: `fixture:${tool}`, arguments: args }]
+    return [way === 'direct' ? `fixture__${tool}` : tool, args]
+  }
+  return { client, called }
+}
+
+async function startFixture(t: TestContext, era: Era) {
+  const fixture = await startHttpFixture({ era })
+  t.after(() => fixture.close())
+  return { url: fixture.url }
+}

@@ -1,0 +1,221 @@
+/** What is found by the names that servers give it themselves, what is watched, and what a route cannot carry. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Notification } from '../../core/mcp/upstream.ts'
+import { createFixture, type FixtureServer, GATEWAY } from './fixture.ts'
+
+const capabilities = { tools: {}, prompts: {}, resources: { subscribe: true } }
+const notes: FixtureServer = {
+  offers: {
+    capabilities,
+    tools: [{ name: 'add', inputSchema: { type: 'object' } }],
+    resources: [
+      { uri: 'note://one', name: 'one' },
+      { uri: 'note://both', name: 'both' },
+      { uri: 'ui://a/b', name: 'page' },
+    ],
+    resourceTemplates: [
+      { uriTemplate: 'note://list/{id}/text', name: 'text' },
+      { uriTemplate: 'same://{id}', name: 'same' },
+    ],
+    prompts: [{ name: 'greet' }, { name: 'shared' }],
+  },
+}
+const mails: FixtureServer = {
+  offers: {
+    capabilities: { tools: {}, prompts: {}, resources: {} },
+    resources: [
+      { uri: 'mail://one', name: 'one' },
+      { uri: 'note://both', name: 'both' },
+    ],
+    resourceTemplates: [
+      { uriTemplate: 'same://{+path}', name: 'same' },
+      { uriTemplate: '{+anything}', name: 'anything' },
+    ],
+    prompts: [{ name: 'shared' }],
+  },
+}
+const hidden: FixtureServer = { ...notes, server: { status: { state: 'failed', hidden: true } } }
+const SERVERS = { notes, mails, hidden }
+
+const where = (fixture: ReturnType<typeof createFixture>) =>
+  fixture.sent
+    .splice(0)
+    .map(({ server, call: { params } }) => [server, params?.uri ?? params?.name ?? params?.ref])
+
+test('a resource is read by its own URI where only one server has it, listed or by a template', async () => {
+  const fixture = createFixture(SERVERS)
+  for (const uri of ['note://one', 'mail://one', 'ui://a/b', 'note://list/7/text'])
+    assert.equal((await fixture.request('resources/read', { uri })).error, undefined, uri)
+  assert.deepEqual(where(fixture), [
+    ['notes', 'note://one'],
+    ['mails', 'mail://one'],
+    ['notes', 'ui://a/b'],
+    ['notes', 'note://list/7/text'],
+  ])
+})
+
+test('a URI of several servers, or of none, is refused with those that it may have meant', async () => {
+  const fixture = createFixture(SERVERS)
+  const refusal = async (uri: string) => (await fixture.request('resources/read', { uri })).error
+  const both = await refusal('note://both')
+  assert.deepEqual([both?.code, both?.data], [-32002, { uri: 'note://both' }])
+  assert.match(both?.message ?? '', /The nearest: mails\|note:\/\/both, notes\|note:\/\/both\./)
+  assert.match(
+    (await refusal('same://7'))?.message ?? '',
+    /mails\|same:\/\/\{\+path\}, notes\|same:\/\/\{id\}/,
+  )
+  assert.equal((await refusal('note://list/7'))?.code, -32002)
+  assert.equal((await refusal('other://x'))?.code, -32002)
+  assert.deepEqual(fixture.sent, [])
+})
+
+test('prompts are got, and arguments completed, by own names that only one server has', async () => {
+  const fixture = createFixture(SERVERS)
+  const argument = { name: 'who', value: 'a' }
+  await fixture.request('prompts/get', { name: 'greet' })
+  await fixture.request('completion/complete', { ref: { type: 'ref/prompt', name: 'greet' }, argument })
+  const template = 'note://list/{id}/text'
+  await fixture.request('completion/complete', { ref: { type: 'ref/resource', uri: template }, argument })
+  assert.deepEqual(where(fixture), [
+    ['notes', 'greet'],
+    ['notes', { type: 'ref/prompt', name: 'greet' }],
+    ['notes', { type: 'ref/resource', uri: template }],
+  ])
+  const { error } = await fixture.request('prompts/get', { name: 'shared' })
+  assert.match(
+    error?.message ?? '',
+    /no prompt "shared"\. The nearest: (mails|notes)__shared, (mails|notes)__shared\./,
+  )
+})
+
+test('a resource is watched under whichever URI was given, and updates come back under that one', async () => {
+  for (const uri of ['notes+note://one', 'notes|note://one', 'note://one']) {
+    const fixture = createFixture(SERVERS)
+    const { told, reply } = subscribe(fixture, uri)
+    assert.deepEqual(await reply, { result: {} })
+    const { server, subscription } = fixture.watched[0] ?? assert.fail()
+    assert.deepEqual(
+      [server, subscription.uri, subscription.client, subscription.capabilities],
+      ['notes', 'note://one', 'anna', { roots: {} }],
+    )
+    for (const updated of ['note://one', 'note://one/part', undefined])
+      subscription.onUpdate({
+        method: 'notifications/resources/updated',
+        params: { uri: updated, title: 'x' },
+      })
+    assert.deepEqual(
+      told.map(({ params }) => params),
+      [
+        { uri, title: 'x' },
+        { uri: 'notes+note://one/part', title: 'x' },
+        { uri, title: 'x' },
+      ],
+    )
+  }
+})
+
+test('at a single server, what is watched keeps its own URIs', async () => {
+  const fixture = createFixture(SERVERS)
+  const { told, reply } = subscribe(fixture, 'note://any', { kind: 'server', server: 'notes' } as const)
+  assert.deepEqual(await reply, { result: {} })
+  fixture.watched[0]?.subscription.onUpdate({ method: 'x', params: { uri: 'note://any/part' } })
+  assert.deepEqual(told[0]?.params, { uri: 'note://any/part' })
+})
+
+test('what cannot be watched is refused with a sentence', async () => {
+  const fixture = createFixture(SERVERS)
+  for (const [uri, sentence] of [
+    ['mail://one', /"mails" tells nothing of changes/],
+    ['hidden+note://one', /"hidden" is down/],
+    ['gone://x', /no resource/],
+  ] as const) {
+    const { error } = await subscribe(fixture, uri).reply
+    assert.equal(error?.code, -32602)
+    assert.match(error?.message ?? '', sentence)
+  }
+  assert.deepEqual(fixture.watched, [])
+})
+
+test('tasks reach the server of a client with a session of its own; elsewhere they are refused, or left off a call', async () => {
+  const route = { kind: 'server', server: 'notes' } as const
+  const call = { name: 'add', arguments: {}, task: { ttl: 1 } }
+  const own = createFixture({ notes: { ...notes, server: { sessions: 'perClient' } } })
+  await own.request('tasks/get', { taskId: '1' }, { route, client: 'anna' })
+  await own.request('tools/call', call, { route, client: 'anna' })
+  assert.deepEqual(
+    own.sent.map(({ call: { method, params } }) => [method, params]),
+    [
+      ['tasks/get', { taskId: '1' }],
+      ['tools/call', call],
+    ],
+  )
+  const shared = createFixture({ notes })
+  const { error } = await shared.request('tasks/get', { taskId: '1' }, { route })
+  assert.equal(error?.code, -32601)
+  assert.match(error?.message ?? '', /all clients share one session with server "notes"/)
+  await shared.request('tools/call', call, { route })
+  await shared.request('tools/call', { ...call, name: 'notes__add' })
+  for (const { call } of shared.sent) assert.deepEqual(call.params, { name: 'add', arguments: {} })
+})
+
+test('methods that nobody has heard of reach a single server, and no gateway', async () => {
+  const fixture = createFixture({ notes })
+  const route = { kind: 'server', server: 'notes' } as const
+  assert.equal((await fixture.request('vendor/thing', { a: 1 }, { route })).error, undefined)
+  assert.deepEqual(fixture.sent[0]?.call.params, { a: 1 })
+  assert.equal((await fixture.request('vendor/thing', { a: 1 })).error?.code, -32601)
+})
+
+test('what an activation changes is told on a stream of its client, and not ahead of the answer as well', async () => {
+  const said: unknown[] = []
+  const clients = {
+    notify: (client: string, notification: Notification) => said.push([client, notification.method]) > 0,
+    asking: () => undefined,
+  }
+  const fixture = createFixture({ notes }, { profile: 'registry' }, undefined, clients)
+  const ahead: unknown[] = []
+  await fixture.call(
+    'activate',
+    { tools: ['notes:add'] },
+    {
+      route: { kind: 'gateway', profile: 'registry' },
+      client: 'anna',
+      notify: notification => void ahead.push(notification),
+    },
+  )
+  assert.deepEqual([said, ahead], [[['anna', 'notifications/tools/list_changed']], []])
+})
+
+test('what a server says and asks between calls reaches the streams of its client, but for what is told there anyway', async () => {
+  const said: string[] = []
+  const answer = { result: { roots: [] } }
+  const clients = {
+    notify: (client: string, { method }: Notification) => said.push(`${client} ${method}`) > 0,
+    asking: (_client: string, method: string) => (method === 'roots/list' ? async () => answer : undefined),
+  }
+  const fixture = createFixture({ notes }, {}, undefined, clients)
+  await fixture.request('resources/read', { uri: 'note://one' })
+  const [ears = assert.fail()] = fixture.ears
+  for (const method of ['message', 'resources/updated', 'tools/list_changed', 'vendor/thing'])
+    ears.notified('anna', { method: `notifications/${method}` })
+  assert.deepEqual(said, ['anna notifications/message', 'anna notifications/vendor/thing'])
+  const { signal } = new AbortController()
+  assert.equal(await ears.asked('anna', { method: 'roots/list' }, signal), answer)
+  assert.equal(ears.asked('anna', { method: 'sampling/createMessage' }, signal), undefined)
+})
+
+function subscribe(fixture: ReturnType<typeof createFixture>, uri: string, route: typeof GATEWAY = GATEWAY) {
+  const told: Notification[] = []
+  const { signal } = new AbortController()
+  const tell = (notification: Notification) => void told.push(notification)
+  const reply = fixture.handler.subscribe?.({
+    route,
+    uri,
+    client: 'anna',
+    capabilities: { roots: {} },
+    signal,
+    tell,
+  })
+  return { told, reply: reply ?? assert.fail() }
+}

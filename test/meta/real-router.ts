@@ -1,0 +1,81 @@
+/** A whole router before real servers, whose catalogs it was given as discovery makes them. */
+import type { TestContext } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { createLog } from '../../core/log.ts'
+import { createConnector } from '../../core/mcp/connector.ts'
+import { discover } from '../../core/mcp/discover.ts'
+import type { Upstream } from '../../core/mcp/upstream.ts'
+import { estimateTokens } from '../../router/catalog/estimate.ts'
+import { type Router, startRouter } from '../../router/router.ts'
+import { createInProcessSource } from '../../router/source/in-process.ts'
+import { serverOf, snapshotOf } from './fixture.ts'
+
+export type RealServer = {
+  sessions?: RouterServer['sessions']
+  /** Over streamable HTTP. */
+  url?: string
+  /** Over stdio. */
+  make?: () => Upstream
+}
+
+export type RealRouter = {
+  router: Router
+  /** The address of a profile, or of one server alone. */
+  at(route: 'hierarchical' | 'search' | 'registry' | 'direct' | { server: string }): string
+  /** Discovers the servers again, and serves what is found. */
+  reload(): Promise<void>
+}
+
+/** Closed after the test. */
+export async function startRealRouter(
+  t: TestContext,
+  servers: Record<string, RealServer>,
+  config: Partial<RouterConfig> = {},
+): Promise<RealRouter> {
+  const remote = createConnector({ secret: () => undefined, clock: systemClock })
+  const connect: Connect = server => servers[server.name]?.make?.() ?? remote(server)
+  const known = Object.entries(servers).map(([name, { url, sessions = 'shared' }]) => {
+    if (url === undefined) return serverOf(name, { sessions })
+    const endpoint = { kind: 'http', url, transport: 'streamable-http', revision: '1' } as const
+    return serverOf(name, { endpoint, sessions, transport: 'http' })
+  })
+  const source = createInProcessSource()
+  const router = await startRouter({
+    source,
+    connect,
+    host: '127.0.0.1',
+    port: 0,
+    log: createLog({ level: 'silent' }),
+  })
+  t.after(() => router.close(0))
+  let generation = 0
+  const reload = async () => {
+    const catalogs = new Map<string, ServerCatalog>()
+    for (const server of known) catalogs.set(server.name, await catalogOf(connect, server))
+    const profiles = { allowedProfiles: ['search', 'registry', 'direct'] } as const
+    const { config: usual } = snapshotOf({}, { allowedProfiles: [...profiles.allowedProfiles], ...config }, 1)
+    source.publish({ generation: ++generation, config: { ...usual, servers: known }, catalogs })
+    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+  }
+  await reload()
+  const path = (route: Parameters<RealRouter['at']>[0]) =>
+    typeof route === 'object' ? `/servers/${route.server}/mcp` : `/mcp/${route}`
+  return { router, at: route => new URL(path(route), router.url).href, reload }
+}
+
+type Connect = (server: RouterServer) => Upstream
+
+async function catalogOf(connect: Connect, server: RouterServer): Promise<ServerCatalog> {
+  const upstream = connect(server)
+  const countTokens = async (texts: readonly string[]) => texts.map(text => estimateTokens(text))
+  try {
+    let last: ServerCatalog | undefined
+    const options = { server: server.name, clock: systemClock, countTokens }
+    for await (const found of discover(upstream, options, new AbortController().signal)) last = found
+    return last as ServerCatalog
+  } finally {
+    await upstream.close()
+  }
+}
