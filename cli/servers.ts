@@ -5,6 +5,8 @@ import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
 import { type Colors, count, type Terminal, table } from './output.ts'
 
+const MOST_NAMED = 12
+
 export function serversCommand(terminal: Terminal): Command {
   return new Command('servers')
     .description('show the live state of the servers of a running gateway')
@@ -15,7 +17,9 @@ export function serversCommand(terminal: Terminal): Command {
       try {
         const status = await gateway.status()
         terminal.out(
-          output === 'json' ? JSON.stringify(status.servers, null, 2) : serverTable(status, terminal.colors),
+          output === 'json'
+            ? JSON.stringify(status.servers, null, 2)
+            : [serverTable(status, terminal.colors), ...notOfferedLine(status)].join('\n\n'),
         )
       } finally {
         await gateway.close()
@@ -23,7 +27,18 @@ export function serversCommand(terminal: Terminal): Command {
     })
 }
 
-/** One line a server: state, tools, tokens, and what is wrong. Pure. */
+/** Which of them can ask clients nothing. Pure. */
+export function notOfferedLine({ servers }: Pick<LocalStatus, 'servers'>): string[] {
+  const names = servers.flatMap(({ name, notOffered }) => (notOffered === undefined ? [] : [name]))
+  if (names.length === 0) return []
+  const more = names.length - MOST_NAMED
+  const named = [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+  return [
+    `Shared by all clients, and so not offered elicitation, sampling and roots: ${named}.\nWith sessions: perClient they would be.`,
+  ]
+}
+
+/** One line a server: state, protocol, tools, tokens, and what is wrong. Pure. */
 export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: Colors): string {
   if (servers.length === 0) return 'no servers'
   const rows = servers.map(server => {
@@ -32,6 +47,7 @@ export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: C
       server.name,
       stateText(server, colors),
       server.transport,
+      server.protocol ?? '–',
       known ? count(server.tools) : '–',
       known ? count(server.tokens) : '–',
       dimmed(remark(server), colors),
@@ -43,6 +59,7 @@ export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: C
       { title: 'SERVER' },
       { title: 'STATE' },
       { title: 'TRANSPORT' },
+      { title: 'PROTOCOL' },
       { title: 'TOOLS', align: right },
       { title: 'TOKENS', align: right },
       { title: '' },

@@ -5,6 +5,8 @@ import { Command, Option } from 'commander'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
+import type { Tracer } from '../core/trace.ts'
+import { openTracing, tracingSettings } from '../core/tracing.ts'
 import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/gateway.ts'
@@ -60,12 +62,14 @@ export function upCommand(terminal: Terminal): Command {
 async function run(paths: string[], options: UpOptions, terminal: Terminal): Promise<void> {
   const log = await logFor(terminal)
   const progress = createProgress(terminal, log)
-  const starting = start(paths, options, { terminal, log, progress })
+  const tracing = await openTracing(tracingSettings(terminal.env), 'portolan', log)
+  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer })
   onShutdown(async reason => {
     progress.end()
     if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
     const gateway = await starting.catch(() => undefined)
     await gateway?.close()
+    await tracing?.close()
     if (gateway) tellSaved(gateway.status(), terminal, log)
   })
   const gateway = await starting
@@ -100,12 +104,12 @@ async function logFor({ interactive }: Terminal): Promise<Log> {
   return createLog({ level: 'warn', pretty: prettyLine() })
 }
 
-type Told = { terminal: Terminal; log: Log; progress: Progress }
+type Told = { terminal: Terminal; log: Log; progress: Progress; tracer?: Tracer }
 
 async function start(
   paths: string[],
   options: UpOptions,
-  { terminal, log, progress }: Told,
+  { terminal, log, progress, tracer }: Told,
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths,
@@ -121,6 +125,7 @@ async function start(
     log,
     onProgress: detail => progress.say('packages', { detail }),
     onFindings: findings => progress.tell(findings),
+    tracer,
   })
   progress.say('listening', { url: gateway.url })
   return gateway

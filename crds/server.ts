@@ -166,7 +166,7 @@ export const serverSpec = z
       .enum(['shared', 'perClient', 'perUser'])
       .default('shared')
       .describe(
-        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser. perUser: not supported yet.',
+        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser, or with questions for their clients (elicitation, sampling, roots). perUser: not supported yet.',
       ),
     scaling: scaling.prefault({}).describe('How many instances run, and when they sleep.'),
     tools: tools.prefault({}).describe('Which tools are offered, and how they are described.'),
@@ -210,7 +210,12 @@ export const serverStatus = z.strictObject({
     })
     .optional()
     .describe('Instances of the server; absent for a remote one.'),
-  protocol: z.string().optional().describe('The MCP revision that was negotiated.'),
+  protocol: z
+    .string()
+    .optional()
+    .describe(
+      'The MCP revision that was negotiated with the server: 2026-07-28 or newer, or one of the older era.',
+    ),
   tools: z
     .strictObject({
       count: count.optional().describe('Tools offered.'),

@@ -6,6 +6,7 @@ import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { messageOf } from '../core/errors.ts'
 import { discover } from '../core/mcp/discover.ts'
 import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
+import { discoverySpan, type Tracer } from '../core/trace.ts'
 import type { CatalogCache } from './catalog-cache.ts'
 import { type Failure, failureOf, oneLine } from './failure.ts'
 import type { Slots } from './slots.ts'
@@ -44,6 +45,8 @@ export type DiscoveryDeps = {
   onChange: () => void
   /** Called after every discovery, for the metrics. */
   onDiscovered: (server: string, durationMs: number, ok: boolean) => void
+  /** Absent: nothing is traced. */
+  tracer?: Tracer
 }
 
 /** What is known of a server now. */
@@ -188,11 +191,13 @@ export class ServerDiscovery {
     if (this.#running || this.#life.signal.aborted) return
     this.#running = true
     this.#timer?.cancel()
-    const { clock, starts, onDiscovered } = this.#deps
+    const { clock, starts, onDiscovered, tracer } = this.#deps
+    const span = tracer?.begin(discoverySpan(this.#target.name))
     const started = clock.now()
     const work = () => this.#readLists()
     const failure = await (this.#target.process ? starts.run(work) : work()).catch(failureOf)
     this.#running = false
+    span?.end(failure?.reason)
     if (this.#life.signal.aborted) return
     onDiscovered(this.#target.name, clock.now() - started, failure === undefined)
     if (failure) this.#failed(failure)

@@ -8,6 +8,7 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Reaper, startReaper } from '../core/mcp/stdio/reaper.ts'
 import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
+import type { Tracer } from '../core/trace.ts'
 import { servedTokens } from '../router/meta/profiles.ts'
 import { type Router, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process.ts'
@@ -55,6 +56,8 @@ export type LocalOptions = {
   onProgress: (message: string) => void
   /** What is wrong with the manifests, as it comes and goes. */
   onFindings: (findings: Findings) => void
+  /** Absent: nothing is traced. Whoever made it closes it. */
+  tracer?: Tracer
   clock?: Clock
 }
 
@@ -115,7 +118,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const life = new AbortController()
   const tokens = createTokenCounter(clock)
   const reaper = startReaper()
-  const files = new ManifestFiles(options.paths, env)
+  const files = new ManifestFiles(options.paths, env, options)
   const source = createInProcessSource()
   const packages = createPackages({
     folder: cacheFolder,
@@ -159,7 +162,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
 }
 
 function createChildren(
-  { env, log }: LocalOptions,
+  { env, log, tracer }: LocalOptions,
   {
     clock,
     tokens,
@@ -173,7 +176,7 @@ function createChildren(
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   return new Children({
     launch: desired => launch(desired, { packages, reaper, clock, log, env }),
-    discovery: { clock, random: Math.random, countTokens, cache, starts, log, ...told },
+    discovery: { clock, random: Math.random, countTokens, cache, starts, log, tracer, ...told },
   })
 }
 
@@ -196,6 +199,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => toJson(status(laptop)),
+    tracer: options.tracer,
   })
   if (options.watch) await watch(laptop, options)
 }

@@ -1,4 +1,5 @@
 /** What /debug/status and the command line show of a local gateway. Pure; never a secret, never a value of env. */
+import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
 import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import type { Problem } from '../core/errors.ts'
@@ -24,7 +25,10 @@ export type ServerStatusLine = {
   resourceTemplates: number
   prompts: number
   incomplete: ServerCatalog['incomplete']
+  /** The MCP revision that was negotiated. */
   protocol?: string
+  /** What it cannot ask of clients, and why. */
+  notOffered?: string
   discovery: {
     /** ISO 8601. */
     at?: string
@@ -115,6 +119,7 @@ function serverLine(
     prompts: catalog?.prompts.length ?? 0,
     incomplete: catalog?.incomplete ?? [],
     protocol: catalog?.protocol,
+    notOffered: catalog && canAskNothing(server, catalog.protocol) ? NOT_OFFERED : undefined,
     discovery: {
       at: observed?.discoveredAt === undefined ? undefined : new Date(observed.discoveredAt).toISOString(),
       cached: observed?.cached ?? false,

@@ -20,6 +20,7 @@ test('an image is all that must be said', () => {
       pypi: { image: 'python:3.13-slim-bookworm', index: undefined },
       networkPolicies: true,
       resources: { server: {}, router: {}, install: {} },
+      routerTracing: {},
     },
     namespace: undefined,
     pod: hostname(),
@@ -27,6 +28,7 @@ test('an image is all that must be said', () => {
     resyncMs: 600_000,
     discoveryConcurrency: 16,
     logLevel: 'info',
+    tracing: { problems: [] },
     port: 8080,
   })
 })
@@ -47,6 +49,22 @@ test('lists, switches, times and resources are read', () => {
   assert.deepEqual([resyncMs, modelFile], [5_400_000, '/models/minilm.bin'])
   assert.deepEqual(settings.resources.server, { requests: { cpu: '20m' }, limits: { memory: '1Gi' } })
   assert.deepEqual(settings.resources.install, {})
+})
+
+test('routers are told where to send traces, and no secret', () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+    OTEL_TRACES_SAMPLER: 'always_on',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
+    OTEL_SERVICE_NAME: 'operator',
+  }
+  const { settings, tracing } = read(env)
+  assert.equal(tracing.settings?.url, 'http://collector:4318/v1/traces')
+  assert.deepEqual(settings.routerTracing, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+    OTEL_TRACES_SAMPLER: 'always_on',
+  })
+  assert.deepEqual(read({ ...env, OTEL_SDK_DISABLED: 'true' }).settings.routerTracing, {})
 })
 
 const WRONG: [Record<string, string>, RegExp][] = [

@@ -5,6 +5,7 @@ import { modelFileOf } from '../core/encoder/model-place.ts'
 import { Fault } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import type { LogLevel } from '../core/log.ts'
+import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
 import { parseDuration } from '../crds/quantity.ts'
 import type { OperatorSettings, Resources } from './plan/settings.ts'
 import type { Namespaces } from './runtime/cache.ts'
@@ -28,6 +29,7 @@ import type { Namespaces } from './runtime/cache.ts'
  * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are asked for their tools at once           (16)
  * PORTOLAN_LOG_LEVEL              trace, debug, info, warn, error or fatal                     (info)
  * PORTOLAN_PORT                   port of /healthz, /readyz and /metrics                       (8080)
+ * OTEL_*                          where traces are sent and how many, see core/tracing.ts; the routers are told the same
  */
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const MIN_RESYNC_MS = 1_000
@@ -44,6 +46,7 @@ export type OperatorConfig = {
   /** Of the sentence encoder; it need not be there. */
   modelFile: string
   logLevel: LogLevel
+  tracing: TracingChoice
   port: number
 }
 
@@ -57,6 +60,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
     throw new Fault('bad_request', `The operator cannot start: ${wrong.join('; ')}`)
   }
   const set = parsed.data
+  const tracing = tracingSettings(env)
   return {
     settings: {
       image: set.PORTOLAN_IMAGE,
@@ -67,6 +71,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
       pypi: { image: set.PORTOLAN_PYPI_IMAGE, index: set.PORTOLAN_PYPI_INDEX },
       networkPolicies: set.PORTOLAN_NETWORK_POLICIES,
       resources: set.PORTOLAN_RESOURCES,
+      routerTracing: tracing.settings ? tracingEnv(env) : {},
     },
     namespace: set.PORTOLAN_NAMESPACE,
     pod: set.PORTOLAN_POD ?? hostname(),
@@ -75,8 +80,22 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
     discoveryConcurrency: set.PORTOLAN_DISCOVERY_CONCURRENCY,
     modelFile: modelFileOf(env),
     logLevel: set.PORTOLAN_LOG_LEVEL,
+    tracing,
     port: set.PORTOLAN_PORT,
   }
+}
+
+/** What is not secret of the variables of traces. */
+const PASSED_ON = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_TRACES_EXPORTER',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+]
+
+function tracingEnv(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(PASSED_ON.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/

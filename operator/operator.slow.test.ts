@@ -142,6 +142,7 @@ async function start(t: TestContext, namespace: string, clock: Clock = systemClo
       pypi: { image: 'none' },
       networkPolicies: true,
       resources: none,
+      routerTracing: {},
     },
     namespaces: [namespace],
     pod: 'second',

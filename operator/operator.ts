@@ -5,6 +5,7 @@ import type { SentenceEncoder } from '../core/encoder/encoder.ts'
 import type { KubeClient } from '../core/kube/client.ts'
 import { leadWhileHolding } from '../core/kube/lease.ts'
 import type { Log } from '../core/log.ts'
+import type { Tracer } from '../core/trace.ts'
 import type { OperatorSettings } from './plan/settings.ts'
 import type { Namespaces } from './runtime/cache.ts'
 import { type Caches, createCaches } from './runtime/caches.ts'
@@ -31,6 +32,8 @@ export type OperatorContext = {
   log: Log
   clock: Clock
   random: () => number
+  /** Absent: nothing is traced. */
+  tracer?: Tracer
 }
 
 /**
@@ -59,6 +62,7 @@ export type OperatorOptions = {
   log: Log
   clock: Clock
   random?: () => number
+  tracer?: Tracer
 }
 
 export type Operator = {
@@ -112,7 +116,7 @@ async function inTime(work: Promise<unknown>, clock: Clock): Promise<void> {
 
 /** Leads as soon as it can; only who sees the cluster competes. */
 async function work(
-  { leaseClient, settings, pod, log, clock, random }: OperatorOptions,
+  { leaseClient, settings, pod, log, clock, random, tracer }: OperatorOptions,
   caches: Caches,
   { controllers }: ControllerSet,
   metrics: OperatorMetrics,
@@ -126,7 +130,7 @@ async function work(
   log.info({ servers: caches.servers.objects.size, gateways: caches.gateways.objects.size }, 'caches synced')
   const lead = async (leading: AbortSignal) => {
     metrics.leading(true)
-    await Promise.all(controllers.map(one => runController(one, { log, metrics, clock }, leading)))
+    await Promise.all(controllers.map(one => runController(one, { log, metrics, clock, tracer }, leading)))
     metrics.leading(false)
   }
   const identity = `${pod}_${randomUUID()}`

@@ -8,6 +8,7 @@ import { findAccess } from '../core/kube/config.ts'
 import { LEASE_REQUEST_TIMEOUT_MS } from '../core/kube/lease.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
+import { openTracing } from '../core/tracing.ts'
 import { type OperatorConfig, readConfig } from './config.ts'
 import { createControllers } from './controllers/controllers.ts'
 import { startOperator } from './operator.ts'
@@ -51,14 +52,16 @@ async function run(
   leaseClient: KubeClient,
   log: Log,
 ): Promise<void> {
-  const { settings, namespace = access.namespace, modelFile, ...rest } = config
+  const { settings, namespace = access.namespace, modelFile, tracing: wanted, ...rest } = config
+  const tracing = await openTracing(wanted, 'portolan-operator', log)
   const openEncoder = () =>
     createEmbeddedEncoder({
       modelFile,
       unavailable: reason => log.warn({ reason }, 'no sentence encoder: tools are found by words alone'),
     })
   const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient, openEncoder }
-  const operator = await startOperator({ ...all, createControllers, log, clock: systemClock })
+  const { tracer } = tracing ?? {}
+  const operator = await startOperator({ ...all, createControllers, log, tracer, clock: systemClock })
   log.info(
     { namespace, pod: config.pod, port: operator.port, watched: config.namespaces },
     'operator started',
@@ -68,5 +71,6 @@ async function run(
     await operator.ended
   } finally {
     forget()
+    await tracing?.close()
   }
 }

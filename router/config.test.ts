@@ -21,6 +21,7 @@ test('a router needs to know its gateway alone', () => {
     modelFile: modelFileOf({}),
     debug: false,
     logLevel: 'info',
+    tracing: { problems: [] },
     catalog: undefined,
   })
 })

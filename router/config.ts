@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import type { LogLevel } from '../core/log.ts'
+import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
 
 export type RouterSettings = {
   gateway: string
@@ -22,6 +23,7 @@ export type RouterSettings = {
   modelFile: string
   debug: boolean
   logLevel: LogLevel
+  tracing: TracingChoice
   /** A sidecar: the gateway's admin port, and the file of the token that is shown there. */
   catalog?: { url: string; tokenFile: string }
 }
@@ -92,6 +94,7 @@ export function routerSettings({
       modelFile: modelFileOf(env),
       debug: data.PORTOLAN_DEBUG === 'true' || data.PORTOLAN_DEBUG === '1',
       logLevel: data.PORTOLAN_LOG_LEVEL,
+      tracing: tracingSettings(env),
       catalog: url === undefined ? undefined : { url, tokenFile: data.PORTOLAN_TOKEN_FILE },
     },
   }

@@ -1,6 +1,7 @@
-/** What the router tells the outside about its work; metrics and the request log implement it. */
+/** What the router tells the outside about its work; metrics, the request log and traces implement it. */
 
 import type { Profile } from '../core/catalog/router-config.ts'
+import type { Tracer } from '../core/trace.ts'
 
 export type CallOutcome =
   | 'ok'
@@ -38,4 +39,6 @@ export interface RouterObserver {
   /** Tokens (o200k_base) that the visible tools would have cost at a downstream tools/list. */
   tokensDirect(route: TokenRoute, tokens: number): void
   tokensServed(route: TokenRoute, kind: TokenKind, tokens: number): void
+  /** Absent: nothing is traced. */
+  tracer?: Tracer
 }

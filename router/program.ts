@@ -9,6 +9,7 @@ import { Transport } from '../core/kube/transport.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { createConnector } from '../core/mcp/connector.ts'
+import { openTracing } from '../core/tracing.ts'
 import { type RouterSettings, routerSettings } from './config.ts'
 import { type Authenticator, createAuthenticator } from './http/service-account.ts'
 import { type Router, type RouterOptions, startRouter } from './router.ts'
@@ -62,6 +63,7 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
     : await feedByKubernetes(settings, log)
   const { source, connect, missing, secret, authenticate } = feeding
   const life = new AbortController()
+  const tracing = await openTracing(settings.tracing, 'portolan-router', log)
   const router = await startRouter({
     source,
     connect,
@@ -79,6 +81,7 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
     },
     admin: { host: ADMIN_HOST, port: adminPort, pod, gateway, missing, authenticate },
     lingerMs: LINGER_MS,
+    tracer: tracing?.tracer,
   })
   const running = feeding.run(life.signal)
   log.info(
@@ -91,7 +94,7 @@ export async function startProgram(settings: RouterSettings, log: Log): Promise<
       await router.close(DRAIN_MS - LINGER_MS)
       life.abort()
       await running
-      await feeding.close()
+      await Promise.all([feeding.close(), tracing?.close()])
     },
   }
 }

@@ -4,6 +4,7 @@ import type { RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
+import type { Tracer } from '../core/trace.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
@@ -45,6 +46,8 @@ export type RouterOptions = {
   semantic?: SemanticMeans
   /** How long the end goes on taking requests, so that callers move their connections elsewhere first. Default 0. */
   lingerMs?: number
+  /** Absent: nothing is traced. The router does not close it. */
+  tracer?: Tracer
 }
 
 export type AdminPort = {
@@ -75,6 +78,9 @@ export type Router = {
 }
 
 const DRAIN_MS = 10_000
+const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
+const OPEN_TO_ALL =
+  'there is no authentication: whoever reaches this port from another machine can call every tool'
 
 /** Resolves when the ports are open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
@@ -93,6 +99,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const onSwapped = ({ config }: Catalog) => pool.update(config)
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
   const ports = await openPorts({ options, clock, pool, metrics, served, observer, semantic })
+  if (!LOOPBACK_HOST.test(options.host)) log.warn({ host: options.host }, OPEN_TO_ALL)
   const stop = new AbortController()
   const watching = swaps.follow(options.source, stop.signal)
   const { address } = ports.agents
@@ -114,10 +121,11 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   }
 }
 
-function observe(metrics: RouterMetrics, { log, onUnavailable }: RouterOptions): RouterObserver {
+function observe(metrics: RouterMetrics, { log, onUnavailable, tracer }: RouterOptions): RouterObserver {
   const requests = createRequestLog(log)
   return {
     ...metrics,
+    tracer,
     called(record) {
       metrics.called(record)
       requests.called(record)

@@ -104,6 +104,16 @@ test('only core/kube talks to the API server', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('the libraries of traces are loaded only where traces are asked for', () => {
+  const users = (name: RegExp) =>
+    sources.filter(source => importsOf(source).some(imported => name.test(imported))).map(({ path }) => path)
+  assert.deepEqual(users(/^@opentelemetry\//), ['core/trace-otlp.ts'])
+  assert.deepEqual(users(/\/trace-otlp\.ts$/), ['core/tracing.ts'])
+  const loads = readFileSync(join(root, 'core', 'tracing.ts'), 'utf8')
+  assert.doesNotMatch(loads, /from '\.\/trace-otlp/)
+  assert.match(loads, /await import\('\.\/trace-otlp\.ts'\)/)
+})
+
 test('no console, no default export, no any, no barrel', () => {
   const wrong = sources.flatMap(source => [
     ...matches(source, /\bconsole\.\w+/),

@@ -56,6 +56,18 @@ test('tools and tokens are counted as the manifest offers them', () => {
   )
 })
 
+test('a stdio server of the 2025 era that all clients share is told what it is not offered', () => {
+  const npm = { npm: { package: 'a', version: '1.0.0' } }
+  const message = (sessions: 'shared' | 'perClient', protocol: string) => {
+    const stdio = server({ remote: undefined, ...npm, sessions })
+    return discoveredStatus(stdio, { ...catalog, protocol }, new Map(), undefined, NOW).conditions[0]?.message
+  }
+  const notOffered = /; as all clients share it, it is not offered elicitation, sampling and roots/
+  assert.match(message('shared', '2025-11-25') ?? '', notOffered)
+  assert.doesNotMatch(message('perClient', '2025-11-25') ?? '', notOffered)
+  assert.doesNotMatch(message('shared', '2026-07-28') ?? '', notOffered)
+})
+
 test('the time of the last change stays while the list does', () => {
   const first = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
   const again = discoveredStatus(server(), catalog, new Map(), first, NOW + 60_000)

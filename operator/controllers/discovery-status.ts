@@ -1,6 +1,8 @@
 /** What discovery says of a server: its part of the status, from a list, or from the failure to read one. Pure. */
 import { isBridged } from '../../core/catalog/endpoint.ts'
+import { canAskNothing, NOT_OFFERED } from '../../core/catalog/not-offered.ts'
 import { isAllowed } from '../../core/catalog/policy.ts'
+import { transportOf } from '../../core/catalog/resolve.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Fault } from '../../core/errors.ts'
 import { harmless } from '../../core/mcp/stdio/harmless.ts'
@@ -33,7 +35,7 @@ export function discoveredStatus(
   const { digest } = catalog
   const unchanged = last?.tools?.digest === digest ? last.tools.lastChanged : undefined
   return {
-    conditions: [condition(server, 'True', REASON.discovered, listsMessage(catalog, offered.length))],
+    conditions: [condition(server, 'True', REASON.discovered, listsMessage(server, catalog, offered.length))],
     tools: {
       count: offered.length,
       tokens: offered.reduce((sum, tool) => sum + tokensOffered(tool, policy, counted), 0),
@@ -105,13 +107,19 @@ function failureMessage(message: string, reason: string): string {
   return reason === REASON.authRequired ? `${text}: give what it wants in spec.headers or spec.auth` : text
 }
 
-function listsMessage({ tools, invalid, incomplete }: ServerCatalog, offered: number): string {
+function listsMessage(
+  server: McpServer,
+  { tools, invalid, incomplete, protocol }: ServerCatalog,
+  offered: number,
+): string {
+  const sessions = server.spec.sessions === 'shared' ? 'shared' : 'perClient'
   const notes = [
     offered === tools.length ? `${offered} tools` : `${offered} of ${tools.length} tools are offered`,
     ...(invalid.length > 0
       ? [`${invalid.length} left out: ${invalid[0]?.name ?? ''} ${invalid[0]?.reason}`]
       : []),
     ...incomplete.map(({ list, message }) => `${list} incomplete: ${message}`),
+    ...(canAskNothing({ transport: transportOf(server), sessions }, protocol) ? [NOT_OFFERED] : []),
   ]
   return notes.join('; ').replace(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARACTERS)
 }

@@ -8,9 +8,12 @@ import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { ApiError } from '../../core/kube/api-error.ts'
 import type { Kube, KubeObject, ObjectRef } from '../../core/kube/object.ts'
 import { createLog } from '../../core/log.ts'
+import type { Tracer } from '../../core/trace.ts'
+import { openTracing, tracingSettings } from '../../core/tracing.ts'
 import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { startCollector } from '../../test/support/otlp.ts'
 import { answer, type Behaviour, hang, startRude } from '../../test/upstreams/http/rude.ts'
 import { createApplier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
@@ -109,6 +112,29 @@ test('vectors that could not be written are written later, and not made again', 
   assert.equal(world.encoder.encoded.length, 1)
 })
 
+test('each asking is a span with its server, and with the code of what failed', async t => {
+  const collector = await startCollector()
+  const well = await startRude({ 'tools/list': answer({ tools: [] }) })
+  const dead = await startRude({ initialize: response => void response.destroy() })
+  t.after(() => Promise.all([collector.close(), well.close(), dead.close()]))
+  const wanted = tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
+  const tracing = await openTracing(wanted, 'portolan-operator', createLog({ level: 'silent' }))
+  const world = begin(t, undefined, tracing?.tracer)
+  await world.ask(world.add('well', well.url))
+  await world.ask(world.add('dead', dead.url))
+  world.away(true)
+  await assert.rejects(world.ask(world.add('lost', well.url)))
+  await tracing?.close()
+  assert.deepEqual(
+    collector.spans.map(({ name, attributes }) => [name, attributes['error.type']]),
+    [
+      ['discover team/well', undefined],
+      ['discover team/dead', 'upstream_died'],
+      ['discover team/lost', 'interrupted'],
+    ],
+  )
+})
+
 /** How many vectors the slice holds. */
 function vectorsIn(slice: KubeObject): number {
   return decodeSlices([readSlice(slice as Kube<V1ConfigMap>)]).vectors?.keys.length ?? 0
@@ -119,7 +145,11 @@ function tool(name: string) {
 }
 
 /** Discovery with two places, on a clock that stands still; `before` is one whose cluster it takes over. */
-function begin(t: TestContext, before?: { standing: Map<string, KubeObject>; written: KubeObject[] }) {
+function begin(
+  t: TestContext,
+  before?: { standing: Map<string, KubeObject>; written: KubeObject[] },
+  tracer?: Tracer,
+) {
   const clock = createManualClock(1_800_000_000_000)
   const log = createLog({ level: 'silent' })
   const metrics = createOperatorMetrics(clock)
@@ -168,7 +198,7 @@ function begin(t: TestContext, before?: { standing: Map<string, KubeObject>; wri
   const encoding = createEncoding({ openEncoder, onDone, clock, random, metrics })
   const publisher = new Publisher({ client, caches, applier, tokens, encoding, clock, metrics })
   const shared = { client, caches, targets, slices, publisher, encoding, countTokens, clock, log, metrics }
-  const discovery = createDiscovery({ ...shared, concurrency: 2, random })
+  const discovery = createDiscovery({ ...shared, concurrency: 2, random, tracer })
   const stop = new AbortController()
   const running = runController(encoding.controller, { log, metrics, clock }, stop.signal)
   t.after(async () => {

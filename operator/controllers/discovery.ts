@@ -9,6 +9,7 @@ import type { createConnector } from '../../core/mcp/connector.ts'
 import { discover } from '../../core/mcp/discover.ts'
 import { harmless } from '../../core/mcp/stdio/harmless.ts'
 import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
+import { discoverySpan, type Tracer } from '../../core/trace.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/metrics.ts'
@@ -51,6 +52,8 @@ export type DiscoveryOptions = {
   random: () => number
   log: Log
   metrics: OperatorMetrics
+  /** Absent: nothing is traced. */
+  tracer?: Tracer
   connector?: typeof createConnector
 }
 
@@ -179,7 +182,8 @@ class DiscoveryWorker {
     wanted: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, metrics, random } = this.#options
+    const { clock, metrics, random, tracer } = this.#options
+    const span = tracer?.begin(discoverySpan(discovered.key))
     const started = clock.now()
     const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
     const failing = memory.failures > 0 ? 1 : 0
@@ -188,6 +192,7 @@ class DiscoveryWorker {
     const failure = await this.#readLists(discovered, target, signal)
       .catch(error => {
         memory.changed = true // whatever was to be found out still is
+        span?.end('interrupted')
         throw error
       })
       .finally(() => {
@@ -196,6 +201,7 @@ class DiscoveryWorker {
     Object.assign(memory, { asked: wanted, revision: target.revision, askedAt: clock.now() })
     memory.spread = 0.9 + random() / 5
     const durationMs = clock.now() - started
+    span?.end(failure?.fault.code)
     metrics.discovered({
       server: discovered.key,
       ok: failure === undefined,

@@ -58,7 +58,7 @@ function container(gateway: McpGateway, settings: OperatorSettings): Wire<V1Cont
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
     args: ['router'],
-    env: environment(gateway),
+    env: [...environment(gateway), ...tracing(gateway, settings)],
     ports: [
       { name: 'http', containerPort: HTTP_PORT, protocol: 'TCP' },
       { name: 'admin', containerPort: ADMIN_PORT, protocol: 'TCP' },
@@ -88,4 +88,16 @@ function environment({ metadata, spec }: McpGateway): Wire<V1EnvVar>[] {
     { name: 'PORTOLAN_SESSION_KEY_FILE', value: `${KEYS_FOLDER}/${SESSION_KEY}` },
     ...(spec.router.debug ? [{ name: 'PORTOLAN_DEBUG', value: 'true' }] : []),
   ]
+}
+
+/** The variables of OpenTelemetry; `spec.router.pod` may set others, and the same ones otherwise. */
+function tracing({ metadata }: McpGateway, { routerTracing }: OperatorSettings): Wire<V1EnvVar>[] {
+  const told = Object.entries(routerTracing).map(([name, value]) => ({ name, value }))
+  if (told.length === 0) return []
+  const who = [
+    'k8s.namespace.name=$(PORTOLAN_NAMESPACE)',
+    'k8s.pod.name=$(PORTOLAN_POD)',
+    `portolan.gateway=${metadata.name}`,
+  ]
+  return [...told, { name: 'OTEL_RESOURCE_ATTRIBUTES', value: who.join(',') }]
 }

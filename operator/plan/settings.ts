@@ -16,6 +16,8 @@ export type OperatorSettings = {
   networkPolicies: boolean
   /** Resources of containers that the manifest gives none. */
   resources: { server: Resources; router: Resources; install: Resources }
+  /** Environment variables by which routers are told where to send traces; empty: nowhere. */
+  routerTracing: Readonly<Record<string, string>>
 }
 
 export type Resources = { requests?: Record<string, string>; limits?: Record<string, string> }

@@ -5,14 +5,17 @@ import { type TestContext, test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import { ApiError } from '../../core/kube/api-error.ts'
 import { createLog } from '../../core/log.ts'
+import type { Tracer } from '../../core/trace.ts'
+import { openTracing, tracingSettings } from '../../core/tracing.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { startCollector } from '../../test/support/otlp.ts'
 import { DRAIN_LIMIT_MS, RECONCILE_LIMIT_MS, type Reconcile, runController } from './controller.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { FIRST_RETRY_MS, Queue } from './queue.ts'
 
 type Line = { level: string; msg: string; key?: string; error?: string; err?: { stack: string } }
 
-function start(t: TestContext, reconcile: Reconcile, workers = 1) {
+function start(t: TestContext, reconcile: Reconcile, workers = 1, tracer?: Tracer) {
   const clock = createManualClock()
   const queue = new Queue({ clock, random: () => 0.5 })
   const lines: Line[] = []
@@ -21,7 +24,7 @@ function start(t: TestContext, reconcile: Reconcile, workers = 1) {
   const stop = new AbortController()
   const controller = { name: 'server', queue, workers, reconcile }
   const log = createLog({ level: 'debug', destination })
-  const ended = runController(controller, { log, metrics, clock }, stop.signal)
+  const ended = runController(controller, { log, metrics, clock, tracer }, stop.signal)
   t.after(() => stop.abort())
   return { clock, queue, lines, metrics, ended, stop: (reason?: Fault) => stop.abort(reason) }
 }
@@ -77,6 +80,25 @@ test('a fault is told once for a streak and tried again with backoff; success en
   assert.deepEqual(
     lines.map(({ level, key, error }) => [level, key, error]),
     ['warn', 'debug', 'warn'].map(level => [level, 'a', 'no answer']),
+  )
+})
+
+test('each reconcile is a span with its key, and with the code of what failed', async t => {
+  const collector = await startCollector()
+  t.after(collector.close)
+  const wanted = tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
+  const tracing = await openTracing(wanted, 'portolan-operator', createLog({ level: 'silent' }))
+  const answers = [nothing, fault]
+  const { queue } = start(t, async () => answers.shift()?.(), 1, tracing?.tracer)
+  for (const key of ['team/a', 'team/b']) queue.add(key)
+  await turn()
+  await tracing?.close()
+  assert.deepEqual(
+    collector.spans.map(({ name, attributes }) => [name, attributes]),
+    [
+      ['reconcile server', { 'portolan.key': 'team/a' }],
+      ['reconcile server', { 'portolan.key': 'team/b', 'error.type': 'io' }],
+    ],
   )
 })
 

@@ -4,6 +4,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import { ApiError, isConflict } from '../../core/kube/api-error.ts'
 import type { Log } from '../../core/log.ts'
 import { deadline, waitFor } from '../../core/mcp/deadline.ts'
+import type { Tracer } from '../../core/trace.ts'
 import type { OperatorMetrics } from './metrics.ts'
 import type { Queue } from './queue.ts'
 
@@ -26,7 +27,7 @@ export type Controller = {
   limitMs?: number
 }
 
-export type ControllerContext = { log: Log; metrics: OperatorMetrics; clock: Clock }
+export type ControllerContext = { log: Log; metrics: OperatorMetrics; clock: Clock; tracer?: Tracer }
 
 /**
  * Works until `signal` aborts; then begins nothing new and finishes what is under way, within DRAIN_LIMIT_MS, or not at all where the
@@ -67,20 +68,27 @@ function limitDrain(clock: Clock, cutOff: AbortController, drained: AbortSignal)
 /** One reconcile of a key, and when it is due again. */
 async function attempt(
   controller: Controller,
-  { log, metrics, clock }: ControllerContext,
+  { log, metrics, clock, tracer }: ControllerContext,
   key: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, queue, reconcile, limitMs = RECONCILE_LIMIT_MS } = controller
   const started = clock.now()
+  const span = tracer?.begin({
+    name: `reconcile ${name}`,
+    kind: 'internal',
+    attributes: { 'portolan.key': key },
+  })
   const limit = deadline(clock, limitMs, `Reconciling took longer than ${limitMs / 1_000} s`, signal)
   try {
     const result = await waitFor(reconcile(key, limit.signal), limit.signal)
     queue.forget(key)
     if (result?.afterMs !== undefined) queue.addAfter(key, result.afterMs)
     metrics.reconciled(name, 'ok', clock.now() - started)
+    span?.end()
   } catch (error) {
     metrics.reconciled(name, error instanceof Fault ? 'fault' : 'bug', clock.now() - started)
+    span?.end(error instanceof Fault ? error.code : 'bug')
     if (!signal.aborted) retry(controller, log, key, error)
   } finally {
     limit.clear()

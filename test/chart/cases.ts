@@ -45,6 +45,13 @@ export const CASES: Readonly<Record<string, Values>> = {
       podMonitors: { enabled: true, labels: { release: 'prometheus' }, interval: '15s' },
     },
   },
+  traced: {
+    tracing: {
+      endpoint: 'http://collector.observability.svc:4318',
+      sampler: 'parentbased_traceidratio',
+      ratio: 0.1,
+    },
+  },
   'gateway-with-servers': {
     gateway: {
       enabled: true,
@@ -72,6 +79,16 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     title: 'an unknown value',
     values: { replicas: 3 },
     says: /additional properties 'replicas' not allowed/,
+  },
+  {
+    title: 'an endpoint of traces that is no URL',
+    values: { tracing: { endpoint: 'collector:4318' } },
+    says: /tracing\/endpoint/,
+  },
+  {
+    title: 'a sampler of traces that is none',
+    values: { tracing: { endpoint: 'http://collector:4318', sampler: 'sometimes' } },
+    says: /tracing\/sampler/,
   },
   {
     title: 'an unknown value further in',

@@ -58,6 +58,7 @@ const SETTINGS: Omit<OperatorSettings, 'namespace'> = {
   pypi: { image: 'python:3.13-slim-bookworm' },
   networkPolicies: true,
   resources: { server: {}, router: {}, install: {} },
+  routerTracing: {},
 }
 
 const KINDS = [

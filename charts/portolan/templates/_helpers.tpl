@@ -66,3 +66,13 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
+
+{{/* Variables of OpenTelemetry, where traces are asked for; after PORTOLAN_NAMESPACE and PORTOLAN_POD, which they use. */}}
+{{- define "portolan.tracing" -}}
+{{- with .Values.tracing }}{{ if .endpoint -}}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
+OTEL_RESOURCE_ATTRIBUTES: k8s.namespace.name=$(PORTOLAN_NAMESPACE),k8s.pod.name=$(PORTOLAN_POD)
+OTEL_TRACES_SAMPLER: {{ .sampler }}
+OTEL_TRACES_SAMPLER_ARG: {{ .ratio | quote }}
+{{- end }}{{ end }}
+{{- end -}}

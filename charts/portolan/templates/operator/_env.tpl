@@ -40,6 +40,10 @@
   value: {{ .Values.operator.logLevel }}
 - name: PORTOLAN_PORT
   value: "8080"
+{{- range $name, $value := fromYaml (include "portolan.tracing" .) }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
 {{- with .Values.operator.env }}
 {{ toYaml . }}
 {{- end }}

@@ -14,6 +14,9 @@ initContainers:
       - { name: PORTOLAN_ADMIN_PORT, value: "8081" }
       - { name: PORTOLAN_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
       - { name: PORTOLAN_POD, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
+      {{- range $name, $value := fromYaml (include "portolan.tracing" .root) }}
+      - { name: {{ $name }}, value: {{ $value | quote }} }
+      {{- end }}
     ports:
       - { name: portolan-admin, containerPort: 8081 }
     startupProbe:
