@@ -171,3 +171,23 @@ test('paths that are missing or hold nothing of ours say so where they were name
     ['FileNotFound', 'NothingFound'],
   )
 })
+
+test('the gateway itself is left out where a client lists it among its servers, and that is said', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'mcp.json')
+  const urls = {
+    portolan: 'http://localhost:8080/mcp',
+    again: 'http://127.0.0.1:8080/mcp/search',
+    other: 'http://localhost:8081/mcp',
+    far: 'http://example.com:8080/mcp',
+  }
+  const mcpServers = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
+  writeFileSync(file, JSON.stringify({ mcpServers }))
+  const loaded = await new ManifestFiles([file], {}, { host: '127.0.0.1', port: 8080 }).scan()
+  assert.deepEqual(names(loaded), ['far', 'other'])
+  assert.deepEqual(
+    loaded.notes.filter(({ reason }) => reason === 'OwnAddress').map(({ message }) => message),
+    ['portolan is this gateway itself, and is left out', 'again is this gateway itself, and is left out'],
+  )
+  assert.equal(names(await new ManifestFiles([file]).scan()).length, 4)
+})

@@ -12,6 +12,7 @@ import {
 import { isClientConfig } from './import/client-config.ts'
 import { UNREADABLE } from './import/entry-values.ts'
 import { type ImportedValues, readClientConfig } from './imported.ts'
+import { type Address, leadsTo } from './own-address.ts'
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 const MAX_FILES = 2_000
@@ -43,12 +44,14 @@ type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; import
 export class ManifestFiles {
   readonly #paths: readonly string[]
   readonly #env: Readonly<Record<string, string>>
+  readonly #own: Address | undefined
   #known = new Map<string, KnownFile>()
 
-  /** `env` fills the variables in commands of client configs. */
-  constructor(paths: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  /** `env` fills the variables in commands of client configs. A server at `own` would be this gateway again, and is left out. */
+  constructor(paths: readonly string[], env: Readonly<Record<string, string>> = {}, own?: Address) {
     this.#paths = paths.map(path => resolve(path))
     this.#env = env
+    this.#own = own
   }
 
   /** The folders to watch: of a file, the one that it is in, since editors replace files. */
@@ -78,16 +81,21 @@ export class ManifestFiles {
     const merged = mergeManifests(all.map(({ now, good }) => ({ ...now, manifests: good, skipped: [] })))
     if (merged.manifests.length + merged.problems.length + problems.length === 0)
       problems.push(nothingFound(this.#paths))
+    const ourselves = merged.manifests.filter(({ manifest }) => this.#isOurselves(manifest))
     return {
-      manifests: merged.manifests.map(found => ({
-        ...found,
-        folder: folders.get(found.manifest) ?? dirname(found.file),
-      })),
+      manifests: merged.manifests
+        .filter(found => !ourselves.includes(found))
+        .map(found => ({ ...found, folder: folders.get(found.manifest) ?? dirname(found.file) })),
       imported: all.flatMap(({ imported }) => imported ?? []),
       problems: [...problems, ...merged.problems],
-      notes: all.flatMap(({ now }) => now.notes ?? []),
+      notes: [...all.flatMap(({ now }) => now.notes ?? []), ...ourselves.map(ownAddress)],
       files: files.map(({ file }) => file),
     }
+  }
+
+  #isOurselves(manifest: PlacedManifest['manifest']): boolean {
+    const url = manifest.kind === 'McpServer' ? manifest.spec.remote?.url : undefined
+    return url !== undefined && this.#own !== undefined && leadsTo(this.#own, url)
   }
 
   /** Files in the order of the paths, by name within a folder; folders are not searched deeper, as with kubectl. */
@@ -136,6 +144,12 @@ export class ManifestFiles {
     }
     return { manifests: manifests.map(found => ({ ...found, folder })), problems, broken }
   }
+}
+
+function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem {
+  const title = manifest.kind === 'McpServer' ? manifest.spec.title : undefined
+  const message = `${title ?? manifest.metadata.name} is this gateway itself, and is left out`
+  return { reason: 'OwnAddress', message, file, line, column }
 }
 
 function nothingFound(paths: readonly string[]): Problem {

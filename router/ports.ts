@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
+import { createClients, type FrontClients } from '../core/mcp/front/clients.ts'
 import { createSessions, type SignedSessions } from '../core/mcp/front/session.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
@@ -9,7 +10,6 @@ import type { HttpServer } from './http/app.ts'
 import { ownerAt } from './http/owner.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
-import { createListChanges } from './meta/list-changes.ts'
 import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
 import { explainSearch } from './meta/search-catalog.ts'
 import type { RouterMetrics } from './metrics.ts'
@@ -39,9 +39,10 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const shared = sharedOptions(given)
   const bound = boundTo(given, key, port)
   const results = keptResults(given, key, bound.owner)
-  const changes = createListChanges({ watch: served.watch, clock: given.clock })
   const current = () => served.current() as Catalog
-  const handler = createHandler({ current, pool, observer, encodeQuery, results, changes })
+  const { watch } = served
+  const { clients } = bound
+  const handler = createHandler({ current, watch, pool, observer, encodeQuery, results, clients })
   const config = () => served.current()?.config
   const agents: ServeOptions = { ...shared, ...bound, host, port, allowedHosts, handler, config }
   if (!admin) return { agents: await serve(agents), results }
@@ -82,14 +83,15 @@ function sharedOptions({ options, clock, metrics, served, pool, semantic }: Port
   }
 }
 
-/** The sessions of a port: their ids say where their owner is, if replicas can reach it. */
+/** The sessions of a port, whose ids say where their owner is, if replicas can reach it; and what is kept of its clients. */
 function boundTo(
   { options: { address }, clock }: PortsOptions,
   key: string | Uint8Array,
   port: number,
-): { sessions: SignedSessions; owner?: string } {
+): { sessions: SignedSessions; clients: FrontClients; owner?: string } {
   const owner = address === undefined ? undefined : ownerAt(address, port)
-  return { sessions: createSessions({ key, owner: owner ?? SOLE_OWNER, clock }), owner }
+  const sessions = createSessions({ key, owner: owner ?? SOLE_OWNER, clock })
+  return { sessions, clients: createClients({ clock, signer: sessions.signer }), owner }
 }
 
 /** What was cut out of results, under handles that every replica can read. */
@@ -108,6 +110,8 @@ function adminOptions(
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
   const { served, pool, observer, semantic, metrics } = given
   const current = exposed(served)
+  const bound = boundTo(given, key, port)
+  const { clients } = bound
   return {
     host,
     port,
@@ -120,8 +124,8 @@ function adminOptions(
     sidecars: authenticate && {
       authenticate,
       served,
-      handler: createHandler({ current, pool, observer }),
-      ...boundTo(given, key, port),
+      handler: createHandler({ current, pool, observer, clients }),
+      ...bound,
     },
   }
 }

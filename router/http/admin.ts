@@ -1,19 +1,16 @@
 /** The router's second port, for the cluster and not for agents: health, metrics, status, and what sidecars need of a gateway. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../core/json.ts'
-import { createEndpoint } from '../../core/mcp/front/endpoint.ts'
-import type { McpHandler } from '../../core/mcp/front/handler.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
-import type { SignedSessions } from '../../core/mcp/front/session.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Newest } from '../source/newest.ts'
-import { type AppOptions, createApp, type HttpServer, respond } from './app.ts'
+import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
 import { addCatalogPages } from './catalog-pages.ts'
+import { addMcpRoute } from './mcp-route.ts'
 import { serverRoute } from './routes.ts'
 import {
   addHealth,
-  addMcpRoute,
-  forwarderOf,
+  createFront,
+  type FrontOptions,
   type MetricsPage,
   type Readiness,
   sendMetrics,
@@ -31,16 +28,11 @@ export type AdminOptions = AppOptions & {
   /** What /debug/status shows; absent: no such page. */
   debugStatus?: () => JsonObject
   /** Absent: nothing is served to sidecars. */
-  sidecars?: {
-    authenticate: Authenticator
-    served: Newest<Catalog>
-    /** Answers for single servers, whether or not the gateway exposes them to agents. */
-    handler: McpHandler
-    sessions: SignedSessions
-    /** As in ServeOptions, for this port. */
-    owner?: string
-  }
+  sidecars?: Sidecars
 }
+
+/** The handler answers for single servers, whether or not the gateway exposes them to agents. */
+type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & { authenticate: Authenticator; served: Newest<Catalog> }
 
 /** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
 export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
@@ -51,15 +43,15 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   app.fastify.get('/status', (_request, reply) => reply.send(status()))
   if (debugStatus) app.fastify.get('/debug/status', (_request, reply) => reply.send(debugStatus()))
   if (sidecars) {
-    const { served, authenticate, handler, sessions, owner } = sidecars
+    const { served, authenticate } = sidecars
     const onRequest = guardedBy(authenticate)
     addCatalogPages(app, { served, onRequest, clock: options.clock })
     addMcpRoute(app, {
       url: '/servers/:server/mcp',
       onRequest,
-      endpoint: createEndpoint({ handler, sessions, inFlight: app.inFlight, log: options.log }),
+      log: options.log,
+      ...createFront(app, { ...options, ...sidecars }),
       config: () => served.current()?.config,
-      forwarder: forwarderOf(app, { ...options, sessions, owner }),
       lookup: (config, { server }) => serverRoute({ ...config, exposeServers: true }, server ?? ''),
     })
   }
@@ -67,12 +59,12 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
 }
 
 /** Goes on where the caller is let in; else answers it. */
-function guardedBy(authenticate: Authenticator) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const refusal = await authenticate(request.headers.authorization)
-    if (!refusal) return undefined
-    if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-    respond(reply, refusal.status, TRANSPORT_ERROR, refusal.message)
-    return reply
+function guardedBy(authenticate: Authenticator): OnRequest {
+  return (request, reply, done) => {
+    void authenticate(request.headers.authorization).then(refusal => {
+      if (!refusal) return done()
+      if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+      respond(reply, refusal.status, TRANSPORT_ERROR, refusal.message)
+    })
   }
 }

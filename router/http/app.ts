@@ -1,23 +1,30 @@
 /** What the HTTP servers of a router are made of: a fastify with limits, plain errors, and an end that loses no call. */
 import type { AddressInfo } from 'node:net'
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Clock, delay } from '../../core/async.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { JSON_TYPE } from '../../core/mcp/front/exchange.ts'
 import { InFlight } from '../../core/mcp/front/in-flight.ts'
-import { INTERNAL_ERROR, PARSE_ERROR, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
+import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
+import { type Bodies, createBodies } from './bodies.ts'
+import { answerBroken, MAX_HEADER_BYTES } from './broken.ts'
+import { watchConnections } from './connections.ts'
 
 export type App = {
   readonly fastify: FastifyInstance
   /** The MCP exchanges that the end waits for. */
   readonly inFlight: InFlight
+  readonly bodies: Bodies
   /** Aborts when the end begins. */
   readonly draining: AbortSignal
   /** Throws a Fault `io` where the port is taken or the address is not ours. */
   listen(host: string, port: number): Promise<HttpServer>
 }
+
+/** Lets a request in by calling `done`, or answers it. */
+export type OnRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 export type HttpServer = {
   address: { host: string; port: number }
@@ -35,16 +42,23 @@ export type AppOptions = {
   lingerMs?: number
 }
 
-export const MAX_BODY_BYTES = 4 * 1024 * 1024
-const MAX_CONNECTIONS = 4_096
+/** Those who listen may have half of them: see the front's streams. */
+const MAX_CONNECTIONS = 8_192
+/** For a whole request, and for its head alone; looked at every few seconds. */
 const REQUEST_TIMEOUT_MS = 60_000
+const HEAD_TIMEOUT_MS = 20_000
+const TIMEOUT_CHECK_MS = 5_000
+/** Longer than callers keep an idle connection (Google's load balancers: 10 minutes), so that it is they who close it. */
+const KEEP_ALIVE_MS = 620_000
 
 export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   const app = bareApp(log)
+  const connections = watchConnections(app.server, clock)
   const inFlight = new InFlight()
   const end = new AbortController()
   async function close(drainMs: number): Promise<void> {
     end.abort()
+    connections.end()
     if (lingerMs > 0) await delay(clock, lingerMs)
     app.server.close()
     await inFlight.drain(drainMs, clock)
@@ -53,6 +67,7 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   return {
     fastify: app,
     inFlight,
+    bodies: createBodies(),
     draining: end.signal,
     async listen(host, port) {
       await listen(app, host, port)
@@ -74,18 +89,26 @@ export function respond(reply: FastifyReply, status: number, code: number, messa
 }
 
 function bareApp(log: Log): FastifyInstance {
+  const refuse = (error: HttpError, reply: FastifyReply): void => answerError(log, error, reply)
   const app = fastify({
-    bodyLimit: MAX_BODY_BYTES,
     forceCloseConnections: true,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: {
+      headersTimeout: HEAD_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
     exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    frameworkErrors: (error, _request, reply) => refuse(error, reply),
+    clientErrorHandler: answerBroken,
   })
   app.server.maxConnections = MAX_CONNECTIONS
-  app.removeAllContentTypeParsers()
-  // The usual type by its name too: it is found without parsing the header.
-  for (const type of [JSON_TYPE, '*'])
-    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => refuse(log, error, reply))
+  // Bodies are read where they are wanted.
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    app.addHttpMethod(method, { overrideExisting: true })
+  app.setErrorHandler((error: HttpError, _request, reply) => refuse(error, reply))
   app.setNotFoundHandler((request, reply) => {
     const asked = `${request.method} ${request.url.slice(0, 200)}`
     respond(reply, 404, TRANSPORT_ERROR, `Nothing is served at ${asked}`)
@@ -93,16 +116,16 @@ function bareApp(log: Log): FastifyInstance {
   return app
 }
 
-/** Errors before a handler ran: a body too large, cut off, or of an impossible type. */
-function refuse(log: Log, error: Error & { statusCode?: number }, reply: FastifyReply): void {
+type HttpError = Error & { statusCode?: number }
+
+/** Errors before a handler ran: a body of an impossible type, a path that is none. */
+function answerError(log: Log, error: HttpError, reply: FastifyReply): void {
   const status = error.statusCode ?? 500
-  if (status >= 500) {
+  if (status < 500) {
+    respond(reply, status, TRANSPORT_ERROR, error.message)
+  } else {
     log.error({ err: error }, 'HTTP request failed unexpectedly')
     respond(reply, status, INTERNAL_ERROR, 'Internal error')
-  } else if (status === 413) {
-    respond(reply, status, TRANSPORT_ERROR, `Payload too large: at most ${MAX_BODY_BYTES} bytes`)
-  } else {
-    respond(reply, status, status === 400 ? PARSE_ERROR : TRANSPORT_ERROR, error.message)
   }
 }
 

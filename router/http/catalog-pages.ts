@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../core/async.ts'
 import { catalogVersion } from '../../core/catalog/version.ts'
 import { JSON_TYPE } from '../../core/mcp/front/exchange.ts'
@@ -10,12 +10,11 @@ import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { CATALOG_PATH, catalogIndexOf } from '../source/catalog-index.ts'
 import type { Newest } from '../source/newest.ts'
-import { type App, respond } from './app.ts'
+import { type App, type OnRequest, respond } from './app.ts'
 
 export type CatalogPagesOptions = {
   served: Newest<Catalog>
-  /** Answers a caller that is not let in. */
-  onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  onRequest: OnRequest
   clock: Clock
 }
 

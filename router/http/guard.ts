@@ -15,7 +15,7 @@ const WILDCARD = ['0.0.0.0', '::']
 const NOT_A_HOST = /[\s/@?#\\]/
 const PREFLIGHT_SECONDS = 600
 const ALLOWED_HEADERS =
-  'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id'
+  'accept, authorization, baggage, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent, tracestate'
 /** Headers of 2026-07-28 named by a tool; only these are allowed beyond the fixed list. */
 const PARAM_HEADER = /^mcp-param-[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 

@@ -1,65 +1,38 @@
-/** Hands a request over to the replica that its session began at: what a server keeps for each client is there. */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+/** Which replica a request belongs to: the one that its session began at, or that asked what it answers. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
-import { pipeline } from 'node:stream/promises'
-import type { FastifyRequest } from 'fastify'
-import { Agent } from 'undici'
 import type { Clock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import { messageOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
-import { writeText } from '../../core/mcp/front/exchange.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import type { InFlight } from '../../core/mcp/front/in-flight.ts'
-import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
-import { errorText } from '../../core/mcp/front/reply.ts'
 import type { SignedSessions } from '../../core/mcp/front/session.ts'
 
-export type Forwarder = {
-  /**
-   * Undefined where the request is to be answered here: it has no session, the session is our own, or nothing is kept for the
-   * clients of the route. Else the request is answered in the owner's words, and the promise resolves with true; or with false where
-   * the owner is gone, and with it what was bound to the session. Never rejects.
-   */
-  forward(
-    config: RouterConfig,
-    route: McpRoute,
-    request: ForwardedRequest,
-    raw: ServerResponse,
-  ): Promise<boolean> | undefined
-  close(): Promise<void>
+export type Owners = {
+  /** Undefined where a request is to be answered here: nothing of it is bound to a replica, or we are that replica. */
+  find(config: RouterConfig, route: McpRoute, request: OwnedRequest): Owner | undefined
+  /** The replicas that we know of: those whose signature was seen. */
+  others(): string[]
+  /** It could not be reached, and is not asked again for a while. */
+  lost(origin: string): void
 }
 
-export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers' | 'body'>
+/** `bound`: what is asked makes no sense elsewhere. */
+export type Owner = { origin: string; isGone: boolean; bound: boolean }
 
-export type ForwarderOptions = {
+export type OwnedRequest = { method: string; headers: IncomingHttpHeaders; body?: string }
+
+export type OwnersOptions = {
   sessions: SignedSessions
-  /** Our own name in the ids of sessions, made by `ownerAt`. */
+  /** Our own name in what is signed, made by `ownerAt`. */
   owner: string
-  inFlight: InFlight
-  log: Log
   clock: Clock
 }
 
-/** A request that was handed over is not handed on. */
-const MARK = 'portolan-forwarded'
-const CONNECT_TIMEOUT_MS = 1_000
 /** An owner that could not be reached is not asked again for so long. */
 const GONE_MS = 10_000
 const MAX_GONE = 100
-/** Of one connection alone, written anew, or (the origin) checked already. */
-const OWN_HEADERS = [
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'content-length',
-  'host',
-  'upgrade',
-  'expect',
-  'origin',
-]
-const BROKE_OFF =
-  'The replica that holds this session ended during the request. Check whether it took effect, then try again.'
+const MAX_OTHERS = 32
+/** What only the owner of a session can do, since it has the client's streams; found in a body without parsing it. */
+const BOUND_METHOD = /"method"\s*:\s*"(?:resources\/(?:un)?subscribe|logging\/setLevel)"/
 
 /** An owner's name by which its replicas reach it: a pod's address and port, with no dot. */
 export function ownerAt(address: string, port: number): string {
@@ -75,51 +48,9 @@ export function originOf(owner: string): string | undefined {
   return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }
 
-export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { inFlight, log } = options
-  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 })
-  const owners = createOwners(options)
-
-  async function hand(origin: string, request: ForwardedRequest, raw: ServerResponse): Promise<boolean> {
-    const { method, url: path, body } = request
-    const headers = { ...withoutOwn(request.headers), [MARK]: '1' }
-    // Aborts when the caller goes away, and when this process has to end.
-    const { signal } = inFlight.open(raw, undefined)
-    try {
-      const sent = {
-        origin,
-        path,
-        method: method as 'POST',
-        headers,
-        body: body as string | undefined,
-        signal,
-      }
-      const answer = await agent.request(sent)
-      raw.writeHead(answer.statusCode, withoutOwn(answer.headers))
-      await pipeline(answer.body, raw)
-    } catch (error) {
-      if (!signal.aborted && !raw.headersSent && isUnreachable(error)) {
-        log.warn({ owner: origin, error: messageOf(error) }, 'the owner of a session is gone')
-        owners.lost(origin)
-        return false
-      }
-      if (signal.aborted || raw.headersSent) raw.destroy()
-      else writeText(raw, 502, errorText(null, { code: TRANSPORT_ERROR, message: BROKE_OFF }))
-    }
-    return true
-  }
-
-  return {
-    forward(config, route, request, raw) {
-      const origin = owners.find(config, route, request.headers)
-      return origin === undefined ? undefined : hand(origin, request, raw)
-    },
-    close: () => agent.destroy(),
-  }
-}
-
-function createOwners({ sessions, owner, clock }: ForwarderOptions) {
+export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners {
   const goneUntil = new Map<string, number>()
+  const known = new Set<string>()
   let last: { config?: RouterConfig; keepsClients: boolean } = { keepsClients: false }
 
   /** Whether some server keeps anything for its clients; asked for every request, so answered once a config. */
@@ -129,38 +60,39 @@ function createOwners({ sessions, owner, clock }: ForwarderOptions) {
     return last.keepsClients
   }
 
+  function locate(name: string, bound: boolean): Owner | undefined {
+    const origin = name === owner ? undefined : originOf(name)
+    if (origin === undefined) return undefined
+    if (known.size < MAX_OTHERS) known.add(origin)
+    return { origin, bound, isGone: (goneUntil.get(origin) ?? 0) > clock.now() }
+  }
+
   return {
-    /** Where the session's owner is; undefined where that is us, unknown or gone, or nothing hangs on it. */
-    find(config: RouterConfig, route: McpRoute, headers: IncomingHttpHeaders): string | undefined {
+    find(config, route, { method, headers, body }) {
+      const asking = body === undefined ? undefined : sessions.ownerOfBody(body)
+      if (asking !== undefined) return locate(asking, false)
       const id = headers['mcp-session-id']
-      if (typeof id !== 'string' || id.startsWith(`${owner}.`) || headers[MARK] !== undefined)
-        return undefined
-      const other = keepsSets(route) || keepsClients(config) ? sessions.ownerOf(id) : undefined
-      const origin = other === undefined ? undefined : originOf(other)
-      return origin !== undefined && (goneUntil.get(origin) ?? 0) <= clock.now() ? origin : undefined
+      if (typeof id !== 'string' || id.startsWith(`${owner}.`)) return undefined
+      const name = sessions.ownerOf(id)
+      const found = name === undefined ? undefined : locate(name, isBound(method, body))
+      return found?.bound || method === 'DELETE' || keepsSets(route) || keepsClients(config)
+        ? found
+        : undefined
     },
-    lost(origin: string): void {
+    others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.now()),
+    lost(origin) {
       if (goneUntil.size >= MAX_GONE) goneUntil.clear()
       goneUntil.set(origin, clock.now() + GONE_MS)
+      known.delete(origin)
     },
   }
+}
+
+function isBound(method: string, body: string | undefined): boolean {
+  return method === 'GET' || (body !== undefined && BOUND_METHOD.test(body))
 }
 
 /** What a client activates is kept for its session. */
 function keepsSets(route: McpRoute): boolean {
   return route.kind === 'gateway' && route.profile === 'registry'
-}
-
-/** Only an owner that surely got nothing may be stood in for. */
-function isUnreachable(error: unknown): boolean {
-  const { code } = error as { code?: string }
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code ?? '')
-}
-
-function withoutOwn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
-  const kept = Object.entries(headers).filter(
-    (entry): entry is [string, string | string[]] =>
-      entry[1] !== undefined && !OWN_HEADERS.includes(entry[0]),
-  )
-  return Object.fromEntries(kept)
 }

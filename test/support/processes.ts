@@ -45,26 +45,37 @@ export async function startGateway(
   options: { cache: string; args?: string[]; env?: NodeJS.ProcessEnv },
 ): Promise<Gateway> {
   const port = await freePort()
+  const args = ['up', ...paths, '--port', String(port), ...(options.args ?? [])]
+  return startPortolan(args, port, options.cache, { PORTOLAN_CACHE: options.cache, ...options.env })
+}
+
+/** Starts `portolan bridge` before a command and resolves once its first child is up; `folder` takes what it writes to stderr. */
+export async function startBridgeProcess(
+  options: string[],
+  { run, args }: { run: string; args: string[] },
+  folder: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Gateway> {
+  const port = await freePort()
+  return startPortolan(['bridge', '--port', String(port), ...options, '--', run, ...args], port, folder, env)
+}
+
+async function startPortolan(
+  args: string[],
+  port: number,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Gateway> {
   // A file: reading its stderr would cost this process, which may be the one that measures.
-  mkdirSync(options.cache, { recursive: true })
-  const errorFile = join(options.cache, `stderr-${port}.log`)
+  mkdirSync(folder, { recursive: true })
+  const errorFile = join(folder, `stderr-${port}.log`)
   const errors = openSync(errorFile, 'w')
   const startedAt = performance.now()
-  const child = spawn(
-    process.execPath,
-    ['scripts/portolan.mjs', 'up', ...paths, '--port', String(port), ...(options.args ?? [])],
-    {
-      stdio: ['ignore', 'ignore', errors],
-      // Without npm's mark the command takes the place of its wrapper: the pid is the gateway's own.
-      env: {
-        ...process.env,
-        npm_command: undefined,
-        PORTOLAN_CACHE: options.cache,
-        NO_COLOR: '1',
-        ...options.env,
-      },
-    },
-  )
+  const child = spawn(process.execPath, ['scripts/portolan.mjs', ...args], {
+    stdio: ['ignore', 'ignore', errors],
+    // Without npm's mark the command takes the place of its wrapper: the pid is the gateway's own.
+    env: { ...process.env, npm_command: undefined, NO_COLOR: '1', ...env },
+  })
   closeSync(errors)
   const stderr = () => readFileSync(errorFile, 'utf8').slice(-STDERR_KEPT)
   const url = `http://127.0.0.1:${port}`
@@ -75,12 +86,12 @@ export async function startGateway(
 async function untilReady(url: string, child: ChildProcess, stderr: () => string): Promise<void> {
   const deadline = performance.now() + READY_DEADLINE_MS
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`portolan up ended:\n${stderr()}`)
+    if (child.exitCode !== null) throw new Error(`portolan ended:\n${stderr()}`)
     const answer = await fetch(`${url}/readyz`).catch(() => undefined)
     if (answer?.ok) return
     await delay(systemClock, POLL_MS)
   }
-  throw new Error(`portolan up was not ready in time:\n${stderr()}`)
+  throw new Error(`portolan was not ready in time:\n${stderr()}`)
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -1,0 +1,32 @@
+/** Answers what is no HTTP request: broken, too slow, or with headers that are too large. */
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { JSON_TYPE } from '../../core/mcp/front/exchange.ts'
+import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
+import { errorText } from '../../core/mcp/front/reply.ts'
+import { answerOn } from './connections.ts'
+
+export const MAX_HEADER_BYTES = 16 * 1024
+
+const PROBLEMS: Readonly<Record<string, { status: number; message: string }>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
+  HPE_HEADER_OVERFLOW: { status: 431, message: `Headers too large: at most ${MAX_HEADER_BYTES} bytes` },
+}
+const NO_HTTP = { status: 400, message: 'Bad Request: this is no valid HTTP/1.1' }
+
+/** The connection ends with it. Nothing is written into an answer that is under way. */
+export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || answerOn(socket)?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const { status, message } = PROBLEMS[error.code ?? ''] ?? NO_HTTP
+  const text = errorText(null, { code: TRANSPORT_ERROR, message })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'connection: close',
+    `content-type: ${JSON_TYPE}`,
+    `content-length: ${Buffer.byteLength(text)}`,
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
+}

@@ -1,0 +1,73 @@
+/** Hands requests over to the replicas that they belong to. */
+import type { ServerResponse } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { McpRoute } from '../../core/mcp/front/handler.ts'
+import type { RequestHeaders } from '../../core/mcp/front/headers.ts'
+import { createOwners, type OwnersOptions } from './owner.ts'
+import { createReplicas, type ReplicasOptions, type Sent } from './replicas.ts'
+
+export type Forwarder = {
+  /**
+   * Undefined where the request is to be answered here. Else it is answered in its owner's words, and the outcome is `answered`; or
+   * it is not, since the owner is gone and with it what was bound to it: `bound` where the request makes no sense elsewhere. Never rejects.
+   */
+  forward(
+    config: RouterConfig,
+    route: McpRoute,
+    request: ForwardedRequest,
+    body: string | undefined,
+    raw: ServerResponse,
+  ): Promise<Outcome> | undefined
+  /** Hands a message to every replica that is known, as it may be meant for any of them; nobody waits for it. */
+  tellAll(route: McpRoute, headers: RequestHeaders, body: string): void
+  close(): Promise<void>
+}
+
+export type Outcome = 'answered' | 'gone' | 'gone, bound'
+
+export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers'>
+
+/** A request that was handed over is not handed on. */
+const MARK = 'portolan-forwarded'
+
+export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwarder {
+  const owners = createOwners(options)
+  const replicas = createReplicas(options)
+
+  async function hand(sent: Sent, raw: ServerResponse, gone: Outcome): Promise<Outcome> {
+    if (await replicas.ask(sent, raw)) return 'answered'
+    owners.lost(sent.origin)
+    return gone
+  }
+
+  return {
+    forward(config, route, { method, url, headers }, body, raw) {
+      if (headers[MARK] !== undefined) return undefined
+      const owner = owners.find(config, route, { method, headers, body })
+      if (!owner) return undefined
+      const gone = owner.bound ? 'gone, bound' : 'gone'
+      if (owner.isGone) return Promise.resolve(gone)
+      const to = { origin: owner.origin, path: pathOf(url), method: method as Sent['method'] }
+      return hand({ ...to, headers: marked(headers), body }, raw, gone)
+    },
+    tellAll(route, headers, body) {
+      if (headers[MARK] !== undefined) return
+      const path = route.kind === 'server' ? `/servers/${route.server}/mcp` : `/mcp/${route.profile}`
+      const message = { path, method: 'POST', headers: marked(headers), body } as const
+      for (const origin of owners.others()) {
+        void replicas.tell({ origin, ...message }).then(told => told || owners.lost(origin))
+      }
+    },
+    close: replicas.close,
+  }
+}
+
+/** Without the origin that the absolute form begins with. */
+function pathOf(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+}
+
+function marked(headers: RequestHeaders): RequestHeaders {
+  return { ...headers, [MARK]: '1' }
+}

@@ -1,0 +1,48 @@
+/** The servers of a gateway at its admin port: for who shows a good token, and nobody else. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../../core/log.ts'
+import { startRouter } from '../../router/router.ts'
+import { createInProcessSource } from '../../router/source/in-process.ts'
+import { legacy, post } from '../front/post.ts'
+import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { SERVERS } from '../meta/servers.ts'
+
+test('a server is called at the admin port with a good token, and each other caller is told why not', async t => {
+  const source = createInProcessSource()
+  source.publish(snapshotOf(SERVERS, { exposeServers: false }, 1))
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(echo),
+    host: '127.0.0.1',
+    port: 0,
+    log: createLog({ level: 'silent' }),
+    admin: {
+      host: '127.0.0.1',
+      port: 0,
+      pod: 'tools-gateway-0',
+      gateway: 'tools',
+      missing: () => [],
+      authenticate: async shown => (shown === 'Bearer good' ? undefined : { status: 401, message: 'No.' }),
+    },
+  })
+  t.after(() => router.close(0))
+  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  const origin = `http://127.0.0.1:${router.adminAddress?.port}`
+  const url = `${origin}/servers/forge/mcp`
+  const good = { authorization: 'Bearer good' }
+  assert.equal((await post(url, legacy('ping'), good)).status, 200)
+  assert.match((await post(url, legacy('tools/list'), good)).text, /create_issue/)
+  assert.equal((await post(`${origin}/servers/nobody/mcp`, legacy('ping'), good)).status, 404)
+  const { headers } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25' }), good)
+  const session = { ...good, 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
+  const stream = await fetch(url, { headers: { ...session, accept: 'text/event-stream' } })
+  assert.equal(stream.status, 200)
+  await stream.body?.cancel()
+  assert.equal((await fetch(url, { method: 'DELETE', headers: session })).status, 204)
+  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+    const refused = await fetch(url, { method })
+    assert.equal(refused.status, 401, method)
+    assert.equal(refused.headers.get('www-authenticate'), 'Bearer')
+  }
+})

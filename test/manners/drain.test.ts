@@ -1,0 +1,71 @@
+/** The end of a router under load: no call that it took is lost, and whoever may stay forever is not waited for. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent, request } from 'undici'
+import { LEGACY_HEADERS, legacy, modern, modernHeaders, post } from '../front/post.ts'
+import { beginSession, openEvents } from './caller.ts'
+import { startReplica } from './replica.ts'
+
+const CALLERS = 16
+const CALL = JSON.stringify(legacy('tools/call', { name: 'nap', arguments: {} }))
+
+/** What a connection says that the listening socket had not accepted when it was closed: its request was never taken. */
+const REFUSED = ['ECONNREFUSED', 'ECONNRESET']
+/** Without a time to linger, an idle connection may be closed while a request is on its way. */
+const CLOSED_IDLE = 'UND_ERR_SOCKET'
+
+for (const [lingerMs, refused] of [
+  [0, [...REFUSED, CLOSED_IDLE]],
+  [200, REFUSED],
+] as const) {
+  test(`a call that was taken is answered, with ${lingerMs} ms of the end in which calls are still taken`, async t => {
+    const replica = await startReplica(t, { lingerMs })
+    const agent = new Agent({ keepAliveTimeout: 60_000 })
+    t.after(() => agent.destroy())
+    let answered = 0
+    const callers = Array.from({ length: CALLERS }, async () => {
+      for (;;) {
+        try {
+          const { statusCode, body } = await request(replica.url, {
+            dispatcher: agent,
+            method: 'POST',
+            headers: LEGACY_HEADERS,
+            body: CALL,
+          })
+          assert.equal(statusCode, 200)
+          await body.dump()
+          answered++
+        } catch (error) {
+          const { code } = error as { code?: string }
+          return code
+        }
+      }
+    })
+    while (answered < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+    const before = answered
+    await replica.close(10_000)
+    for (const code of await Promise.all(callers)) assert.ok(refused.includes(code ?? ''), code)
+    assert.equal(answered, replica.seen.length)
+    if (lingerMs > 0) assert.ok(answered > before)
+  })
+}
+
+test('streams, whoever listens, and calls that wait for an answer are ended at once', async t => {
+  const replica = await startReplica(t)
+  const session = await beginSession(replica.url)
+  const stream = await openEvents(replica.url, session)
+  const listening = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
+  const listener = await openEvents(replica.url, modernHeaders('subscriptions/listen'), listening)
+  assert.equal((await listener.next())?.method, 'notifications/subscriptions/acknowledged')
+  const called = replica.called('ask')
+  const capabilities = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
+  const ask = modern('tools/call', { name: 'ask', arguments: {} }, capabilities)
+  const asked = await post(replica.url, ask, modernHeaders('tools/call', 'ask'))
+  assert.equal((asked.json.result as { resultType?: string }).resultType, 'input_required')
+  const { signal } = await called
+  await replica.close(60_000)
+  assert.equal(signal.aborted, true)
+  assert.equal(await stream.next(), undefined)
+  assert.equal((await listener.next())?.id, listening.id)
+  assert.equal(await listener.next(), undefined)
+})

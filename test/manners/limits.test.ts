@@ -1,0 +1,50 @@
+/** What one caller, or all together, may take of a router: bodies, and requests at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MAX_BODY_BYTES } from '../../router/http/bodies.ts'
+import { legacy, post } from '../front/post.ts'
+import { ask, CLOSE, dial, MCP_LINES, requestText } from './raw.ts'
+import { startReplica } from './replica.ts'
+
+const MOST_IN_FLIGHT = 8_192
+
+test('whoever sends requests without waiting for answers gets no more of them served than a server has room for', async t => {
+  const replica = await startReplica(t)
+  const socket = dial(replica.url)
+  socket.on('error', () => {})
+  const hold = requestText('/mcp', {
+    lines: MCP_LINES,
+    body: JSON.stringify(legacy('tools/call', { name: 'hold', arguments: {} })),
+  })
+  const ping = legacy('ping')
+  socket.write(hold.repeat(MOST_IN_FLIGHT + 100))
+  while (replica.seen.length < MOST_IN_FLIGHT) await new Promise(resolve => setImmediate(resolve))
+  const refused = await post(replica.url, ping)
+  assert.equal(refused.status, 503)
+  assert.equal(refused.headers.get('retry-after'), '1')
+  assert.equal(replica.seen.length, MOST_IN_FLIGHT)
+  socket.destroy()
+  while ((await post(replica.url, ping)).status !== 200);
+})
+
+test('bodies that are too large are refused with 413 to who sends them whole, and 64 MiB of them at once with 503', async t => {
+  const replica = await startReplica(t)
+  const large = (bytes: number) => {
+    const call = JSON.stringify(legacy('tools/call', { name: 'hold', arguments: { x: '' } }))
+    return call.replace('"x":""', `"x":"${'x'.repeat(bytes - call.length)}"`)
+  }
+  const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(16 << 20) })
+  assert.equal((await ask(replica.url, whole)).status, 413)
+  const gone = new AbortController()
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const body = large(MAX_BODY_BYTES)
+  const holding = Array.from({ length: 16 }, () =>
+    fetch(replica.url, { method: 'POST', headers, body, signal: gone.signal }).catch(() => undefined),
+  )
+  while (replica.seen.length < 16) await new Promise(resolve => setImmediate(resolve))
+  const refused = await post(replica.url, body)
+  assert.equal(refused.status, 503)
+  assert.equal((await post(replica.url, legacy('ping'))).status, 200)
+  gone.abort()
+  await Promise.all(holding)
+})

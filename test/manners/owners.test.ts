@@ -1,0 +1,164 @@
+/** Three replicas with one key: what is bound to one of them is reached through each, and its end is told. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { ownerAt } from '../../router/http/owner.ts'
+import { errorOf, legacy, modern, modernHeaders, post } from '../front/post.ts'
+import { beginSession, openEvents } from './caller.ts'
+import { startReplica } from './replica.ts'
+
+const call = (name: string, id: string | number = 1) => legacy('tools/call', { name, arguments: {} }, id)
+const textOf = (json: JsonObject) => ((json.result as JsonObject).content as { text: string }[])[0]?.text
+const CHANGED = { method: 'notifications/tools/list_changed' }
+const ELICITATION = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
+
+test('a call that nothing is bound to is answered where it comes, a stream at the owner of its session', async t => {
+  const [first, second] = [await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  assert.equal(textOf((await post(second.url, call('who'), session)).json), `${second.port}`)
+  const stream = await openEvents(second.url, session)
+  assert.equal(stream.status, 200)
+  assert.deepEqual([first.clients.streams.size, second.clients.streams.size], [1, 0])
+  const client = second.seen[0]?.client ?? ''
+  first.clients.notify(client, CHANGED)
+  assert.partialDeepStrictEqual(await stream.next(), CHANGED)
+  stream.close()
+  while (first.clients.streams.size > 0) await new Promise(resolve => setImmediate(resolve))
+})
+
+test('where something is kept for clients, calls go to the owner as well', async t => {
+  const [first, second] = [
+    await startReplica(t, { sessions: 'perClient' }),
+    await startReplica(t, { sessions: 'perClient' }),
+  ]
+  const session = await beginSession(first.url)
+  assert.equal(textOf((await post(second.url, call('who'), session)).json), `${first.port}`)
+  assert.equal(textOf((await post(second.url, call('who'))).json), `${second.port}`)
+})
+
+test('a stream through another replica ends cleanly with either of them', async t => {
+  const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  const [throughSecond, throughThird] = [
+    await openEvents(second.url, session),
+    await openEvents(third.url, session),
+  ]
+  const ends = throughSecond.next()
+  await second.close(60_000)
+  assert.equal(await ends, undefined)
+  await first.close(60_000)
+  assert.equal(await throughThird.next(), undefined)
+})
+
+test('subscriptions and the log level are told to the owner, whose stream shows the updates', async t => {
+  const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  const stream = await openEvents(third.url, session)
+  const uri = 'file:///a'
+  assert.deepEqual((await post(second.url, legacy('resources/subscribe', { uri }), session)).json.result, {})
+  assert.equal((await post(second.url, legacy('logging/setLevel', { level: 'error' }), session)).status, 200)
+  assert.deepEqual([first.subscribed.length, second.subscribed.length], [1, 0])
+  const updated = { method: 'notifications/resources/updated', params: { uri } }
+  first.subscribed[0]?.tell(updated)
+  assert.partialDeepStrictEqual(await stream.next(), updated)
+  await post(third.url, legacy('resources/unsubscribe', { uri }), session)
+  assert.equal(first.subscribed[0]?.signal.aborted, true)
+})
+
+test('the answer to a question finds who asked, whichever replica it is sent to', async t => {
+  const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  const stream = await openEvents(second.url, session, call('ask', 'c'))
+  const question = await stream.next()
+  assert.equal(question?.method, 'elicitation/create')
+  const answer = { jsonrpc: '2.0', id: question.id ?? null, result: { action: 'accept', content: { x: 1 } } }
+  const stranger = await beginSession(third.url)
+  assert.equal((await post(third.url, answer, stranger)).status, 202)
+  assert.equal((await post(third.url, answer, session)).status, 202)
+  const told = await stream.next()
+  assert.equal(told?.id, 'c')
+  assert.equal(textOf(told), `${second.port} was told {"action":"accept","content":{"x":1}}`)
+})
+
+test('a 2026 caller that answers at another replica is answered by the one that asked', async t => {
+  const [second, third] = [await startReplica(t), await startReplica(t)]
+  const params = { name: 'ask', arguments: {} }
+  const headers = modernHeaders('tools/call', 'ask')
+  const asked = await post(second.url, modern('tools/call', params, ELICITATION), headers)
+  const { resultType, requestState, inputRequests } = asked.json.result as JsonObject
+  assert.equal(resultType, 'input_required')
+  const [key = ''] = Object.keys(inputRequests as JsonObject)
+  const inputResponses = { [key]: { action: 'decline' } }
+  const again = { ...params, inputResponses, requestState: requestState ?? null }
+  const answered = await post(third.url, modern('tools/call', again, ELICITATION), headers)
+  assert.equal(textOf(answered.json), `${second.port} was told {"action":"decline"}`)
+})
+
+test('a call is cancelled wherever it runs, among the replicas that were seen', async t => {
+  const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
+  const [session, other] = [await beginSession(first.url), await beginSession(second.url)]
+  await post(third.url, call('who'), other)
+  const called = second.called('hold')
+  const held = post(second.url, call('hold', 5), session)
+  const { signal } = await called
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
+  assert.equal((await post(third.url, cancel, other)).status, 202)
+  assert.equal((await post(third.url, cancel, session)).status, 202)
+  if (!signal.aborted) await once(signal, 'abort')
+  assert.equal((await held).status, 202)
+})
+
+test('an owner that is gone: streams and subscriptions begin again, an answer comes too late, a call is served', async t => {
+  const [first, second] = [await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  const stream = await openEvents(first.url, session, call('ask'))
+  const question = await stream.next()
+  const params = { name: 'ask', arguments: {} }
+  const headers = modernHeaders('tools/call', 'ask')
+  const asked = await post(first.url, modern('tools/call', params, ELICITATION), headers)
+  await first.close()
+  stream.close()
+  const gone = await fetch(second.url, { headers: { accept: 'text/event-stream', ...session } })
+  assert.equal(gone.status, 404)
+  assert.equal(errorOf({ json: (await gone.json()) as JsonObject }).code, -32001)
+  const subscribed = await post(second.url, legacy('resources/subscribe', { uri: 'x:y' }), session)
+  assert.equal(subscribed.status, 404)
+  const answer = { jsonrpc: '2.0', id: question?.id ?? null, result: { action: 'accept' } }
+  const late = await post(second.url, answer, session)
+  assert.equal(late.status, 400)
+  assert.match(String(errorOf(late).message), /call the tool again/)
+  const { requestState } = asked.json.result as JsonObject
+  const again = modern('tools/call', { ...params, requestState: requestState ?? null }, ELICITATION)
+  assert.equal(errorOf(await post(second.url, again, headers)).code, -32602)
+  assert.equal(textOf((await post(second.url, call('who'), session)).json), `${second.port}`)
+})
+
+test('what is forged is handed to nobody, and what was handed over is not handed on', async t => {
+  const [first, second] = [await startReplica(t), await startReplica(t)]
+  const forged = { 'mcp-session-id': `${ownerAt('127.0.0.1', first.port)}.nonce.zzzzzzzzz.forged` }
+  assert.equal((await post(second.url, call('who'), forged)).status, 404)
+  const session = await beginSession(first.url)
+  const marked = { ...session, 'portolan-forwarded': '1' }
+  const subscribed = await post(second.url, legacy('resources/subscribe', { uri: 'x:y' }), marked)
+  assert.equal(subscribed.status, 200)
+  assert.deepEqual([first.subscribed.length, second.subscribed.length], [0, 1])
+  const stranger = await startReplica(t, { key: 'another' })
+  assert.equal((await post(stranger.url, call('who'), session)).status, 404)
+})
+
+test('a reader that does not read its stream through another replica is cut off at the owner', async t => {
+  const [first, second] = [await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  await post(first.url, call('who'), session)
+  const stream = await openEvents(second.url, session)
+  const client = first.seen[0]?.client ?? ''
+  const params = { data: 'x'.repeat(100_000), level: 'info' }
+  let told = 0
+  while (first.clients.notify(client, { method: 'notifications/message', params }) && told < 2_000) {
+    told++
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.ok(told < 2_000, 'it is not told without end')
+  stream.close()
+})

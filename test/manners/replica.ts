@@ -1,0 +1,119 @@
+/** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
+import type { TestContext } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { createLog } from '../../core/log.ts'
+import { createClients, type FrontClients } from '../../core/mcp/front/clients.ts'
+import type { McpHandler, McpReply, McpRequest, Subscribing } from '../../core/mcp/front/handler.ts'
+import { createSessions } from '../../core/mcp/front/session.ts'
+import { ownerAt } from '../../router/http/owner.ts'
+import { serve } from '../../router/http/serve.ts'
+import { freePort } from '../support/free-port.ts'
+
+export type Replica = {
+  url: string
+  port: number
+  clients: FrontClients
+  /** What it was asked, oldest first. */
+  seen: McpRequest[]
+  subscribed: Subscribing[]
+  /** Resolves with the next request for `tool`. */
+  called(tool: string): Promise<McpRequest>
+  close(drainMs?: number): Promise<void>
+}
+
+export type ReplicaOptions = {
+  port?: number
+  key?: string
+  sessions?: 'shared' | 'perClient'
+  lingerMs?: number
+}
+
+/** So long that calls are in flight whenever one looks. */
+const NAP_MS = 5
+
+export async function startReplica(t: TestContext, options: ReplicaOptions = {}): Promise<Replica> {
+  const { key = 'the key of all', port = await freePort(), lingerMs } = options
+  const clock = systemClock
+  const owner = ownerAt('127.0.0.1', port)
+  const sessions = createSessions({ key, owner, clock })
+  const clients = createClients({ clock, signer: sessions.signer })
+  const { handler, ...watched } = createReplicaHandler(`${port}`)
+  const log = createLog({ level: 'silent' })
+  const config = configOf(options.sessions ?? 'shared')
+  const shared = { handler, sessions, clients, owner, log, clock, lingerMs, config: () => config }
+  const ready = () => ({ ready: true })
+  const server = await serve({ ...shared, host: '127.0.0.1', port, allowedHosts: [], ready })
+  const close = (drainMs = 0) => server.close(drainMs)
+  t.after(() => close())
+  return { ...watched, clients, port, url: `http://127.0.0.1:${port}/mcp`, close }
+}
+
+function configOf(sessions: 'shared' | 'perClient'): RouterConfig {
+  const server = { name: 'one', sessions } as RouterConfig['servers'][number]
+  return {
+    gateway: { name: 'tools', namespace: 'default' },
+    profile: 'hierarchical',
+    allowedProfiles: ['registry'],
+    exposeServers: true,
+    budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
+    audit: { payloads: 'none' },
+    search: { semantic: 'auto' },
+    servers: [server],
+  }
+}
+
+const CAPABILITIES: JsonObject = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }
+
+function createReplicaHandler(name: string) {
+  const seen: McpRequest[] = []
+  const subscribed: Subscribing[] = []
+  const waiting: { tool: string; resolve: (request: McpRequest) => void }[] = []
+  const handler: McpHandler = {
+    describe: () => ({ capabilities: CAPABILITIES, serverInfo: { name, version: '1' } }),
+    listen: ({ signal }) => aborted(signal),
+    async subscribe(subscribing) {
+      subscribed.push(subscribing)
+      return { result: {} }
+    },
+    async handle(request) {
+      seen.push(request)
+      const tool = request.params.name
+      for (const one of waiting.filter(({ tool: wanted }) => wanted === tool)) {
+        waiting.splice(waiting.indexOf(one), 1)
+        one.resolve(request)
+      }
+      return tool === 'ask' ? askCaller(name, request) : callTool(name, request)
+    },
+  }
+  const called = (tool: string) => new Promise<McpRequest>(resolve => waiting.push({ tool, resolve }))
+  return { handler, seen, subscribed, called }
+}
+
+async function callTool(name: string, { params, signal }: McpRequest): Promise<McpReply> {
+  if (params.name === 'hold') {
+    await aborted(signal)
+    return text(`${name} aborted`)
+  }
+  if (params.name === 'nap') await new Promise(resolve => setTimeout(resolve, NAP_MS))
+  return text(name)
+}
+
+async function askCaller(name: string, { ask, signal }: McpRequest): Promise<McpReply> {
+  const requestedSchema = { type: 'object', properties: {} }
+  const params = { message: `${name} asks`, requestedSchema }
+  const answer = await ask?.({ method: 'elicitation/create', params }, signal)
+  return text(`${name} was told ${JSON.stringify(answer?.result ?? null)}`)
+}
+
+function text(value: string): McpReply {
+  return { result: { content: [{ type: 'text', text: value }] } }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+}
