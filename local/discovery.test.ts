@@ -8,7 +8,7 @@ import { systemClock } from '../core/async.ts'
 import { createLog } from '../core/log.ts'
 import { connectRemote } from '../core/mcp/connect.ts'
 import { createManualClock, type ManualClock } from '../test/support/manual-clock.ts'
-import { answer, type Behaviour, raw, startRude } from '../test/upstreams/http/rude.ts'
+import { answer, type Behaviour, raw, startRude, stream } from '../test/upstreams/http/rude.ts'
 import { createCatalogCache } from './catalog-cache.ts'
 import { type Observed, ServerDiscovery } from './discovery.ts'
 import { createSlots } from './slots.ts'
@@ -207,4 +207,36 @@ test('a list is read again when it is old; of a process that sleeps only at its 
   await sleeper.until(({ state }) => state === 'asleep')
   clock.advance(INTERVAL_MS * 3)
   assert.equal(log.length, asked)
+})
+
+test('a server that says with every list that its lists changed is asked ever less often; other words do not put that off', async t => {
+  const { discovery, behaviours, clock } = await world(t)
+  const chatty = (name: string): Behaviour =>
+    stream((response, { id }) => {
+      const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
+      const result = { tools: [{ name, inputSchema: { type: 'object' } }] }
+      for (const message of [changed, { jsonrpc: '2.0', id, result }])
+        response.write(`data: ${JSON.stringify(message)}\n\n`)
+      response.end()
+    })
+  behaviours['tools/list'] = chatty('one')
+  const made = discovery()
+  await made.done(1)
+  let total = 1
+  const asked = async (withinMs: number) => {
+    const before = total
+    for (let passed = 0; passed < withinMs; passed += 100) {
+      clock.advance(100)
+      // nothing is planned while it is being asked
+      if (clock.pending() === 0) await made.done(++total)
+    }
+    return total - before
+  }
+  const early = await asked(3_000)
+  assert.ok(early >= 3 && early <= 5, String(early))
+  await asked(60_000)
+  assert.ok((await asked(60_000)) <= 2)
+  behaviours['tools/list'] = chatty('two')
+  while (toolNames(made.observed())?.[0] !== 'two') await asked(100)
+  assert.ok((await asked(3_000)) >= 2)
 })

@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../core/async.ts'
 import type { ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { messageOf } from '../core/errors.ts'
+import { nextGapMs } from '../core/mcp/changed-gap.ts'
 import { discover } from '../core/mcp/discover.ts'
 import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../core/trace.ts'
@@ -86,6 +87,11 @@ export class ServerDiscovery {
   #running = false
   #again = false
   #timer: Timer | undefined
+  /** When that runs. */
+  #timerAt = Number.POSITIVE_INFINITY
+  /** The server said that its lists changed. */
+  #said = false
+  #changedGapMs = LIST_CHANGED_DEBOUNCE_MS
 
   constructor(target: DiscoveryTarget, deps: DiscoveryDeps) {
     this.#target = target
@@ -145,9 +151,14 @@ export class ServerDiscovery {
   }
 
   #onEvent(event: UpstreamEvent): void {
-    if (event.kind === 'listChanged') this.#schedule(LIST_CHANGED_DEBOUNCE_MS)
+    if (event.kind === 'listChanged') this.#onListChanged()
     else if (event.state === 'failed') this.#onFailed(event.reason, event.message)
     else this.#onState(event.state)
+  }
+
+  #onListChanged(): void {
+    this.#said = true
+    this.#schedule(this.#changedGapMs)
   }
 
   #onState(state: 'asleep' | 'starting' | 'ready'): void {
@@ -174,10 +185,21 @@ export class ServerDiscovery {
     this.#schedule(delay * (0.5 + this.#deps.random() / 2))
   }
 
-  /** One timer: the last reason to look again wins. */
-  #schedule(ms: number): void {
+  /** One timer: the earliest reason to look again wins. */
+  #schedule(ms: number, look: () => void = () => void this.#run()): void {
+    const at = this.#deps.clock.now() + ms
+    if (at >= this.#timerAt) return
     this.#timer?.cancel()
-    this.#timer = this.#deps.clock.after(ms, () => void this.#run())
+    this.#timerAt = at
+    this.#timer = this.#deps.clock.after(ms, () => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      look()
+    })
+  }
+
+  #unschedule(): void {
+    this.#timer?.cancel()
+    this.#timerAt = Number.POSITIVE_INFINITY
   }
 
   /** A process that sleeps is not woken only because its list is old: it is read at its next start. */
@@ -190,7 +212,10 @@ export class ServerDiscovery {
     this.#again = this.#running
     if (this.#running || this.#life.signal.aborted) return
     this.#running = true
-    this.#timer?.cancel()
+    this.#unschedule()
+    const said = this.#said
+    this.#said = false
+    const before = this.#catalog?.digest
     const { clock, starts, onDiscovered, tracer } = this.#deps
     const span = tracer?.begin(discoverySpan(this.#target.name))
     const started = clock.now()
@@ -201,7 +226,7 @@ export class ServerDiscovery {
     if (this.#life.signal.aborted) return
     onDiscovered(this.#target.name, clock.now() - started, failure === undefined)
     if (failure) this.#failed(failure)
-    else this.#succeeded()
+    else this.#succeeded(said && before === this.#catalog?.digest)
   }
 
   async #readLists(): Promise<undefined> {
@@ -230,14 +255,15 @@ export class ServerDiscovery {
     this.#retry()
   }
 
-  #succeeded(): void {
+  #succeeded(askedInVain: boolean): void {
     this.#listFailure = undefined
     this.#failures = 0
     this.#due = false
+    this.#changedGapMs = nextGapMs(this.#changedGapMs, LIST_CHANGED_DEBOUNCE_MS, askedInVain)
     void this.#keep()
     const spread = 0.9 + this.#deps.random() / 5
-    this.#timer = this.#deps.clock.after(this.#target.intervalMs() * spread, () => this.#intervalOver())
-    if (this.#again) this.#schedule(0)
+    this.#schedule(this.#target.intervalMs() * spread, () => this.#intervalOver())
+    if (this.#again || this.#said) this.#schedule(this.#changedGapMs)
   }
 
   async #keep(): Promise<void> {

@@ -28,6 +28,7 @@ test('a server that says that its lists changed is asked soon, but not without e
   const memory = { ...createMemory('u'), askedAt: 5_000, changed: true }
   assert.equal(dueAt(memory, target()), 6_000)
   assert.equal(dueAt({ ...memory, againMs: 200 }, target()), 5_200)
+  assert.equal(dueAt({ ...memory, changedGapMs: 8_000 }, target()), 13_000)
 })
 
 test('one that fails is tried again at once, then less and less often', () => {

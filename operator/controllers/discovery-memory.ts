@@ -4,8 +4,8 @@ import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './targets.ts'
 
 const MIN_INTERVAL_MS = 1_000
-/** A server that never stops saying that its lists changed is asked no more often than that. */
-const CHANGED_GAP_MS = 1_000
+/** A server that says that its lists changed is asked no more often than that. */
+export const CHANGED_GAP_MS = 1_000
 const FIRST_RETRY_MS = 200
 const LAST_RETRY_MS = 60_000
 /** Asking a server that runs elsewhere is cheap, and its outage is often short. */
@@ -27,10 +27,12 @@ export type Memory = {
   servingSince?: number
   /** The server said so since it was last asked, or its slices are gone. */
   changed: boolean
+  /** How long such a word has to wait; longer where nothing came of the one before. */
+  changedGapMs: number
 }
 
 export function createMemory(uid: string | undefined): Memory {
-  return { uid, askedAt: 0, spread: 1, failures: 0, changed: false }
+  return { uid, askedAt: 0, spread: 1, failures: 0, changed: false, changedGapMs: CHANGED_GAP_MS }
 }
 
 /** All that a list depends on; `refresh` is the wish of a person. */
@@ -39,9 +41,9 @@ export function wantedOf({ endpoint, revision }: Target, refresh: string): strin
 }
 
 /** When to ask what was asked before once more, in milliseconds since the epoch. */
-export function dueAt({ askedAt, againMs, spread, changed }: Memory, target: Target): number {
+export function dueAt({ askedAt, againMs, spread, changed, changedGapMs }: Memory, target: Target): number {
   const waitMs = againMs ?? intervalOf(target) * spread
-  return askedAt + (changed ? Math.min(waitMs, CHANGED_GAP_MS) : waitMs)
+  return askedAt + (changed ? Math.min(waitMs, changedGapMs) : waitMs)
 }
 
 /** How often the lists are read where nothing happens. */

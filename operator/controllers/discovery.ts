@@ -5,6 +5,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import { ApiError, isDenied } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Log } from '../../core/log.ts'
+import { nextGapMs } from '../../core/mcp/changed-gap.ts'
 import type { createConnector } from '../../core/mcp/connector.ts'
 import { discover } from '../../core/mcp/discover.ts'
 import { harmless } from '../../core/mcp/stdio/harmless.ts'
@@ -15,7 +16,15 @@ import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
-import { createMemory, dueAt, intervalOf, type Memory, retryMs, wantedOf } from './discovery-memory.ts'
+import {
+  CHANGED_GAP_MS,
+  createMemory,
+  dueAt,
+  intervalOf,
+  type Memory,
+  retryMs,
+  wantedOf,
+} from './discovery-memory.ts'
 import { speaksOf } from './discovery-status.ts'
 import { refreshOf, wakeOnChanges } from './discovery-wakes.ts'
 import type { Encoding } from './encoding.ts'
@@ -187,9 +196,14 @@ class DiscoveryWorker {
     const started = clock.now()
     const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
     const failing = memory.failures > 0 ? 1 : 0
+    const said = memory.changed
     memory.changed = false
     this.#failing += failing
-    const failure = await this.#readLists(discovered, target, signal)
+    let isNew = false
+    const onNew = () => {
+      isNew = true
+    }
+    const failure = await this.#readLists(discovered, target, signal, onNew)
       .catch(error => {
         memory.changed = true // whatever was to be found out still is
         span?.end('interrupted')
@@ -210,6 +224,7 @@ class DiscoveryWorker {
     })
     if (failure) return this.#failed(discovered, target, memory, failure, signal)
     memory.failures = 0
+    memory.changedGapMs = nextGapMs(memory.changedGapMs, CHANGED_GAP_MS, said && !isNew)
     memory.againMs = isUpdate ? CONFIRM_MS : undefined
   }
 
@@ -218,6 +233,7 @@ class DiscoveryWorker {
     discovered: Discovered,
     target: Target,
     signal: AbortSignal,
+    onNew: () => void,
   ): Promise<{ fault: Fault; connected: boolean } | undefined> {
     const { clock, countTokens, publisher } = this.#options
     const { key } = discovered
@@ -231,7 +247,10 @@ class DiscoveryWorker {
       const asking = { server: target.server.metadata.name, clock, countTokens, previous }
       for await (const catalog of discover(upstream, asking, signal)) {
         isPublishing = true
-        if (await publisher.found(discovered, catalog, previous, signal)) this.#tell(key, catalog)
+        if (await publisher.found(discovered, catalog, previous, signal)) {
+          onNew()
+          this.#tell(key, catalog)
+        }
         isPublishing = false
       }
       isWell = true
