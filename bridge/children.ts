@@ -1,5 +1,6 @@
 /** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
 import type { Clock } from '../core/async.ts'
+import { Fault } from '../core/errors.ts'
 import type { Clients } from '../core/mcp/front/clients.ts'
 import type { Listeners } from '../core/mcp/front/listeners.ts'
 import type { Sessions } from '../core/mcp/front/session.ts'
@@ -88,4 +89,13 @@ export function begin(
   )
   life.connect(new AbortController().signal).catch(() => {})
   return life
+}
+
+/** For a session that finds no place beside `sessions` others. */
+export function allInUse(sessions: number, idleAfterMs: number): Fault {
+  const minutes = (idleAfterMs / 60_000).toFixed(1).replace('.0', '')
+  const message =
+    `All ${sessions} sessions of the server are in use; one becomes free when its client ends it, ` +
+    `or after ${minutes} min without a call`
+  return new Fault('upstream_busy', message, { retryable: true, details: { sessions } })
 }

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, delay } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
+import { watchConnections } from '../core/mcp/front/connections.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export type ServeOptions = SiteOptions & {
@@ -28,17 +29,29 @@ const LAST_CALLS_MS = 1_000
 
 /** Listens at once. Throws Fault `io` where the port is taken or the address is not ours. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
+  const { clock } = options
   const site = new Site(options)
   const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS }
   const http = createServer(timeouts, (request, raw) => site.receive(request, raw))
   http.maxConnections = MAX_CONNECTIONS
+  const connections = watchConnections(http, clock)
   await listen(http, options)
   const { port } = http.address() as AddressInfo
+  async function close(drainMs: number): Promise<void> {
+    site.drain()
+    connections.end()
+    if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
+    await site.inFlight.drain(drainMs, clock)
+    const closed = once(http, 'close')
+    http.close()
+    http.closeAllConnections()
+    await closed
+  }
   let closing: Promise<void> | undefined
   return {
     port,
     close(drainMs) {
-      closing ??= close(http, site, options, drainMs)
+      closing ??= close(drainMs)
       return closing
     },
   }
@@ -53,16 +66,6 @@ async function listen(http: Server, { host, port }: ServeOptions): Promise<void>
   }
 }
 
-async function close(http: Server, site: Site, { clock }: ServeOptions, drainMs: number): Promise<void> {
-  site.drain()
-  if ((await connections(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
-  await site.inFlight.drain(drainMs, clock)
-  const closed = once(http, 'close')
-  http.close()
-  http.closeAllConnections()
-  await closed
-}
-
-function connections(http: Server): Promise<number> {
+function countOf(http: Server): Promise<number> {
   return new Promise(resolve => http.getConnections((_error, count) => resolve(count ?? 0)))
 }

@@ -1,7 +1,6 @@
 /** A child for each session. One more is kept warm: it shows that the server works, and is handed to the next who needs one. */
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
-import { Fault } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { waitFor } from '../core/mcp/deadline.ts'
 import { askable } from '../core/mcp/front/capabilities.ts'
@@ -19,8 +18,8 @@ import type {
   UpstreamCall,
   UpstreamInfo,
 } from '../core/mcp/upstream.ts'
-import { begin, type Children, type ChildrenDeps } from './children.ts'
-import { SpareChild } from './spare-child.ts'
+import { allInUse, begin, type Children, type ChildrenDeps } from './children.ts'
+import { SpareChildren } from './spare-children.ts'
 
 type Seat = {
   /** The child, once a call needed one. */
@@ -38,6 +37,8 @@ type Seat = {
 
 /** Children in use at once. */
 export const MAX_CHILDREN = 32
+/** One more for a session that lists what is shown to clients that can be asked: discovery has to find a place. */
+const MAX_WITH_LISTING = MAX_CHILDREN + 1
 /** Sessions, most of which have no child: their clients have only listed what there is. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
@@ -67,15 +68,15 @@ export class SessionChildren implements Children {
   readonly #taken = new Map<Life, string | undefined>()
   readonly #leaving = new Set<Promise<void>>()
   #warm: Life
-  /** Waits for a call without a session, where the server speaks the newer era. */
-  readonly #spare: SpareChild
+  /** Wait for calls without a session, where the server speaks the newer era. */
+  readonly #spares: SpareChildren
 
   constructor(spec: CommandSpec, idleAfterMs: number, deps: ChildrenDeps) {
     this.#spec = spec
     this.#idleAfterMs = idleAfterMs
     this.#deps = deps
     this.#warm = this.#begin()
-    this.#spare = new SpareChild({
+    this.#spares = new SpareChildren({
       begin: () => this.#begin(undefined, 'modern'),
       drop: life => this.#drop(life),
       clock: deps.clock,
@@ -113,7 +114,7 @@ export class SessionChildren implements Children {
   async close(): Promise<void> {
     this.#closing.abort(stoppedFault())
     for (const client of [...this.#seats.keys()]) this.#endSession(client)
-    this.#spare.close()
+    this.#spares.close()
     for (const life of [this.#warm, ...this.#taken.keys()]) this.#drop(life)
     await Promise.all(this.#leaving)
   }
@@ -156,8 +157,9 @@ export class SessionChildren implements Children {
     seat.idle?.cancel()
     seat.calls++
     try {
-      const canWarm = usesWarm && !seat.capabilities
-      return await work(seat.life ?? (canWarm ? this.#warm : await this.#sit(client, seat, signal)))
+      const room = usesWarm ? MAX_WITH_LISTING : MAX_CHILDREN
+      const life = seat.life ?? (usesWarm && !seat.capabilities ? this.#warm : undefined)
+      return await work(life ?? (await this.#sit(client, seat, room, signal)))
     } finally {
       seat.calls--
       this.#restLater(client, seat)
@@ -212,12 +214,13 @@ export class SessionChildren implements Children {
   }
 
   /** The child of a session: its first calls share one handing over. */
-  #sit(client: string, seat: Seat, signal: AbortSignal): Promise<Life> {
+  #sit(client: string, seat: Seat, room: number, signal: AbortSignal): Promise<Life> {
     const { capabilities } = seat
     const { signal: closing } = this.#closing
     // In the newer era each request says what its caller can be asked for.
     const asks = capabilities && this.#speaks.legacy !== false
-    const taking = () => (asks ? this.#start(client, capabilities, closing) : this.#take(client, closing))
+    const taking = () =>
+      asks ? this.#start(client, capabilities, closing, room) : this.#take(client, closing)
     seat.taking ??= taking()
       .then(life => {
         if (this.#seats.get(client) === seat) seat.life = life
@@ -244,7 +247,7 @@ export class SessionChildren implements Children {
     const { modern, legacy } = this.#speaks
     if (modern === false ? !capabilities : legacy === false) return this.#take(undefined, signal)
     this.#checkRoom()
-    const spare = modern ? this.#spare.take() : undefined
+    const spare = modern ? this.#spares.take() : undefined
     if (!spare) return this.#start(undefined, capabilities, signal)
     this.#taken.set(spare, undefined)
     await this.#connect(spare, signal)
@@ -269,8 +272,9 @@ export class SessionChildren implements Children {
     client: string | undefined,
     capabilities: JsonObject | undefined,
     signal: AbortSignal,
+    room = MAX_CHILDREN,
   ): Promise<Life> {
-    this.#checkRoom()
+    this.#checkRoom(room)
     const life = this.#begin(capabilities, client === undefined ? 'modern' : 'legacy')
     this.#taken.set(life, client)
     await this.#connect(life, signal)
@@ -286,13 +290,9 @@ export class SessionChildren implements Children {
     }
   }
 
-  #checkRoom(): void {
+  #checkRoom(room = MAX_CHILDREN): void {
     if (this.#closing.signal.aborted) throw stoppedFault()
-    if (this.#taken.size < MAX_CHILDREN) return
-    const minutes = (this.#idleAfterMs / 60_000).toFixed(1).replace('.0', '')
-    const message =
-      `All ${MAX_CHILDREN} sessions of the server are in use; one becomes free when its client ends it, ` +
-      `or after ${minutes} min without a call`
-    throw new Fault('upstream_busy', message, { retryable: true, details: { sessions: MAX_CHILDREN } })
+    if (this.#taken.size < room) return
+    throw allInUse(MAX_CHILDREN, this.#idleAfterMs)
   }
 }

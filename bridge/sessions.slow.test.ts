@@ -1,6 +1,7 @@
 /** As many sessions as a bridge takes, each with a real child. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { legacyClient } from '../test/support/answering-clients.ts'
 import { openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
 import { MAX_CHILDREN } from './session-children.ts'
 
@@ -13,6 +14,11 @@ test('when all children are taken the next session is told so, and when one beco
     message: `All ${MAX_CHILDREN} sessions of the server are in use; one becomes free when its client ends it, or after 3 min without a call`,
   })
   assert.equal((await last.post('tools/list')).status, 200)
+  const { client, transport } = await legacyClient(t, bridge.url)
+  assert.ok((await client.listTools()).tools.length > 0, 'discovery, which can be asked, finds a place')
+  const { client: other } = await legacyClient(t, bridge.url)
+  await assert.rejects(other.listTools(), /in use/)
+  await transport.terminateSession()
   await fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': sessions[0]?.id ?? '' } })
   assert.ok(Number(await last.call('pid')))
 })

@@ -10,7 +10,7 @@ import { ListRootsRequestSchema, ToolListChangedNotificationSchema } from '@mode
 import { systemClock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import { connectRemote } from '../core/mcp/connect.ts'
-import { DISCOVERY_CLIENT } from '../core/mcp/upstream.ts'
+import { DISCOVERY } from '../core/mcp/upstream.ts'
 import { modern, modernHeaders, post } from '../test/front/post.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
@@ -47,7 +47,7 @@ test('the warm child is handed over, and a new one is warmed: listing costs none
   assert.ok(await until(() => bridge.children().length === 2))
 })
 
-test('the discoverer lists through a session and costs no child', async t => {
+test('the discoverer, who can be asked for all, costs a child for as long as it lists', async t => {
   const bridge = await startSessionBridge(t)
   const spec = {
     url: bridge.url,
@@ -57,10 +57,12 @@ test('the discoverer lists through a session and costs no child', async t => {
   } as const
   const upstream = connectRemote(spec, { clock: systemClock })
   await upstream.connect(signal)
-  const call = { method: 'tools/list', client: DISCOVERY_CLIENT, maxBytes: 1_000_000 }
-  assert.ok((await upstream.request(call, signal)).result)
-  await upstream.close()
   assert.equal(bridge.children().length, 1)
+  const call = { method: 'tools/list', ...DISCOVERY, maxBytes: 1_000_000 }
+  assert.ok((await upstream.request(call, signal)).result)
+  assert.equal(bridge.children().length, 2)
+  await upstream.close()
+  assert.ok(await until(() => bridge.children().length === 1))
 })
 
 test('a session ends with its DELETE, and its child with it', async t => {

@@ -1,6 +1,7 @@
 /** What a bridge answers by HTTP: /mcp for those with the token, /healthz and /readyz for everybody. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
+import { createBodies } from '../core/mcp/front/bodies.ts'
 import type { FrontClients } from '../core/mcp/front/clients.ts'
 import { createEndpoint, type Endpoint } from '../core/mcp/front/endpoint.ts'
 import { writeText } from '../core/mcp/front/exchange.ts'
@@ -22,13 +23,13 @@ export type SiteOptions = {
   log: Log
 }
 
-export const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** More calls than this wait nowhere: their callers are told. */
 const MAX_CALLS = 512
 const SOON = ['retry-after', '1']
 
 export class Site {
   readonly inFlight = new InFlight()
+  readonly #bodies = createBodies()
   #draining = false
   readonly #options: SiteOptions
   readonly #endpoint: Endpoint
@@ -76,7 +77,7 @@ export class Site {
     if (refusal) refuse(raw, refusal)
     else if (method === 'GET') this.#endpoint.get(this.#route, headers, raw)
     else if (method === 'DELETE') this.#endpoint.remove(headers, raw)
-    else readBody(request, raw, body => this.#endpoint.post(this.#route, headers, body, raw))
+    else this.#bodies.read(request, raw, body => this.#endpoint.post(this.#route, headers, body, raw))
   }
 
   #refusal({ headers, method }: IncomingMessage): Refusal | undefined {
@@ -101,24 +102,4 @@ type Refusal = { status: number; message: string; headers?: readonly string[] }
 
 function refuse(raw: ServerResponse, { status, message, headers }: Refusal): void {
   writeText(raw, status, errorText(null, { code: TRANSPORT_ERROR, message }), headers)
-}
-
-/** Hands over a whole body; one that is too large is refused without being kept. */
-function readBody(request: IncomingMessage, raw: ServerResponse, done: (body: string) => void): void {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk)
-    else if (!raw.headersSent) {
-      chunks.length = 0
-      raw.shouldKeepAlive = false
-      refuse(raw, { status: 413, message: `Payload too large: at most ${MAX_BODY_BYTES} bytes` })
-    }
-  })
-  request.on('end', () => {
-    if (bytes > MAX_BODY_BYTES) return
-    const [first] = chunks
-    done(chunks.length === 1 && first ? first.toString() : Buffer.concat(chunks).toString())
-  })
 }

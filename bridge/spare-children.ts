@@ -1,34 +1,39 @@
-/** One child that waits for the next call, and ends when none comes. */
+/** Children that wait for the next calls, and end when none come. */
 import type { Clock, Timer } from '../core/async.ts'
 import type { Life } from '../core/mcp/stdio/life.ts'
 
-export type SpareChildOptions = {
+export type SpareChildrenOptions = {
   begin: () => Life
   drop: (life: Life) => void
   clock: Clock
   idleAfterMs: number
 }
 
-export class SpareChild {
-  readonly #options: SpareChildOptions
-  #waiting: { life: Life; idle: Timer } | undefined
+/** One is taken while the next one starts: calls that follow each other at once find a child that is up. */
+const SPARES = 2
 
-  constructor(options: SpareChildOptions) {
+export class SpareChildren {
+  readonly #options: SpareChildrenOptions
+  /** The oldest first: it is the first to be up. */
+  readonly #waiting: Life[] = []
+  #idle: Timer | undefined
+
+  constructor(options: SpareChildrenOptions) {
     this.#options = options
   }
 
-  /** The child that waits, where there is one; another one takes its place: where there is one call there may be more. */
+  /** A child that waits, where there is one; others take its place: where there is one call there may be more. */
   take(): Life | undefined {
     const { begin, clock, idleAfterMs } = this.#options
-    const taken = this.#waiting
-    taken?.idle.cancel()
-    this.#waiting = { life: begin(), idle: clock.after(idleAfterMs, () => this.close()) }
-    return taken?.life
+    const taken = this.#waiting.shift()
+    while (this.#waiting.length < SPARES) this.#waiting.push(begin())
+    this.#idle?.cancel()
+    this.#idle = clock.after(idleAfterMs, () => this.close())
+    return taken
   }
 
   close(): void {
-    this.#waiting?.idle.cancel()
-    if (this.#waiting) this.#options.drop(this.#waiting.life)
-    this.#waiting = undefined
+    this.#idle?.cancel()
+    for (const life of this.#waiting.splice(0)) this.#options.drop(life)
   }
 }

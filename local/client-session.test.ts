@@ -3,28 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { createLog } from '../core/log.ts'
+import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { groupLives, until } from '../test/upstreams/rude/rude.ts'
-import { startLocal } from './gateway.ts'
 
 test('a session that ends takes its child along, and leaves those of others', async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   space.write('one', { ...scriptCommand('test/upstreams/rude/server.mjs', 'polite'), sessions: 'perClient' })
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
-    watch: false,
-    cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
-    log: createLog({ level: 'silent' }),
-    onProgress: () => {},
-    onFindings: () => {},
-  })
+  const gateway = await startTestGateway(space)
   t.after(() => gateway.close())
-  assert.ok(await until(() => gateway.ready()))
   const open = async () => {
     const client = new Client({ name: 'test', version: '1' })
     const transport = new StreamableHTTPClientTransport(new URL(gateway.url))

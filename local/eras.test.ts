@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createLog } from '../core/log.ts'
 import { legacyClient, modernClient } from '../test/support/answering-clients.ts'
+import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { ANSWERS } from '../test/upstreams/asking/questions.ts'
-import { until } from '../test/upstreams/rude/rude.ts'
-import { startLocal } from './gateway.ts'
 
 const KINDS = Object.keys(ANSWERS).join(' ')
 
@@ -19,19 +17,8 @@ test('a server’s questions reach the client through the gateway, in every cell
   space.write('legacy', { ...asking('legacy.ts'), sessions: 'perClient' })
   space.write('modern', { ...asking('modern.ts', 'reject'), sessions: 'shared' })
   space.write('crowd', { ...asking('legacy.ts'), sessions: 'shared' })
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
-    watch: false,
-    cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
-    log: createLog({ level: 'silent' }),
-    onProgress: () => {},
-    onFindings: () => {},
-  })
+  const gateway = await startTestGateway(space)
   t.after(() => gateway.close())
-  assert.ok(await until(() => gateway.ready()))
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, gateway.url)
     const execute = async (server: string, kinds: string) => {
@@ -43,5 +30,10 @@ test('a server’s questions reach the client through the gateway, in every cell
     assert.equal(asked.length, 8)
     assert.match((await execute('crowd', 'roots')).roots.failed, /roots/)
     assert.equal(asked.length, 8)
+    const hidden = { tool_path: 'legacy:hidden', arguments: {} }
+    assert.equal(await call('execute_mcp_tool', hidden), 'here')
+    const { client } = await connect(t, gateway.url, { roots: {} })
+    const { content } = await client.callTool({ name: 'execute_mcp_tool', arguments: hidden })
+    assert.match(JSON.stringify(content), /not found.*can be asked for elicitation, sampling\./)
   }
 })

@@ -8,7 +8,8 @@ import type { ServerCatalog } from '../catalog/server-catalog.ts'
 import type { JsonObject } from '../json.ts'
 import { connectRemote } from './connect.ts'
 import { discover } from './discover.ts'
-import type { Era } from './front/revisions.ts'
+import { type Era, META_CLIENT_CAPABILITIES } from './front/revisions.ts'
+import type { RemoteSpec } from './http/spec.ts'
 
 const never = new AbortController().signal
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} }
@@ -16,11 +17,15 @@ const TOOL = { name: 'a', description: 'A tool', inputSchema: { type: 'object' }
 
 type Test = { after(run: () => Promise<unknown>): void }
 
-async function discovered(t: Test, server: { url: string; close(): Promise<void> }) {
+async function discovered(
+  t: Test,
+  server: { url: string; close(): Promise<void> },
+  sessions: RemoteSpec['sessions'] = 'shared',
+) {
   const spec = {
     url: server.url,
     transport: 'streamable-http',
-    sessions: 'shared',
+    sessions,
     startTimeoutMs: 5_000,
   } as const
   const upstream = connectRemote(spec, { clock: systemClock })
@@ -34,10 +39,12 @@ async function discovered(t: Test, server: { url: string; close(): Promise<void>
 }
 
 /** A server that lists two pages of tools, and one of everything else. */
-async function startLists(era: Era, tools: readonly unknown[]) {
+async function startLists(era: Era, tools: readonly unknown[], onDeclared = (_capabilities: unknown) => {}) {
   const cached = era === 'modern' ? { resultType: 'complete', ttlMs: 5_000, cacheScope: 'public' } : {}
   const list = (result: JsonObject) => answer({ ...result, ...cached })
   const paged: Behaviour = (response, message, request) => {
+    const meta = (message.params?._meta ?? {}) as JsonObject
+    if (era === 'modern') onDeclared(meta[META_CLIENT_CAPABILITIES])
     const second = message.params?.cursor === 'more'
     const page = second ? { tools: tools.slice(1) } : { tools: tools.slice(0, 1), nextCursor: 'more' }
     list(page as JsonObject)(response, message, request)
@@ -47,11 +54,12 @@ async function startLists(era: Era, tools: readonly unknown[]) {
       era === 'modern'
         ? answer({ supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES, instructions: 'Be kind' })
         : raw(404, 'text/plain', ''),
-    initialize: answer({
-      protocolVersion: '2025-11-25',
-      capabilities: CAPABILITIES,
-      instructions: 'Be kind',
-    }),
+    initialize: (response, message, request) => {
+      if (era === 'modern') return raw(400, 'text/plain', '')(response, message, request)
+      onDeclared(message.params?.capabilities)
+      const agreed = { protocolVersion: '2025-11-25', capabilities: CAPABILITIES, instructions: 'Be kind' }
+      answer(agreed)(response, message, request)
+    },
     'tools/list': paged,
     'resources/list': list({ resources: [{ uri: 'a://1', name: 'one' }] }),
     'resources/templates/list': list({ resourceTemplates: [{ uriTemplate: 'a://{b}', name: 'all' }] }),
@@ -91,3 +99,17 @@ test('a server of SDK 2.x that serves the newer era alone is discovered', async 
   assert.ok(tools.length > 3)
   assert.equal(resources.length, 1)
 })
+
+for (const [era, sessions] of [
+  ['legacy', 'shared'],
+  ['legacy', 'perClient'],
+  ['modern', 'shared'],
+  ['modern', 'perClient'],
+] as const)
+  test(`a tool that a ${era} server, ${sessions}, shows only to who can be asked for everything is found`, async t => {
+    const declared: unknown[] = []
+    const lists = await startLists(era, [TOOL], meta => declared.push(meta))
+    await discovered(t, lists, sessions)
+    const wanted = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
+    assert.deepEqual(declared.at(-1), wanted)
+  })

@@ -4,6 +4,7 @@ import { Fault } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
 import { deadline } from './deadline.ts'
 import type { JsonRpcError, Upstream } from './upstream.ts'
+import { DISCOVERY } from './upstream.ts'
 
 export const MAX_PAGES = 200
 export const MAX_ITEMS = 20_000
@@ -25,8 +26,6 @@ const METHODS: Record<ListName, string> = {
 
 export type ListReader = {
   upstream: Upstream
-  /** Whose session lists, where the upstream has one for each client. */
-  client: string
   clock: Clock
   /** Counts down while lists are read. */
   budget: { bytes: number }
@@ -81,7 +80,7 @@ async function readPage(reader: ListReader, list: ListName, cursor: string | und
     {
       method: METHODS[list],
       ...(cursor === undefined ? {} : { params: { cursor } }),
-      client: reader.client,
+      ...DISCOVERY,
       maxBytes: Math.min(MAX_PAGE_BYTES, Math.max(reader.budget.bytes, 1)),
     },
     signal,

@@ -2,17 +2,23 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { askingCommand } from '../../test/upstreams/asking/questions.ts'
 import { systemClock } from '../async.ts'
 import type { ServerCatalog } from '../catalog/server-catalog.ts'
 import { discover } from './discover.ts'
-import { createStdioUpstream } from './stdio/upstream.ts'
+import { createStdioUpstream, type StdioSpec } from './stdio/upstream.ts'
 
 const server = join(import.meta.dirname, '..', '..', 'test', 'upstreams', 'rude', 'server.mjs')
 const never = new AbortController().signal
 
-async function discoverMode(...args: string[]): Promise<ServerCatalog> {
-  const command = { command: process.execPath, args: [server, ...args], env: {} }
-  const life = { sessions: 'shared', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
+type Command = Pick<StdioSpec, 'command' | 'args' | 'env'>
+
+function discoverMode(...args: string[]): Promise<ServerCatalog> {
+  return discoverChild({ command: process.execPath, args: [server, ...args], env: {} }, 'shared')
+}
+
+async function discoverChild(command: Command, sessions: StdioSpec['sessions']): Promise<ServerCatalog> {
+  const life = { sessions, startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 }
   const upstream = createStdioUpstream({ ...command, ...life }, { clock: systemClock })
   try {
     let last: ServerCatalog | undefined
@@ -73,4 +79,10 @@ test('a child that dies while it lists is a fault', async () => {
 
 test('a child whose list is no list is a fault', async () => {
   await assert.rejects(discoverMode('tools-not-a-list'), { code: 'upstream_protocol' })
+})
+
+test('a tool that is shown only to who can be asked is found where clients have children of their own', async () => {
+  const command = askingCommand('legacy', 'roots-first')
+  assert.ok(namesOf(await discoverChild(command, 'perClient')).includes('hidden'))
+  assert.ok(!namesOf(await discoverChild(command, 'shared')).includes('hidden'))
 })

@@ -9,7 +9,6 @@ import { toolText } from '../tokens.ts'
 import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './discover-check.ts'
 import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './discover-list.ts'
 import type { Upstream, UpstreamInfo } from './upstream.ts'
-import { DISCOVERY_CLIENT } from './upstream.ts'
 
 const METHOD_NOT_FOUND = -32601
 
@@ -39,7 +38,6 @@ export async function* discover(
   const info = await upstream.connect(signal)
   const reader: ListReader = {
     upstream,
-    client: DISCOVERY_CLIENT,
     clock: options.clock,
     budget: { bytes: MAX_DISCOVERY_BYTES },
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeHeaderValue } from './front/headers.ts'
 import { encodeHeaderValue } from './header-value.ts'
-import { requestText } from './message.ts'
+import { requestText, tellCall } from './message.ts'
 import { envelopeOf } from './modern.ts'
 
 const call = { method: 'tools/call', maxBytes: 1 }
@@ -32,6 +32,17 @@ test('a request is the same whether the text of its arguments is at hand or not'
       )
     }),
   )
+})
+
+test('progress reaches a call under the token that its caller gave, and no other', () => {
+  const told: unknown[] = []
+  const hearing = { ...call, onNotification: (one: unknown) => void told.push(one) }
+  const progress = { method: 'notifications/progress', params: { progressToken: 1, progress: 5 } }
+  tellCall(hearing, progress)
+  tellCall({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)
+  assert.deepEqual(told, [])
+  tellCall({ ...hearing, params: { _meta: { progressToken: 'mine' } } }, progress)
+  assert.deepEqual(told, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
 })
 
 test('every text survives as the value of a header', () => {

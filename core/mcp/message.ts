@@ -51,11 +51,13 @@ function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text
 }
 
-/** Gives a progress notification the caller's own token back. */
-export function withCallersToken(notification: Notification, call: UpstreamCall): Notification {
-  const meta = call.params?._meta
-  if (notification.method !== 'notifications/progress' || !isObject(meta)) return notification
-  return { ...notification, params: { ...notification.params, progressToken: meta.progressToken } }
+/** Hands a call what its upstream tells it: progress under the caller's own token, and none to a caller that gave no token. */
+export function tellCall({ params, onNotification }: UpstreamCall, notification: Notification): void {
+  const isProgress = notification.method === 'notifications/progress'
+  const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
+  if (!isProgress) onNotification?.(notification)
+  else if (progressToken !== undefined)
+    onNotification?.({ ...notification, params: { ...notification.params, progressToken } })
 }
 
 /**

@@ -34,6 +34,12 @@ export interface Upstream {
 /** The `client` key of connect and discovery, where an upstream has a session for each client. */
 export const DISCOVERY_CLIENT = 'discovery'
 
+/** Discovery as a caller: some servers list a tool only to clients that can be asked for what it needs. What they do ask is refused. */
+export const DISCOVERY: Pick<UpstreamCall, 'client' | 'capabilities'> = {
+  client: DISCOVERY_CLIENT,
+  capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+}
+
 export type Notification = { method: string; params?: JsonObject }
 
 /** What a server asks its client for: elicitation/create, sampling/createMessage, roots/list. */

@@ -4,13 +4,13 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Clock, delay } from '../../core/async.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { type Bodies, createBodies } from '../../core/mcp/front/bodies.ts'
+import { watchConnections } from '../../core/mcp/front/connections.ts'
 import { JSON_TYPE } from '../../core/mcp/front/exchange.ts'
 import { InFlight } from '../../core/mcp/front/in-flight.ts'
 import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
-import { type Bodies, createBodies } from './bodies.ts'
 import { answerBroken, MAX_HEADER_BYTES } from './broken.ts'
-import { watchConnections } from './connections.ts'
 
 export type App = {
   readonly fastify: FastifyInstance

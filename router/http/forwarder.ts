@@ -5,7 +5,7 @@ import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
 import type { RequestHeaders } from '../../core/mcp/front/headers.ts'
 import { createOwners, type OwnersOptions } from './owner.ts'
-import { createReplicas, type ReplicasOptions, type Sent } from './replicas.ts'
+import { createReplicas, FORWARDED, type ReplicasOptions, type Sent } from './replicas.ts'
 
 export type Forwarder = {
   /**
@@ -28,36 +28,32 @@ export type Outcome = 'answered' | 'gone' | 'gone, bound'
 
 export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers'>
 
-/** A request that was handed over is not handed on. */
-const MARK = 'portolan-forwarded'
-
 export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwarder {
   const owners = createOwners(options)
-  const replicas = createReplicas(options)
-
-  async function hand(sent: Sent, raw: ServerResponse, gone: Outcome): Promise<Outcome> {
-    if (await replicas.ask(sent, raw)) return 'answered'
-    owners.lost(sent.origin)
-    return gone
-  }
+  const replicas = createReplicas(options, owners.lost)
 
   return {
     forward(config, route, { method, url, headers }, body, raw) {
-      if (headers[MARK] !== undefined) return undefined
+      if (headers[FORWARDED] !== undefined) return undefined
       const owner = owners.find(config, route, { method, headers, body })
       if (!owner) return undefined
       const gone = owner.bound ? 'gone, bound' : 'gone'
       if (owner.isGone) return Promise.resolve(gone)
-      const to = { origin: owner.origin, path: pathOf(url), method: method as Sent['method'] }
-      return hand({ ...to, headers: marked(headers), body }, raw, gone)
+      const sent: Sent = {
+        origin: owner.origin,
+        path: pathOf(url),
+        method: method as Sent['method'],
+        headers: marked(headers),
+        body,
+        repeatable: owner.bound || method === 'DELETE',
+      }
+      return replicas.ask(sent, raw).then(answered => (answered ? 'answered' : gone))
     },
     tellAll(route, headers, body) {
-      if (headers[MARK] !== undefined) return
+      if (headers[FORWARDED] !== undefined) return
       const path = route.kind === 'server' ? `/servers/${route.server}/mcp` : `/mcp/${route.profile}`
       const message = { path, method: 'POST', headers: marked(headers), body } as const
-      for (const origin of owners.others()) {
-        void replicas.tell({ origin, ...message }).then(told => told || owners.lost(origin))
-      }
+      for (const origin of owners.others()) void replicas.tell({ origin, ...message })
     },
     close: replicas.close,
   }
@@ -69,5 +65,5 @@ function pathOf(url: string): string {
 }
 
 function marked(headers: RequestHeaders): RequestHeaders {
-  return { ...headers, [MARK]: '1' }
+  return { ...headers, [FORWARDED]: '1' }
 }

@@ -19,6 +19,8 @@ const ALLOWED_HEADERS =
 /** Headers of 2026-07-28 named by a tool; only these are allowed beyond the fixed list. */
 const PARAM_HEADER = /^mcp-param-[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 
+const SECURE = 'https://'
+
 /** Among the allowed hosts: any Host is ours. */
 const ANY_HOST = '*'
 
@@ -26,10 +28,11 @@ const ANY_HOST = '*'
  * Names are compared without ports: a page that rebinds its name still says that name. A Host may be a loopback name,
  * `host`, one of `allowedHosts`, and any address where the server listens on all (an address cannot be rebound). An
  * Origin must be one of these names, never a foreign address; without an Origin the caller is no browser. Where any Host
- * is ours, as in a cluster whose names we do not know, a page may also ask the very host that it came from.
+ * is ours, as in a cluster whose names we do not know, a page may also ask the very host that it came from, by https:
+ * no certificate follows a name to another address, while a page of plain http may have rebound its own to a forwarded port.
  */
 export function createGuard(host: string, allowedHosts: readonly string[]): Guard {
-  const names = new Set([...LOOPBACK, bracketed(host), ...allowedHosts].map(name => name.toLowerCase()))
+  const names = new Set([...LOOPBACK, host, ...allowedHosts].map(asInUrl))
   const anyHost = names.delete(ANY_HOST)
   const anyAddress = WILDCARD.includes(host)
   let lastHost: string | undefined
@@ -38,6 +41,10 @@ export function createGuard(host: string, allowedHosts: readonly string[]): Guar
     const name = NOT_A_HOST.test(asked) ? undefined : hostnameOf(`http://${asked}`)
     if (name === undefined) return false
     return anyHost || names.has(name) || (anyAddress && isIP(name.replaceAll(/[[\]]/g, '')) !== 0)
+  }
+
+  function isOwnPage(origin: string, asked: string): boolean {
+    return anyHost && origin.startsWith(SECURE) && hostnameOf(origin) === hostnameOf(`http://${asked}`)
   }
 
   return {
@@ -49,15 +56,14 @@ export function createGuard(host: string, allowedHosts: readonly string[]): Guar
       }
       if (origin === undefined) return undefined
       const from = hostnameOf(origin)
-      if (from !== undefined && (names.has(from) || (anyHost && from === hostnameOf(`http://${asked}`))))
-        return undefined
+      if (from !== undefined && (names.has(from) || isOwnPage(origin, asked))) return undefined
       return `Origin "${shown(origin)}" is not allowed`
     },
     corsHeaders(headers) {
       if (headers.origin === undefined) return {}
       const cors: Record<string, string> = {
         'access-control-allow-origin': headers.origin,
-        'access-control-expose-headers': 'mcp-session-id, mcp-protocol-version',
+        'access-control-expose-headers': 'mcp-session-id, mcp-protocol-version, retry-after',
         vary: 'Origin',
       }
       const method = headers['access-control-request-method']
@@ -80,8 +86,9 @@ function hostnameOf(url: string): string | undefined {
   return URL.parse(url)?.hostname || undefined
 }
 
-function bracketed(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host
+/** A name as browsers write it: lower case, an address of IPv6 in brackets and at its shortest, without a port. */
+function asInUrl(name: string): string {
+  return hostnameOf(`http://${isIP(name) === 6 ? `[${name}]` : name}`) ?? name
 }
 
 function shown(text: string): string {

@@ -6,11 +6,11 @@ import type { Log } from '../../core/log.ts'
 import type { Endpoint } from '../../core/mcp/front/endpoint.ts'
 import { writeText } from '../../core/mcp/front/exchange.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import { PARSE_ERROR, SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
+import { SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
 import type { App, OnRequest } from './app.ts'
-import type { BodyRefused } from './bodies.ts'
 import type { Forwarder } from './forwarder.ts'
+import { ENDING, FORWARDED } from './replicas.ts'
 import type { RouteLookup } from './routes.ts'
 
 export type RouteParams = { profile?: string; server?: string }
@@ -40,7 +40,7 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
   const receive = (request: McpHttpRequest, reply: FastifyReply) => {
     reply.hijack()
     const { raw } = reply
-    if (app.draining.aborted) raw.shouldKeepAlive = false
+    if (app.draining.aborted) sayThatItEnds(request, raw)
     if (request.method === 'OPTIONS') return writeText(raw, 204, undefined, ALLOW)
     const config = configOf()
     if (!config) return comeAgain(raw, 'The gateway has no catalog yet')
@@ -57,7 +57,7 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
     }
     if (request.method !== 'POST') return take()
     if (isEncoded(request)) return refuseEncoding(raw)
-    app.bodies.read(request.raw, raw, (error, body) => (error ? refuseBody(raw, error) : take(body)))
+    app.bodies.read(request.raw, raw, take)
   }
   app.fastify.route<{ Params: RouteParams }>({
     method: MCP_METHODS,
@@ -66,6 +66,12 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
     onRequest: (request, reply) => onRequest(request, reply, () => receive(request, reply)),
     handler: () => {},
   })
+}
+
+/** Callers need another connection; a replica that handed it over needs another replica. */
+function sayThatItEnds({ headers }: FastifyRequest, raw: ServerResponse): void {
+  raw.shouldKeepAlive = false
+  if (headers[FORWARDED] !== undefined) raw.setHeader(ENDING, '1')
 }
 
 /** To the replica that it belongs to; here where that is us, or gone. */
@@ -108,13 +114,6 @@ function isEncoded({ headers }: FastifyRequest): boolean {
 
 function refuseEncoding(raw: ServerResponse): void {
   refuse(raw, 415, 'Unsupported Content-Encoding: send the body as it is', ['accept-encoding', 'identity'])
-}
-
-function refuseBody(raw: ServerResponse, { statusCode, message }: BodyRefused): void {
-  // What is left of it may still come.
-  raw.shouldKeepAlive = false
-  if (statusCode === 503) comeAgain(raw, message)
-  else refuse(raw, statusCode, message, [], statusCode === 400 ? PARSE_ERROR : TRANSPORT_ERROR)
 }
 
 function comeAgain(raw: ServerResponse, problem: string): void {

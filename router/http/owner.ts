@@ -5,14 +5,15 @@ import type { Clock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../core/mcp/front/handler.ts'
 import type { SignedSessions } from '../../core/mcp/front/session.ts'
+import type { Gone } from './replicas.ts'
 
 export type Owners = {
   /** Undefined where a request is to be answered here: nothing of it is bound to a replica, or we are that replica. */
   find(config: RouterConfig, route: McpRoute, request: OwnedRequest): Owner | undefined
   /** The replicas that we know of: those whose signature was seen. */
   others(): string[]
-  /** It could not be reached, and is not asked again for a while. */
-  lost(origin: string): void
+  /** It could not be reached, and is not asked again for a while: a short one where it said so at once, as it may be about to begin anew. */
+  lost(origin: string, how: Gone): void
 }
 
 /** `bound`: what is asked makes no sense elsewhere. */
@@ -28,7 +29,12 @@ export type OwnersOptions = {
 }
 
 /** An owner that could not be reached is not asked again for so long. */
-const GONE_MS = 10_000
+const GONE_MS: Readonly<Record<Gone, number>> = {
+  refused: 1_000,
+  ending: 10_000,
+  unreachable: 10_000,
+  silent: 10_000,
+}
 const MAX_GONE = 100
 const MAX_OTHERS = 32
 /** What only the owner of a session can do, since it has the client's streams; found in a body without parsing it. */
@@ -70,7 +76,11 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
   return {
     find(config, route, { method, headers, body }) {
       const asking = body === undefined ? undefined : sessions.ownerOfBody(body)
-      if (asking !== undefined) return locate(asking, false)
+      if (asking !== undefined) {
+        const asker = locate(asking, false)
+        // It still waits while it ends, and may have begun anew: nobody else can take the answer.
+        return asker && { ...asker, isGone: false }
+      }
       const id = headers['mcp-session-id']
       if (typeof id !== 'string' || id.startsWith(`${owner}.`)) return undefined
       const name = sessions.ownerOf(id)
@@ -80,9 +90,9 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
         : undefined
     },
     others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.now()),
-    lost(origin) {
+    lost(origin, how) {
       if (goneUntil.size >= MAX_GONE) goneUntil.clear()
-      goneUntil.set(origin, clock.now() + GONE_MS)
+      goneUntil.set(origin, clock.now() + GONE_MS[how])
       known.delete(origin)
     },
   }

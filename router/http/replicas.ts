@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Agent, type Dispatcher } from 'undici'
+import type { Clock } from '../../core/async.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { writeText } from '../../core/mcp/front/exchange.ts'
@@ -9,15 +10,16 @@ import type { RequestHeaders } from '../../core/mcp/front/headers.ts'
 import type { InFlight } from '../../core/mcp/front/in-flight.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/front/rejection.ts'
 import { errorText } from '../../core/mcp/front/reply.ts'
+import { createSilence } from './silence.ts'
 
 export type Replicas = {
   /**
-   * Answers on `raw` in a replica's words; false where it surely got nothing, as nobody is there, and nothing was answered.
-   * Never rejects.
+   * Answers on `raw` in a replica's words; false where nobody is there and nothing was answered: it surely got nothing, or what was sent
+   * may be repeated. Never rejects.
    */
   ask(sent: Sent, raw: ServerResponse): Promise<boolean>
-  /** Sends a message whose answer is of no interest; false where it was not taken. Never rejects. */
-  tell(sent: Sent): Promise<boolean>
+  /** Sends a message whose answer is of no interest. Never rejects. */
+  tell(sent: Sent): Promise<void>
   close(): Promise<void>
 }
 
@@ -28,6 +30,8 @@ export type Sent = {
   method: Dispatcher.HttpMethod
   headers: RequestHeaders
   body?: string
+  /** Nothing is lost where it is done twice. */
+  repeatable?: boolean
 }
 
 export type ReplicasOptions = {
@@ -35,11 +39,20 @@ export type ReplicasOptions = {
   /** Aborts when the server ends: whoever listens is then let go. */
   draining: AbortSignal
   log: Log
+  clock: Clock
 }
 
+/** `refused`: nobody listens there, which is quickly said; `ending`: it said so itself; with the others it takes long to find out. */
+export type Gone = 'refused' | 'ending' | 'unreachable' | 'silent'
+
+/** On a request: it was handed over, and is not handed on. */
+export const FORWARDED = 'portolan-forwarded'
+/** On the answer to one that was handed over: the replica ends, and will soon take no others. */
+export const ENDING = 'portolan-ending'
+
 const CONNECT_TIMEOUT_MS = 1_000
-/** Streams show that they live four times as often. */
-const SILENT_STREAM_MS = 60_000
+/** Shorter than any replica goes on taking requests while it ends: we, not it, close an idle connection. */
+const IDLE_MS = 1_000
 const TOLD_WITHIN_MS = 5_000
 /** Of one connection alone, written anew, or (the origin) checked already. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -53,31 +66,51 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
   'expect',
   'origin',
+  ENDING,
 ])
 const BROKE_OFF =
   'The replica that this belongs to ended during the request. Check whether it took effect, then try again.'
 
-export function createReplicas({ inFlight, draining, log }: ReplicasOptions): Replicas {
-  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, headersTimeout: 0, bodyTimeout: 0 })
+/** `onGone` is told of a replica that could not be asked. */
+export function createReplicas(
+  { inFlight, draining, log, clock }: ReplicasOptions,
+  onGone: (origin: string, how: Gone) => void,
+): Replicas {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: IDLE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const silence = createSilence(agent, clock)
   return {
-    async ask(sent, raw) {
+    async ask({ repeatable = false, ...sent }, raw) {
+      const { origin } = sent
       const listens = sent.method === 'GET'
       // Aborts when the caller goes away, and when this process has to end.
       const own = inFlight.open(raw, undefined).signal
-      const signal = listens ? AbortSignal.any([own, draining]) : own
-      const bodyTimeout = listens ? SILENT_STREAM_MS : 0
+      const left = listens ? AbortSignal.any([own, draining]) : own
+      const silent = new AbortController()
+      const signal = AbortSignal.any([left, silent.signal])
+      const stopWatching = silence.watch(origin, () => silent.abort(new Error('it says nothing any more')))
       try {
-        const headers = withoutOwn(sent.headers)
-        const answer = await agent.request({ ...sent, headers, signal, bodyTimeout })
+        const answer = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
+        if (answer.headers[ENDING] !== undefined) onGone(origin, 'ending')
         raw.writeHead(answer.statusCode, withoutOwn(answer.headers))
         for await (const chunk of answer.body) if (!raw.write(chunk)) await once(raw, 'drain', { signal })
         raw.end()
       } catch (error) {
-        if (!signal.aborted && !raw.headersSent && isUnreachable(error)) {
-          log.warn({ owner: sent.origin, error: messageOf(error) }, 'another replica is gone')
-          return false
+        const gone = left.aborted ? undefined : silent.signal.aborted ? 'silent' : howGone(error)
+        if (gone) {
+          log.warn({ owner: origin, error: messageOf(error) }, 'another replica is gone')
+          onGone(origin, gone)
         }
-        breakOff(raw, listens, signal)
+        // What a silent one took may take effect yet.
+        if (gone && !raw.headersSent && (gone !== 'silent' || repeatable)) return false
+        breakOff(raw, listens, left)
+      } finally {
+        stopWatching()
       }
       return true
     },
@@ -86,10 +119,9 @@ export function createReplicas({ inFlight, draining, log }: ReplicasOptions): Re
       try {
         const { body } = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
         await body.dump()
-        return true
       } catch (error) {
         log.debug({ owner: sent.origin, error: messageOf(error) }, 'a replica was not told')
-        return false
+        onGone(sent.origin, howGone(error) ?? 'silent')
       }
     },
     close: () => agent.destroy(),
@@ -103,10 +135,12 @@ function breakOff(raw: ServerResponse, listens: boolean, signal: AbortSignal): v
   else writeText(raw, 502, errorText(null, { code: TRANSPORT_ERROR, message: BROKE_OFF }))
 }
 
-/** Only a replica that surely got nothing may be stood in for. */
-function isUnreachable(error: unknown): boolean {
-  const { code } = error as { code?: string }
-  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code ?? '')
+/** Undefined where the replica may have got the request. */
+function howGone(error: unknown): Gone | undefined {
+  const { code = '' } = error as { code?: string }
+  if (code === 'ECONNREFUSED') return 'refused'
+  const unreachable = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)
+  return unreachable ? 'unreachable' : undefined
 }
 
 function withoutOwn(headers: RequestHeaders): Record<string, string | string[]> {

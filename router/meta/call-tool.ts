@@ -2,10 +2,11 @@
 
 import type { ErrorObject } from 'ajv'
 import { exposeToolResult } from '../../core/catalog/expose.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpReply } from '../../core/mcp/front/handler.ts'
-import type { JsonRpcError } from '../../core/mcp/upstream.ts'
+import type { JsonRpcError, UpstreamAnswer } from '../../core/mcp/upstream.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import { errorReply, refuse, withNotes } from './answers.ts'
@@ -13,12 +14,14 @@ import { argumentHelp } from './arguments/argument-help.ts'
 import { checkArguments } from './arguments/check-arguments.ts'
 import { isForProgram, isQuestion } from './for-programs.ts'
 import { forward } from './forward.ts'
+import { hiddenFor } from './hidden-tools.ts'
 import { profileOf, type Work } from './meta-tool.ts'
 import { cutTexts } from './results/cut-texts.ts'
 import {
   argumentsLine,
   argumentsRefusal,
   faultSentence,
+  hiddenToolSentence,
   refusalSentence,
   stateLostSentence,
 } from './sentences.ts'
@@ -50,11 +53,15 @@ export async function callTool(
   if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...said].join('\n'))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
-    return errorReply(work, [...rejection(work, target, answer.error, args), ...said].join('\n'))
+    return errorReply(
+      work,
+      [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...said].join('\n'),
+    )
   if (isQuestion(answer.result)) return answer
   const exposed = exposeToolResult(server.name, answer.result)
   const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
     ...said,
+    ...hidden(work, server, answer),
     ...notesOn(work, target, exposed, args),
   ])
   return result === answer.result ? answer : { result }
@@ -68,6 +75,12 @@ function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonO
     ...(result.isError === true ? explanation(work, target, args) : []),
     ...(stateLost ? [stateLostSentence(server)] : []),
   ]
+}
+
+/** The server denies the tool, perhaps because it cannot ask this client. */
+function hidden({ request }: Work, server: RouterServer, answer: UpstreamAnswer): string[] {
+  const notAskable = hiddenFor(answer, request.capabilities)
+  return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
 }
 
 function rejection(work: Work, target: ToolTarget, error: JsonRpcError, args: JsonObject): string[] {

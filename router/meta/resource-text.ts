@@ -41,9 +41,9 @@ export async function readAsText(work: Work, uri: string): Promise<McpReply> {
   }
 }
 
-/** Text as a text, binary as an embedded resource, `_meta` kept on both. */
-function contentOf({ text, blob, uri = null, mimeType, _meta }: JsonObject, asked: string): JsonValue {
-  const meta = _meta === undefined ? {} : { _meta }
-  if (typeof text === 'string') return { type: 'text', text, ...meta }
-  return { type: 'resource', resource: { uri: uri ?? asked, mimeType, blob, ...meta } }
+/** Text as a text, with its `_meta`; binary as an embedded resource, with all that it came with. */
+function contentOf(item: JsonObject, asked: string): JsonValue {
+  const { text, uri, _meta } = item
+  if (typeof text === 'string') return { type: 'text', text, ...(_meta !== undefined && { _meta }) }
+  return { type: 'resource', resource: { ...item, uri: uri ?? asked } }
 }

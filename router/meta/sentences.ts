@@ -38,6 +38,12 @@ export function stateLostSentence(server: RouterServer): string {
   return `Note: server ${quote(server.name)} keeps its state for each session, and this client has none. It was started for this call alone: what the call opened or set is gone.`
 }
 
+/** Said where a server denies a tool that it lists, to a client that cannot be asked for all that a server may want to ask for. */
+export function hiddenToolSentence(server: RouterServer, notAskable: readonly string[]): string {
+  const missing = notAskable.join(', ')
+  return `Note: server ${quote(server.name)} does list this tool. Some servers offer a tool only to clients that they can ask for what it needs, and this client did not declare that it can be asked for ${missing}.`
+}
+
 /** What became of a call that its server did not answer. Never the fault's own text: it may know addresses. */
 export function faultSentence(fault: Fault, server: RouterServer): string {
   const name = quote(server.name)
@@ -57,6 +63,8 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
     case 'upstream_open':
       return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
     case 'upstream_busy':
+      if (fault.details.sessions !== undefined)
+        return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
     case 'upstream_too_large':
       return `The answer of server ${name} is too large to pass on, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`

@@ -166,7 +166,7 @@ export class Lane {
       this.#warm = true
       return answer
     } catch (error) {
-      const fault: unknown = limit.signal.aborted ? limit.signal.reason : error
+      const fault: unknown = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : error
       if (fault instanceof Fault && FAILURES.has(fault.code)) verdict = 'failure'
       throw fault
     } finally {
@@ -220,7 +220,7 @@ const CANNOT_WATCH: UpstreamAnswer = {
 }
 
 function closedFault(): Fault {
-  return new Fault('upstream_died', 'the upstream was closed while the call waited')
+  return new Fault('upstream_died', 'the upstream was closed before its answer')
 }
 
 function openFault(breaker: Breaker): Fault {

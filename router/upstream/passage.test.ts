@@ -102,6 +102,23 @@ test('a question that is never answered is no failure of the upstream, and a hal
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
+test('a server that is replaced while its caller thinks ends the call as one that died, not as one that was cancelled', async () => {
+  const ends = new AbortController()
+  const { pool, clock, call } = start(async given => {
+    void given.ask?.(QUESTION, ends.signal)
+    return new Promise((_resolve, reject) =>
+      ends.signal.addEventListener('abort', () => reject(ends.signal.reason)),
+    )
+  })
+  const calling = call('a')
+  await turn()
+  pool.update({ ...snapshotOf({}, {}, 1).config, servers: [] })
+  clock.advance(LIMITS.callTimeoutMs)
+  await turn()
+  ends.abort(new Fault('cancelled', 'The upstream was closed'))
+  await assert.rejects(calling, { code: 'upstream_died' })
+})
+
 type Calls = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer>
 
 /** A call that asks once, and then answers with its name. */

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { BridgeOptions } from '../../bridge/bridge.ts'
-import { createLog } from '../../core/log.ts'
-import { startLocal } from '../../local/gateway.ts'
 import { legacyClient, modernClient } from '../support/answering-clients.ts'
 import { startTestBridge } from '../support/bridge.ts'
+import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
 import { ANSWERS, askingCommand, WATCHED_URI } from '../upstreams/asking/questions.ts'
 import { until } from '../upstreams/rude/rude.ts'
@@ -30,20 +29,8 @@ async function start(t: TestContext) {
     const { url } = await startTestBridge(t, { name, sessions, command })
     space.write(name, { remote: { url, transport: 'streamable-http' }, sessions })
   }
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
-    watch: false,
-    cacheFolder: space.cache,
-    exposeServers: true,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
-    log: createLog({ level: 'silent' }),
-    onProgress: () => {},
-    onFindings: () => {},
-  })
+  const gateway = await startTestGateway(space, { exposeServers: true })
   t.after(() => gateway.close())
-  assert.ok(await until(() => gateway.ready()))
   const origin = new URL(gateway.url).origin
   return { gateway, routeOf: (server: string) => `${origin}/servers/${server}/mcp` }
 }

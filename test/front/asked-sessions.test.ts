@@ -204,8 +204,8 @@ test('a cancelled request that is not known here is handed on with its session, 
   assert.equal((await post(front.url, body, session)).status, 202)
   assert.equal((await post(front.url, body)).status, 202)
   assert.deepEqual(front.strays, [JSON.stringify(body)])
-  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }
-  await post(front.url, changed, session)
+  for (const method of ['notifications/initialized', 'notifications/roots/list_changed'])
+    await post(front.url, { jsonrpc: '2.0', method }, session)
   assert.deepEqual(
     front.told.map(({ notification }) => notification.method),
     ['notifications/roots/list_changed'],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
+import { GATHER_MS } from '../../core/mcp/front/held-call.ts'
 import { ANSWERS, CAN_ALL, QUESTIONS } from '../upstreams/asking/questions.ts'
 import { type AskingFront, startAskingFront } from './asking-front.ts'
 import { readEvents } from './event-reader.ts'
@@ -185,6 +186,31 @@ test('a call that goes on by itself keeps its answer for the caller', async t =>
   const inputResponses = { 'elicitation-1': ANSWERS.form }
   const answer = await call(front, 'askAndGo', ONE, { requestState, inputResponses })
   assert.equal(textOf(answer) as unknown, 'went on')
+})
+
+test('of several repeated calls with the same state one goes on', async t => {
+  const front = await startAskingFront(t)
+  const { requestState } = await askedBy(call(front, 'ask', ONE))
+  const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
+  const answers = await Promise.all([1, 2, 3, 4].map(() => call(front, 'ask', ONE, more)))
+  const lost = answers.filter(({ json }) => json.error)
+  assert.equal(lost.length, 3)
+  for (const answer of lost) assert.match(String(errorOf(answer).message), /does not wait any more/)
+})
+
+test('whoever asks for a call that is over, or whose caller is gone, is told so, and nothing is held', async t => {
+  const front = await startAskingFront(t)
+  const { signal } = new AbortController()
+  const askFor = (at: number) => front.seen[at]?.ask?.(QUESTIONS.form, signal)
+  await call(front, 'echo', {})
+  await assert.rejects(askFor(0) as Promise<unknown>, /The call is over/)
+  const early = await hanging(t, front, 'askAndHang', { arguments: { questions: [] } })
+  await early.next()
+  const asked = assert.rejects(askFor(1) as Promise<unknown>, /went away/)
+  early.close()
+  await asked
+  front.clock.advance(GATHER_MS)
+  assert.equal(front.clients.held.size, 0)
 })
 
 test('the end of the process ends calls that wait, and says so', async t => {

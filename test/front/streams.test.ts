@@ -30,7 +30,7 @@ async function ask({ url }: AskingFront, session: Session, method: string, param
   return (await post(url, legacy(method, params), session)).json
 }
 
-test('a GET without a session, of an unknown one or revision, of the newer era, or that takes no events is refused', async t => {
+test('a GET without a session, of an unknown one or revision, of the newer era, or that takes no events is refused, and a DELETE likewise', async t => {
   const { url } = await startAskingFront(t)
   const session = await beginSession(url)
   const cases: [number, Record<string, string>][] = [
@@ -46,6 +46,14 @@ test('a GET without a session, of an unknown one or revision, of the newer era, 
     const { error } = (await answer.json()) as { error: JsonObject }
     assert.equal(error.code, status === 404 ? -32001 : -32000)
     assert.equal(answer.headers.get('allow') !== null, status === 405)
+  }
+  for (const [version, status] of [
+    ['2026-07-28', 405],
+    ['2025-01-01', 400],
+    ['2025-11-25', 204],
+  ] as const) {
+    const headers = { ...session, 'mcp-protocol-version': version }
+    assert.equal((await fetch(url, { method: 'DELETE', headers })).status, status)
   }
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { startAskingFront } from './asking-front.ts'
-import { beginSession } from './event-reader.ts'
+import { beginSession, readEvents } from './event-reader.ts'
 import { errorOf, legacy, modern, modernHeaders, post, streamed } from './post.ts'
 
 const LOG = { name: 'log' }
@@ -34,6 +34,17 @@ test('a 2025 session hears log messages of the level that it set, and the handle
     await beginSession(mute.url),
   )
   assert.equal(errorOf(refused).code, -32601)
+})
+
+test('the level of a session counts between its calls too', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url)
+  const { client } = front.sessions.find(session['mcp-session-id'] ?? '') ?? { client: '' }
+  const stream = await readEvents(t, front.url, session)
+  await post(front.url, legacy('logging/setLevel', { level: 'warning' }), session)
+  for (const level of ['info', 'error'])
+    assert.ok(front.clients.notify(client, { method: 'notifications/message', params: { level } }))
+  assert.deepEqual((await stream.next())?.params, { level: 'error' })
 })
 
 test('a 2026 call hears log messages of the level that it names, and none where it names none', async t => {

@@ -50,6 +50,30 @@ for (const [lingerMs, refused] of [
   })
 }
 
+test('calls that a replica hands over are not lost when their owner ends: it says so in time', async t => {
+  const [owner, replica] = [
+    await startReplica(t, { sessions: 'perClient', lingerMs: 200 }),
+    await startReplica(t, { sessions: 'perClient' }),
+  ]
+  const session = await beginSession(owner.url)
+  let isOver = false
+  const statuses = new Set<number>()
+  const callers = Array.from({ length: CALLERS }, async () => {
+    while (!isOver) {
+      const { status, headers } = await post(replica.url, CALL, session)
+      statuses.add(status)
+      assert.equal(headers.get('portolan-ending'), null)
+    }
+  })
+  while (owner.seen.length < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+  assert.equal(replica.seen.length, 0)
+  await owner.close(10_000)
+  while (replica.seen.length < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+  isOver = true
+  await Promise.all(callers)
+  assert.deepEqual([...statuses], [200])
+})
+
 test('streams, whoever listens, and calls that wait for an answer are ended at once', async t => {
   const replica = await startReplica(t)
   const session = await beginSession(replica.url)

@@ -1,7 +1,7 @@
 /** What one caller, or all together, may take of a router: bodies, and requests at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_BODY_BYTES } from '../../router/http/bodies.ts'
+import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../../core/mcp/front/bodies.ts'
 import { legacy, post } from '../front/post.ts'
 import { ask, CLOSE, dial, MCP_LINES, requestText } from './raw.ts'
 import { startReplica } from './replica.ts'
@@ -38,10 +38,11 @@ test('bodies that are too large are refused with 413 to who sends them whole, an
   const gone = new AbortController()
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const body = large(MAX_BODY_BYTES)
-  const holding = Array.from({ length: 16 }, () =>
+  const room = MAX_HELD_BYTES / MAX_BODY_BYTES
+  const holding = Array.from({ length: room }, () =>
     fetch(replica.url, { method: 'POST', headers, body, signal: gone.signal }).catch(() => undefined),
   )
-  while (replica.seen.length < 16) await new Promise(resolve => setImmediate(resolve))
+  while (replica.seen.length < room) await new Promise(resolve => setImmediate(resolve))
   const refused = await post(replica.url, body)
   assert.equal(refused.status, 503)
   assert.equal((await post(replica.url, legacy('ping'))).status, 200)

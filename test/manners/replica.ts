@@ -1,6 +1,6 @@
 /** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
 import type { TestContext } from 'node:test'
-import { systemClock } from '../../core/async.ts'
+import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
@@ -28,14 +28,14 @@ export type ReplicaOptions = {
   key?: string
   sessions?: 'shared' | 'perClient'
   lingerMs?: number
+  clock?: Clock
 }
 
 /** So long that calls are in flight whenever one looks. */
 const NAP_MS = 5
 
 export async function startReplica(t: TestContext, options: ReplicaOptions = {}): Promise<Replica> {
-  const { key = 'the key of all', port = await freePort(), lingerMs } = options
-  const clock = systemClock
+  const { key = 'the key of all', port = await freePort(), lingerMs, clock = systemClock } = options
   const owner = ownerAt('127.0.0.1', port)
   const sessions = createSessions({ key, owner, clock })
   const clients = createClients({ clock, signer: sessions.signer })

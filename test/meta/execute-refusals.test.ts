@@ -143,6 +143,14 @@ test('a child that ended says how, and that it is started again', async () => {
   assert.match(text, /"wiki" ended during the call \(exit code 3\)\. It is started again/)
 })
 
+test('a server that finds the arguments too long says so', async () => {
+  const answer: Answerer = () => {
+    throw new Fault('bad_request', 'x', { details: { reason: 'RequestTooLarge' } })
+  }
+  const text = await refusalOf(createFixture({ forge: { ...forge, answer } }), ISSUE)
+  assert.match(text, /"forge" did not take the call \(RequestTooLarge: .* send less\)/)
+})
+
 test('a server that does not start says why', async () => {
   for (const [code, reason, sentence] of [
     [

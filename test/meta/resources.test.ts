@@ -111,7 +111,7 @@ test('resources of hidden servers are neither listed nor counted nor read', asyn
 test('text is read as text, binary as an embedded resource, with _meta on both', async () => {
   const contents = [
     { uri: 'file:///readme.md', mimeType: 'text/markdown', text: 'Hello', _meta: { a: 1 } },
-    { uri: 'file:///logo.png', mimeType: 'image/png', blob: 'AAAA', _meta: { b: 2 } },
+    { uri: 'file:///logo.png', mimeType: 'image/png', blob: 'AAAA', _meta: { b: 2 }, size: 3 },
     { uri: 'file:///plain', text: '' },
   ]
   const fixture = createFixture({
@@ -122,7 +122,13 @@ test('text is read as text, binary as an embedded resource, with _meta on both',
       { type: 'text', text: 'Hello', _meta: { a: 1 } },
       {
         type: 'resource',
-        resource: { uri: 'forge+file:///logo.png', mimeType: 'image/png', blob: 'AAAA', _meta: { b: 2 } },
+        resource: {
+          uri: 'forge+file:///logo.png',
+          mimeType: 'image/png',
+          blob: 'AAAA',
+          _meta: { b: 2 },
+          size: 3,
+        },
       },
       { type: 'text', text: '' },
     ],

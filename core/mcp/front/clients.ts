@@ -6,13 +6,13 @@ import { Asks } from './asks.ts'
 import { isQuestion, missingCapabilities, unaskable } from './capabilities.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HeldCalls } from './held-calls.ts'
-import { LogLevels } from './log-levels.ts'
+import { isWanted, LogLevels } from './log-levels.ts'
 import { createSigner, type Signer } from './signed.ts'
 import { type Stream, Streams } from './streams.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 export interface Clients {
-  /** Sends a notification on one of the client's streams; false where it has none open. */
+  /** Sends a notification on one of the client's streams, unless its log level leaves it out; false where it has none open. */
   notify(client: string, notification: Notification): boolean
   /** How to ask the client for something; undefined where it has no stream open, or declared that it cannot be asked for this. */
   asking(client: string, method: string): Ask | undefined
@@ -44,6 +44,7 @@ export type ClientsOptions = {
   maxStreams?: number
 }
 
+/** What one endpoint keeps; several share it where their sessions are the same. */
 export function createClients(options: ClientsOptions = {}): FrontClients {
   const { clock = systemClock, maxStreams } = options
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options
@@ -57,7 +58,11 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   return {
     ...{ clock, signer, heartbeats, streams, asks, held, levels, subscriptions },
     ending: ending.signal,
-    notify: (client, notification) => streams.newest(client)?.send(notification) ?? false,
+    notify(client, notification) {
+      const least = levels.get(client)
+      if (least !== undefined && !isWanted(notification, least)) return true
+      return streams.newest(client)?.send(notification) ?? false
+    },
     asking(client, method) {
       const stream = streams.newest(client)
       const canAsk = isQuestion(method) && !missingCapabilities({ method }, stream?.capabilities)

@@ -11,7 +11,7 @@ import type { Call } from './handling.ts'
 import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import {
-  checkVersion,
+  checkBare,
   type InboundBatch,
   type InboundNotification,
   type InboundRequest,
@@ -98,7 +98,7 @@ function endSession(
   headers: RequestHeaders,
   raw: ServerResponse,
 ): Rejected | undefined {
-  const unserved = checkVersion(headers)
+  const unserved = checkBare(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
   if (id === undefined) return reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required')
@@ -174,7 +174,8 @@ function hear(
   { route, session, headers, body }: Post,
   { method, params }: InboundNotification,
 ): void {
-  if (!session) return
+  // The handshake was with us.
+  if (!session || method === 'notifications/initialized') return
   const { client } = session
   const id = params.requestId
   if (method !== 'notifications/cancelled') handler.tell?.(client, { method, params })

@@ -43,7 +43,7 @@ export class HeldCall {
   #gathering: Timer | undefined
   #first: Exchange | undefined
   #leg: Waiting | undefined
-  /** How the call ended while nobody waited. */
+  /** How the call ended. */
   #outcome: Promise<McpReply> | undefined
 
   constructor(request: McpRequest, clock: Clock, hold: (call: HeldCall) => string | undefined) {
@@ -87,8 +87,8 @@ export class HeldCall {
       const response = isObject(inputResponses) ? inputResponses[key] : undefined
       if (isResponse(response)) question.settle({ result: response })
     }
-    if (this.#outcome) this.#settle(this.#outcome)
-    else if (this.#questions.size > 0) this.#put()
+    if (this.#questions.size > 0) this.#put()
+    else this.#answer()
     return answered
   }
 
@@ -118,17 +118,20 @@ export class HeldCall {
     })
   }
 
+  /** The call is over: it asks nothing any more. */
   #settle(outcome: Promise<McpReply>): void {
+    this.#outcome = outcome
+    if (!this.#leg) outcome.catch(() => {})
+    for (const { settle } of [...this.#questions.values()]) settle(isOver())
+    this.#answer()
+  }
+
+  /** Hands over how the call ended, where it has and somebody waits. */
+  #answer(): void {
     const leg = this.#leg
-    if (!leg) {
-      this.#outcome = outcome
-      outcome.catch(() => {})
-      return
-    }
+    if (!leg || !this.#outcome) return
     this.#leg = undefined
-    outcome.then(leg.resolve, leg.reject)
-    for (const { settle } of [...this.#questions.values()])
-      settle(new Fault('cancelled', 'The call is over.'))
+    this.#outcome.then(leg.resolve, leg.reject)
   }
 
   #notify(notification: Notification): void {
@@ -144,7 +147,10 @@ export class HeldCall {
   async #ask(request: ServerRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     if (!isQuestion(request.method) || missingCapabilities(request, this.#request.capabilities))
       return { error: unaskable(request) }
-    if (signal.aborted) throw faultOf(signal)
+    const { signal: own } = this.#request
+    const gone = () => faultOf(own.aborted ? own : signal)
+    if (this.#outcome) throw isOver()
+    if (own.aborted || signal.aborted) throw gone()
     if (this.#questions.size >= MAX_QUESTIONS)
       return {
         error: { code: INTERNAL_ERROR, message: 'The caller has too many questions to answer already' },
@@ -153,12 +159,12 @@ export class HeldCall {
     return new Promise((resolve, reject) => {
       const settle = (answer: UpstreamAnswer | Fault) => {
         this.#questions.delete(key)
-        signal.removeEventListener('abort', onAbort)
-        if (answer instanceof Error) reject(answer)
+        for (const one of [own, signal]) one.removeEventListener('abort', onAbort)
+        if (answer instanceof Fault) reject(answer)
         else resolve(answer)
       }
-      const onAbort = () => settle(faultOf(signal))
-      signal.addEventListener('abort', onAbort)
+      const onAbort = () => settle(gone())
+      for (const one of [own, signal]) one.addEventListener('abort', onAbort)
       this.#questions.set(key, { request, settle })
       this.#gathering ??= this.#clock.after(GATHER_MS, () => this.#put())
     })
@@ -187,6 +193,10 @@ export class HeldCall {
     for (const { settle } of [...this.#questions.values()])
       settle({ error: { code: INTERNAL_ERROR, message } })
   }
+}
+
+function isOver(): Fault {
+  return new Fault('cancelled', 'The call is over.')
 }
 
 /** What must be the same in every POST of a call. */

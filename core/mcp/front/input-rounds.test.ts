@@ -7,9 +7,26 @@ import type { McpHandler, McpRequest } from './handler.ts'
 import { goThroughRounds } from './input-rounds.ts'
 
 test('a question may have any key, one that means something to objects too', async () => {
-  const first = JSON.parse(
+  const { repeated, answered } = await rounds(
     '{"inputRequests":{"__proto__":{"method":"roots/list"},"toString":{"method":"roots/list"}},"requestState":"s"}',
   )
+  assert.deepEqual(answered, { result: {} })
+  assert.equal(
+    JSON.stringify(repeated),
+    '[{"name":"x","inputResponses":{"__proto__":{"roots":[]},"toString":{"roots":[]}},"requestState":"s"}]',
+  )
+})
+
+test('a call is not repeated for a reply that wants nothing and remembers nothing', async () => {
+  for (const first of ['{}', '{"inputRequests":{}}', '{"inputRequests":[1]}']) {
+    const { repeated, answered } = await rounds(first)
+    assert.match(answered.error?.message ?? '', /neither a question nor a state/)
+    assert.deepEqual(repeated, [])
+  }
+})
+
+/** What a call comes to whose first reply is this, and with which params it was repeated. */
+async function rounds(first: string) {
   const repeated: JsonObject[] = []
   const handler: McpHandler = {
     describe: () => undefined,
@@ -26,9 +43,6 @@ test('a question may have any key, one that means something to objects too', asy
     ask: async () => ({ result: { roots: [] } }),
     signal: new AbortController().signal,
   }
-  await goThroughRounds(handler, request, first, createManualClock())
-  assert.equal(
-    JSON.stringify(repeated),
-    '[{"name":"x","inputResponses":{"__proto__":{"roots":[]},"toString":{"roots":[]}},"requestState":"s"}]',
-  )
-})
+  const answered = await goThroughRounds(handler, request, JSON.parse(first), createManualClock())
+  return { repeated, answered }
+}

@@ -15,6 +15,11 @@ const MAX_QUESTIONS = 32
 /** Before a request is repeated that nothing was asked for: the server only wants to have a rest. */
 const REST_MS = 250
 
+const NOTHING_WANTED: JsonRpcError = {
+  code: INTERNAL_ERROR,
+  message: 'The server wants answers to go on, and names neither a question nor a state to go on from.',
+}
+
 /** Resolves with the first reply that wants nothing more. Rejects with the Fault of the request's signal, or of a question nobody answered. */
 export async function goThroughRounds(
   handler: McpHandler,
@@ -28,6 +33,8 @@ export async function goThroughRounds(
     const questions = readQuestions(inputRequests)
     const refused = refusal(questions, request)
     if (refused) return { error: refused }
+    // The same request once more would be another call.
+    if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
     if (questions.length === 0) await delay(clock, REST_MS, request.signal)
     const answers = await askAll(questions, request)
     if ('error' in answers) return { error: answers.error }
@@ -112,9 +119,9 @@ async function askAll(
 class Unanswered extends Error {
   readonly rpcError: JsonRpcError
 
-  constructor({ method }: ServerRequest, { code, message }: JsonRpcError) {
-    super(message)
-    this.rpcError = { code, message: `The client answered ${method} with an error: ${message}` }
+  constructor({ method }: ServerRequest, error: JsonRpcError) {
+    super(error.message)
+    this.rpcError = { ...error, message: `The client answered ${method} with an error: ${error.message}` }
   }
 }
 

@@ -125,11 +125,14 @@ function legacy(id: RequestId, method: string, params: JsonObject): InboundReque
   return { kind: 'request', era: 'legacy', id, method, params }
 }
 
-/** What bears no message of its own, such as a GET, names a revision that is served, if any. */
-export function checkVersion(headers: RequestHeaders): Rejected | undefined {
+/** A GET or DELETE, which the newer era does not have, names a revision that is served, if any. */
+export function checkBare(headers: RequestHeaders): Rejected | undefined {
   const version = headerOf(headers, 'mcp-protocol-version')
-  const isServed = version === undefined || isModernVersion(version) || LEGACY_VERSIONS.includes(version)
-  return isServed ? undefined : rejectLegacyVersion(null, version)
+  if (version === undefined || LEGACY_VERSIONS.includes(version)) return undefined
+  if (!isModernVersion(version)) return rejectLegacyVersion(null, version)
+  const message =
+    'This revision of the protocol has POST alone; to be told of changes, use subscriptions/listen'
+  return { ...reject(405, null, TRANSPORT_ERROR, message), headers: ['allow', 'POST'] }
 }
 
 function rejectLegacyVersion(id: RequestId | null, version: string): Rejected {

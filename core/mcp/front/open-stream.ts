@@ -5,9 +5,8 @@ import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
 import { changingLists, onlyLists } from './listen.ts'
-import { checkVersion } from './message.ts'
+import { checkBare } from './message.ts'
 import { type Rejected, reject, rejectUnknownSession, TRANSPORT_ERROR } from './rejection.ts'
-import { isModernVersion } from './revisions.ts'
 import type { ClientSession, Sessions } from './session.ts'
 import type { Stream } from './streams.ts'
 
@@ -28,10 +27,7 @@ export function openStream(
   raw: ServerResponse,
 ): Rejected | undefined {
   const { sessions, clients, handler } = options
-  const version = headerOf(headers, 'mcp-protocol-version')
-  if (version !== undefined && isModernVersion(version))
-    return noStream('This revision of the protocol has no such stream; use subscriptions/listen')
-  const unserved = checkVersion(headers)
+  const unserved = checkBare(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
   const session = id === undefined ? undefined : sessions.find(id)

@@ -1,6 +1,6 @@
 /** What a session of the 2025 era says and asks besides its answers: each message finds the call, or the client, that it is for. */
 import type { JsonObject } from '../../json.ts'
-import { type Incoming, isChange, withCallersToken } from '../message.ts'
+import { type Incoming, isChange, tellCall } from '../message.ts'
 import { Questions } from '../questions.ts'
 import type { Notification, UpstreamCall } from '../upstream.ts'
 import type { Calls } from './calls-in-flight.ts'
@@ -41,7 +41,7 @@ export class Asides {
     else if (isChange(method)) this.#hooks.notified(notification)
     else {
       const taker = call ?? this.#takerOf(notification)
-      if (taker) taker.onNotification?.(withCallersToken(notification, taker))
+      if (taker) tellCall(taker, notification)
       else this.#hooks.notified(notification)
     }
   }

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from '../../json.ts'
 import { MODERN_VERSIONS } from '../front/revisions.ts'
 import { probe } from '../handshake.ts'
-import { isChange, withCallersToken } from '../message.ts'
+import { isChange, tellCall } from '../message.ts'
 import type { UpstreamCall } from '../upstream.ts'
 import type { Heard } from './answer-stream.ts'
 import { ChangeStream } from './change-stream.ts'
@@ -60,6 +60,6 @@ function heardBy(hooks: SessionHooks): Heard {
   return (message, _characters, call: UpstreamCall) => {
     if (message.kind !== 'notification') return
     if (isChange(message.notification.method)) hooks.notified(message.notification)
-    else call.onNotification?.(withCallersToken(message.notification, call))
+    else tellCall(call, message.notification)
   }
 }

@@ -81,6 +81,14 @@ export class SessionBook {
     return this.#entries.get(key)
   }
 
+  /** Another key stands for the session from now on, unless there is one under it. */
+  moveTo(entry: Entry, { key, capabilities, declared }: Wanted): void {
+    if (entry.gone || this.#entries.has(key)) return
+    this.#entries.delete(entry.key)
+    Object.assign(entry, { key, capabilities, declared })
+    this.#entries.set(key, entry)
+  }
+
   /** Drops the session of a client that went away. */
   forget(client: string): void {
     const entry = this.#entries.get(client)
@@ -134,8 +142,12 @@ export class SessionBook {
   #makeRoom(): void {
     if (this.#entries.size < MAX_SESSIONS) return
     const idle = [...this.#entries.values()].find(entry => entry.busy === 0)
+    const details = { sessions: MAX_SESSIONS }
     if (!idle)
-      throw new Fault('upstream_busy', `All ${MAX_SESSIONS} sessions are in use`, { retryable: true })
+      throw new Fault('upstream_busy', `All ${MAX_SESSIONS} sessions are in use`, {
+        retryable: true,
+        details,
+      })
     this.drop(idle)
   }
 }

@@ -37,8 +37,20 @@ export function createSessionKeys(options: SessionKeys): (asking: Asking) => Wan
 /** What is declared there is only what the code says: there are 75 of them, whatever callers declare. */
 function sharedBy(declared: string): Wanted {
   const capabilities = readCapabilityCode(declared) ?? NONE
-  return { key: `shared ${declared}`, capabilities, declared, own: false, prefers: 'modern' }
+  return { key: sharedKey(declared), capabilities, declared, own: false, prefers: 'modern' }
+}
+
+/** The key of the session that all share who declare the same, of which this is the code. */
+export function sharedKey(declared: string): SessionKey {
+  return `shared ${declared}`
 }
 
 const NONE: JsonObject = {}
-const FOR_ALL: Wanted = { key: SHARED, capabilities: NONE, declared: '', own: false, prefers: 'modern' }
+/** The one session of the newer era, or of those who cannot be asked for anything. */
+export const FOR_ALL: Wanted = {
+  key: SHARED,
+  capabilities: NONE,
+  declared: '',
+  own: false,
+  prefers: 'modern',
+}

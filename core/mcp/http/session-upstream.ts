@@ -1,6 +1,7 @@
 /** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
 import { Fault, type FaultCode } from '../../errors.ts'
 import { deadline, waitFor } from '../deadline.ts'
+import { capabilityCode } from '../front/capabilities.ts'
 import { changedList, RESOURCE_UPDATED } from '../message.ts'
 import type {
   ClientEars,
@@ -12,10 +13,17 @@ import type {
   UpstreamEvent,
   UpstreamInfo,
 } from '../upstream.ts'
-import { DISCOVERY_CLIENT } from '../upstream.ts'
+import { DISCOVERY, DISCOVERY_CLIENT } from '../upstream.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
 import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
-import { type Asking, createSessionKeys, type SessionKeys, SHARED } from './session-key.ts'
+import {
+  type Asking,
+  createSessionKeys,
+  FOR_ALL,
+  type SessionKeys,
+  SHARED,
+  sharedKey,
+} from './session-key.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 import { Watches } from './watches.ts'
 
@@ -24,6 +32,9 @@ const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_timeout: 'StartTimeout',
   upstream_protocol: 'ProtocolError',
 }
+
+/** Where a shared session can be asked, discovery lists on the one of those who can be asked for all. */
+const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
 
 /** A session that is lost is opened anew, once for a call. */
 const MOST_TRIES = 2
@@ -58,7 +69,7 @@ export class SessionUpstream implements Upstream {
   }
 
   async connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    const entry = this.#acquire({ client: DISCOVERY_CLIENT })
+    const entry = this.#acquire(DISCOVERY)
     try {
       const { info } = entry.session ?? (await waitFor(entry.opening, signal))
       return info
@@ -149,6 +160,7 @@ export class SessionUpstream implements Upstream {
       const session = await this.#opening.open(this.#hooksOf(entry), limit.signal)
       if (this.#belongsToSome(entry, session)) throw await refuseToShare(session)
       entry.session = session
+      if (!entry.own && session.info.era === 'modern') this.#book.moveTo(entry, FOR_ALL)
       this.#tell({ kind: 'state', state: 'ready' })
       return session
     } catch (error) {
@@ -224,7 +236,7 @@ async function refuseToShare(session: Session): Promise<Fault> {
 
 /** Whether the session is the one that speaks for the upstream. */
 function isWatched(key: SessionKey): boolean {
-  return key === SHARED || key === DISCOVERY_CLIENT
+  return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
 }
 
 /** Faults after which the next connect has to find out whether the upstream is there: not those of a single call. */

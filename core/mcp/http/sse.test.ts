@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type Behaviour, flood, hang, raw, startRude, stream } from '../../../test/upstreams/http/rude.ts'
 import { type Sdk1Server, startSdk1 } from '../../../test/upstreams/http/sdk1.ts'
-import { systemClock } from '../../async.ts'
+import { type Clock, systemClock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import type { Upstream, UpstreamEvent } from '../upstream.ts'
 import type { RemoteSpec } from './spec.ts'
@@ -18,6 +19,7 @@ function upstreamOf(
   t: Test,
   server: { url: string; close(): Promise<void> },
   more: Partial<RemoteSpec> = {},
+  clock: Clock = systemClock,
 ): Upstream {
   const spec = {
     url: server.url,
@@ -26,7 +28,7 @@ function upstreamOf(
     startTimeoutMs: 5_000,
     ...more,
   } as const
-  const upstream = createSseUpstream(spec, { clock: systemClock })
+  const upstream = createSseUpstream(spec, { clock })
   t.after(() => Promise.all([upstream.close(), server.close()]))
   return upstream
 }
@@ -223,4 +225,29 @@ test('an upstream that nobody serves is unreachable', async t => {
   const server = await startRude({})
   await server.close()
   await assert.rejects(upstreamOf(t, server).connect(never), { code: 'upstream_unreachable' })
+})
+
+test('an upstream that answers calls and never takes their POSTs keeps no connection for long', async t => {
+  const clock = createManualClock()
+  const left: Promise<void>[] = []
+  let tell = (_message: object): void => {}
+  const server = await startRude({
+    GET: stream(response => {
+      tell = message => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+      response.write('event: endpoint\ndata: /messages\n\n')
+    }),
+    initialize: (response, { id }) => {
+      tell({ id, result: { protocolVersion: '2024-11-05', capabilities: {} } })
+      response.writeHead(202).end()
+    },
+    'tools/call': (response, { id }) => {
+      left.push(new Promise(resolve => response.on('close', resolve)))
+      tell({ id, result: { content: [] } })
+    },
+  })
+  const upstream = upstreamOf(t, server, {}, clock)
+  for (let calls = 0; calls < 3; calls++)
+    await upstream.request({ method: 'tools/call', params: { name: 'any' }, maxBytes: 1e6 }, never)
+  clock.advance(2_000)
+  assert.equal((await Promise.all(left)).length, 3)
 })

@@ -110,8 +110,13 @@ class SseSession implements Session {
     if (this.#over) throw this.#over
     const id = this.#nextId++
     const answer = this.#pending.add(id, call)
-    const refused = (error: unknown) => this.#pending.refused(id, error)
-    this.#post(requestText(id, call), call.headers, this.#stop.signal).catch(refused)
+    const posting = new AbortController()
+    let posted = false
+    this.#post(requestText(id, call), call.headers, posting.signal)
+      .catch((error: unknown) => this.#pending.refused(id, error))
+      .finally(() => {
+        posted = true
+      })
     call.onSent?.()
     try {
       return await waitFor(answer, signal)
@@ -120,6 +125,8 @@ class SseSession implements Session {
       throw error
     } finally {
       this.#asides.callEnded(call)
+      // Some never say that they took it, and a connection hangs on each.
+      if (!posted) this.#deps.clock.after(TELL_TIMEOUT_MS, () => posting.abort())
     }
   }
 

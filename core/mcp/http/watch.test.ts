@@ -7,6 +7,7 @@ import { startAskingModern } from '../../../test/upstreams/http/asking-modern.ts
 import { answer, startRude } from '../../../test/upstreams/http/rude.ts'
 import { type Clock, systemClock } from '../../async.ts'
 import { connectRemote } from '../connect.ts'
+import { MAX_WATCHED } from '../resource-update.ts'
 import type { Notification, Subscription, Upstream, UpstreamEvent } from '../upstream.ts'
 import type { RemoteSpec } from './spec.ts'
 
@@ -145,10 +146,10 @@ test('changed lists of a newer server are heard, where somebody listens', async 
   assert.deepEqual(heard[0], { kind: 'listChanged', list: 'tools' })
 })
 
-test('more than 256 resources are not watched', async t => {
+test('more resources than there is room for are not watched', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
-  const uris = Array.from({ length: 256 }, (_, at) => `note://${at}`)
+  const uris = Array.from({ length: MAX_WATCHED }, (_, at) => `note://${at}`)
   const watching = await Promise.all(uris.map(uri => watch(upstream, uri)))
   await assert.rejects(watch(upstream, ONE), { code: 'upstream_busy' })
   watching[0]?.stop()

@@ -3,6 +3,7 @@ import { type Clock, delay } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { deadline, waitFor } from '../deadline.ts'
 import { RESOURCE_UPDATED } from '../message.ts'
+import { covers, readUpdate } from '../resource-update.ts'
 import type { Notification, Subscription, UpstreamAnswer } from '../upstream.ts'
 import type { Session } from './session.ts'
 import type { Entry } from './session-book.ts'
@@ -75,13 +76,11 @@ export class Watch {
     }
   }
 
-  /** Takes `notifications/resources/updated`: of a resource, or of a part of one. */
+  /** Takes `notifications/resources/updated`. */
   updated(notification: Notification): void {
-    const uri = notification.params?.uri
-    if (typeof uri !== 'string') return
-    const exact = this.#watched.get(uri)
-    if (exact) tell(exact, notification)
-    else for (const [whole, watched] of this.#watched) if (uri.startsWith(whole)) tell(watched, notification)
+    const update = readUpdate(notification)
+    if (!update) return
+    for (const [whole, watched] of this.#watched) if (covers(whole, update.uri)) tell(watched, update.told)
   }
 
   /** Changes may have been missed: every resource may be another one. */

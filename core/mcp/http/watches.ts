@@ -1,12 +1,11 @@
 /** The watched resources of an upstream, by session, bounded. */
 import { Fault } from '../../errors.ts'
+import { MAX_WATCHED } from '../resource-update.ts'
 import type { Notification, Subscription, UpstreamAnswer } from '../upstream.ts'
 import type { Entry, SessionBook, SessionKey, Wanted } from './session-book.ts'
 import { SHARED } from './session-key.ts'
 import type { RemoteDeps } from './spec.ts'
 import { Watch } from './watch.ts'
-
-const MAX_WATCHED = 256
 
 export class Watches {
   readonly #book: SessionBook

@@ -1,7 +1,7 @@
 /** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject, JsonValue } from '../../json.ts'
 import { deadline } from '../deadline.ts'
 import { readMessages, requestText, sliceAnswer } from '../message.ts'
 import { envelopeOf, standardHeaders } from '../modern.ts'
@@ -152,10 +152,14 @@ export class Wire {
       throw notJsonRpc('no message answers the request', reply.headers['content-type'])
     }
     if (fault.code === 'upstream_auth_required') throw fault
-    const own = ownError(reply.text, id, call)
+    const isHandshake = HANDSHAKES.has(call.method)
+    const own = answerIn(reply.text, one => one === id || (one === null && isHandshake))
     if (own) return own
     const session = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
     if (session && deniesSession(reply)) return 'lost'
+    // Written before the request was read: it says what is wrong with it, under no id or one of its own.
+    const other = reply.status === 400 ? answerIn(reply.text, () => true) : undefined
+    if (other?.error) return other
     throw fault
   }
 
@@ -213,13 +217,11 @@ function deniesEra({ error }: UpstreamAnswer, { method }: UpstreamCall): boolean
   return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
 }
 
-/** A JSON-RPC error that names our request is an answer, whatever the status; in a handshake there is no other it could mean. */
-function ownError(text: string, id: number, { method }: UpstreamCall): UpstreamAnswer | undefined {
+/** A JSON-RPC answer is one whatever the status, where its id fits. */
+function answerIn(text: string, fits: (id: JsonValue) => boolean): UpstreamAnswer | undefined {
   try {
-    for (const message of readMessages(text)) {
-      if (message.kind !== 'answer') continue
-      if (message.id === id || (message.id === null && HANDSHAKES.has(method))) return message.answer
-    }
+    for (const message of readMessages(text))
+      if (message.kind === 'answer' && fits(message.id)) return message.answer
   } catch {
     // A page, or nothing: the status says it all.
   }

@@ -2,6 +2,7 @@
 import type { Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { waitFor } from '../deadline.ts'
+import { RESOURCE_UPDATED } from '../message.ts'
 import type { Notification, Subscription, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
 import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'
@@ -30,8 +31,6 @@ export type Failure = { reason: string; message: string; stderr: string[] }
 export type LifeState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
 
 type Running = { session: Session; info: UpstreamInfo; since: number }
-
-const UPDATED = 'notifications/resources/updated'
 
 export class Life {
   readonly #spec: LifeSpec
@@ -163,7 +162,7 @@ export class Life {
     this.#session = new Session(this.#spec, {
       ...this.#deps,
       onNotification: notification => {
-        if (notification.method === UPDATED) this.#watches.heard(notification)
+        if (notification.method === RESOURCE_UPDATED) this.#watches.heard(notification)
         else onNotification?.(notification)
       },
     })

@@ -4,8 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { deadline } from '../deadline.ts'
 import { METHOD_NOT_FOUND } from '../front/rejection.ts'
 import { type Era, META_SUBSCRIPTION_ID } from '../front/revisions.ts'
-import { changedList, withCallersToken } from '../message.ts'
-import { envelopeOf } from '../modern.ts'
+import { changedList, RESOURCE_UPDATED, tellCall } from '../message.ts'
+import { envelopeOf, refusedAnswers } from '../modern.ts'
 import { type Question, Questions } from '../questions.ts'
 import type {
   JsonRpcError,
@@ -19,6 +19,7 @@ import { Channel, type ChannelDeps, type CommandSpec } from './channel.ts'
 import type { ChildExit } from './child.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
+import { Settling } from './settling.ts'
 
 export type SessionSpec = CommandSpec & {
   /** Whether several clients share the child: then it is told that it can ask for nothing. Default: it is one client's. */
@@ -43,7 +44,6 @@ const LISTS = ['tools', 'resources', 'prompts']
 const LISTEN = 'subscriptions/listen'
 /** What we say ourselves to the server, with ids of our own. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
-const UPDATED = 'notifications/resources/updated'
 /** An acknowledgement, or the answer to a request that only says whether it is taken on. */
 const MAX_TAKEN_BYTES = 256 * 1024
 const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
@@ -63,6 +63,8 @@ export class Session {
   /** Ended before its first answer, which may be because it was asked in the newer era. */
   #diedOfProbe = false
   #version = ''
+  /** Until the child knows what it asks at its start. */
+  #settling: Settling | undefined
   #logLevel: string | undefined
 
   /** Starts the child and shakes hands; `ready` tells when and whether calls can be sent. */
@@ -96,7 +98,10 @@ export class Session {
     if (this.#spec.shared && isOfSession(call.method))
       return Promise.resolve({ error: ofSession(call.method) })
     if (this.#isModern) return this.#channel.request(call, signal, envelopeOf(call, this.#version))
+    const refused = refusedAnswers(call)
+    if (refused) return Promise.resolve(refused)
     if (call.logLevel !== undefined && call.logLevel !== this.#logLevel) this.#setLogLevel(call.logLevel)
+    if (this.#settling && call.ask) return this.#requestSettled(this.#settling, call, signal)
     return this.#channel.request(call, signal)
   }
 
@@ -157,10 +162,24 @@ export class Session {
   #begin(info: UpstreamInfo, version: string) {
     this.#info = info
     this.#version = version
-    if (!this.#isModern) return this.#channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    if (!this.#isModern) return this.#initialized()
     const lists = LISTS.filter(list => declaresChanges(info.capabilities[list]))
     const filter = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
     if (lists.length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
+  }
+
+  #initialized() {
+    const channel = this.#channel
+    channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const ping = () => channel.request({ method: 'ping', maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
+    if (isObject(this.#spec.clientCapabilities?.roots))
+      this.#settling = new Settling({ clock: this.#deps.clock, ping })
+  }
+
+  async #requestSettled(settling: Settling, call: UpstreamCall, signal: AbortSignal) {
+    await settling.wait(call, signal)
+    this.#settling = undefined
+    return this.#channel.request(call, signal)
   }
 
   #end(why: Fault): void {
@@ -206,11 +225,9 @@ export class Session {
   /** The latest call that can ask is most likely the one that a question belongs to. */
   #asked(question: Question) {
     const { id, method } = question
+    const inFlight = () => this.#channel.calls().find(call => call.ask)
     if (!this.#spec.shared || method === 'ping')
-      return this.#questions.take(
-        question,
-        this.#channel.calls().find(call => call.ask),
-      )
+      return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
     const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
     this.#channel.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
   }
@@ -224,14 +241,14 @@ export class Session {
         return this.#questions.cancel(params?.requestId)
       case 'notifications/progress': {
         const call = this.#channel.callOf(params?.progressToken)
-        return call?.onNotification?.(withCallersToken(notification, call))
+        return call && tellCall(call, notification)
       }
       case 'notifications/subscriptions/acknowledged': {
         const meta = isObject(params?._meta) ? params._meta : {}
         return this.#channel.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
       }
       default: {
-        const call = method === UPDATED ? undefined : this.#speaking()
+        const call = method === RESOURCE_UPDATED ? undefined : this.#speaking()
         return call ? call.onNotification?.(notification) : this.#deps.onNotification?.(notification)
       }
     }

@@ -12,6 +12,7 @@ import { rudeCommand, textOf, toolCall, until } from '../../../test/upstreams/ru
 import { systemClock } from '../../async.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Ask, Notification, UpstreamCall, UpstreamEvent } from '../upstream.ts'
+import { DISCOVERY_CLIENT } from '../upstream.ts'
 import type { CommandSpec } from './channel.ts'
 import { createStdioUpstream, type StdioSpec } from './upstream.ts'
 
@@ -203,6 +204,8 @@ for (const kind of ['legacy', 'modern'] as const)
     await call('touch')
     assert.deepEqual(told.splice(0), [['bob', update]])
     await call('die').catch(() => {})
+    await call('pid')
+    assert.deepEqual(told.splice(0), [['bob', update]], 'it may have changed meanwhile')
     await call('touch')
     assert.deepEqual(told.splice(0), [['bob', update]])
     bob.abort()
@@ -277,4 +280,18 @@ test('what wants a session of its own is refused where clients share the child',
       assert.match(error?.message ?? '', /shared by all callers/)
     }
   }
+})
+
+test('answers to questions that a legacy child never asked are refused', async t => {
+  const { upstream } = open(t, askingCommand('legacy'))
+  const params = { ...toolCall('pid').params, requestState: 'forged' }
+  assert.equal((await upstream.request({ ...toolCall('pid'), params }, signal)).error?.code, -32602)
+})
+
+test('that the list of one client’s child changed says nothing of the others’', async t => {
+  const { call, events } = open(t, askingCommand('legacy'))
+  await call('grow')
+  await call('grow', {}, { client: DISCOVERY_CLIENT })
+  assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
+  assert.equal(events.filter(event => event.kind === 'listChanged').length, 1)
 })

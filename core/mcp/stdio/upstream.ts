@@ -13,7 +13,7 @@ import type {
   UpstreamEvent,
   UpstreamInfo,
 } from '../upstream.ts'
-import { DISCOVERY_CLIENT } from '../upstream.ts'
+import { DISCOVERY, DISCOVERY_CLIENT } from '../upstream.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 import type { ChannelDeps, CommandSpec } from './channel.ts'
 import { Life, type LifeSpec, type LifeState } from './life.ts'
@@ -100,7 +100,7 @@ class Lives implements StdioUpstream {
   }
 
   connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    return this.#use({ client: DISCOVERY_CLIENT }, life => life.connect(signal))
+    return this.#use(DISCOVERY, life => life.connect(signal))
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
@@ -159,7 +159,8 @@ class Lives implements StdioUpstream {
 
   /** A client's child is told at its start what that client can be asked for. */
   #createLife(key: Key, clientCapabilities: JsonObject | undefined): Life {
-    const client = key === SHARED || typeof key === 'symbol' ? undefined : key
+    const isClient = typeof key === 'string' && key !== SHARED && key !== DISCOVERY_CLIENT
+    const client = isClient ? key : undefined
     const prefers: Era = typeof key === 'symbol' ? 'modern' : 'legacy'
     const spec = this.#shared ? this.#spec : { ...this.#spec, clientCapabilities, prefers }
     return new Life(spec, {
@@ -168,7 +169,10 @@ class Lives implements StdioUpstream {
       backoff:
         typeof key === 'symbol' ? this.#oneCallBackoff : createBackoff(this.#deps.random ?? Math.random),
       onState: () => this.#showState(),
-      onListChanged: list => this.#emit({ kind: 'listChanged', list }),
+      // A client's child has lists of its own: that they change says nothing of the others'.
+      onListChanged: list => {
+        if (this.#shared || key === DISCOVERY_CLIENT) this.#emit({ kind: 'listChanged', list })
+      },
       onNotification: notification => {
         if (client !== undefined) this.#ears?.notified(client, notification)
       },
@@ -183,8 +187,9 @@ class Lives implements StdioUpstream {
     const idle = [...this.#lives].filter(([, life]) => life.inFlight === 0)
     const [key] = idle.find(([, life]) => life.state.state === 'asleep') ?? idle[0] ?? []
     if (key !== undefined) return void this.#drop(key)
-    const message = `All ${this.#maxClients} sessions of the server are in use`
-    throw new Fault('upstream_busy', message, { retryable: true })
+    const sessions = this.#maxClients
+    const message = `All ${sessions} sessions of the server are in use`
+    throw new Fault('upstream_busy', message, { retryable: true, details: { sessions } })
   }
 
   async #drop(key: Key): Promise<void> {

@@ -1,15 +1,12 @@
 /** The resources of one server that are watched: each is taken on once for all who watch it, and given up with the last. */
 import { Fault } from '../../errors.ts'
-import { isObject } from '../../json.ts'
 import { waitFor } from '../deadline.ts'
-import { META_SUBSCRIPTION_ID } from '../front/revisions.ts'
+import { RESOURCE_UPDATED } from '../message.ts'
+import { covers, MAX_WATCHED, readUpdate } from '../resource-update.ts'
 import type { Notification, Subscription, UpstreamAnswer } from '../upstream.ts'
 
 /** Asks a server to tell of a resource until the signal aborts; resolves with its answer. */
 export type Watching = (uri: string, signal: AbortSignal) => Promise<UpstreamAnswer>
-
-/** More are refused. */
-export const MAX_WATCHES = 1_000
 
 type Watch = {
   listeners: Set<Subscription['onUpdate']>
@@ -32,8 +29,8 @@ export class Watches {
     signal: AbortSignal,
   ): Promise<UpstreamAnswer> {
     const known = this.#watches.get(uri)
-    if (!known && this.#watches.size >= MAX_WATCHES)
-      throw new Fault('upstream_busy', `${MAX_WATCHES} resources of the server are watched already`)
+    if (!known && this.#watches.size >= MAX_WATCHED)
+      throw new Fault('upstream_busy', `${MAX_WATCHED} resources of the server are watched already`)
     const watch = known ?? this.#begin(uri, watching)
     // Of one's own: the same function may be given twice.
     const listener = (notification: Notification) => onUpdate(notification)
@@ -53,23 +50,21 @@ export class Watches {
     }
   }
 
-  /** Asks a server that was started anew for all of them again. */
+  /** Asks a server that was started anew for all of them again. Changes may have been missed: every resource may be another one. */
   renew(watching: Watching): void {
     for (const [uri, watch] of this.#watches) {
       watch.end = new AbortController()
       watching(uri, watch.end.signal).catch(() => {})
+      for (const listener of [...watch.listeners]) listener({ method: RESOURCE_UPDATED, params: { uri } })
     }
   }
 
-  /** Hands on an update: a server may tell of a part of what is watched. */
-  heard({ method, params }: Notification): void {
-    const uri = params?.uri
-    if (typeof uri !== 'string') return
-    const { [META_SUBSCRIPTION_ID]: _ours, ...meta } = isObject(params?._meta) ? params._meta : {}
-    const { _meta, ...rest } = params ?? {}
-    const told = { method, params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest }
+  /** Hands on an update. */
+  heard(notification: Notification): void {
+    const update = readUpdate(notification)
+    if (!update) return
     for (const [watched, { listeners }] of this.#watches)
-      if (covers(watched, uri)) for (const listener of [...listeners]) listener(told)
+      if (covers(watched, update.uri)) for (const listener of [...listeners]) listener(update.told)
   }
 
   #begin(uri: string, watching: Watching): Watch {
@@ -85,8 +80,4 @@ export class Watches {
     if (this.#watches.get(uri) === watch) this.#watches.delete(uri)
     watch.end.abort()
   }
-}
-
-function covers(watched: string, uri: string): boolean {
-  return uri === watched || uri.startsWith(watched.endsWith('/') ? watched : `${watched}/`)
 }

@@ -22,6 +22,7 @@ export function checkArguments(
   args: JsonObject,
 ): Checked {
   const fit = checks.fits(inputSchema, args)
+  if (fit !== false && isAllKnown(inputSchema, args)) return { args, notes: [] }
   const check: Check = {
     fits: given => (given === args ? fit : checks.fits(inputSchema, given)),
     problems: given => checks.problems(inputSchema, given),
@@ -32,6 +33,13 @@ export function checkArguments(
   const isRefused = fit === false || (slips.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
   return problems && problems.length > 0 ? { problems } : { args, notes: slips.map(slipNote) }
+}
+
+/** As nearly always: then there is nothing to mend, and nothing to say. */
+function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean {
+  if (!isObject(properties)) return false
+  for (const name in args) if (!Object.hasOwn(properties, name)) return false
+  return true
 }
 
 type Slip = { given: string; meant: string }

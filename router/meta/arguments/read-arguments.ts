@@ -33,12 +33,18 @@ export function readArguments(
   const args = isNothing ? {} : asObject(given)
   if (!args) return undefined
   const notes = typeof given === 'string' && !isNothing ? [AS_TEXT] : []
+  if (isEmpty(beside)) return { args, notes }
   const isKnown = (name: string) => isObject(properties) && Object.hasOwn(properties, name)
   const isMeant = (name: string) =>
     !Object.hasOwn(args, name) && (isKnown(name) || (isNothing && !REPEATED.has(name)))
   const meant = Object.entries(beside).filter(([name]) => isMeant(name))
   if (meant.length === 0) return { args, notes }
   return { args: { ...args, ...Object.fromEntries(meant) }, notes: [...notes, BESIDE] }
+}
+
+function isEmpty(object: JsonObject): boolean {
+  for (const _name in object) return false
+  return true
 }
 
 /** An object, also one in a text, and in a text of a text. */

@@ -30,9 +30,19 @@ const say = (value: unknown) => ({
   content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value) }],
 })
 
+/** Some servers show a tool only to clients that can be asked. */
+const namesFor = () => (server.getClientCapabilities()?.elicitation ? [...NAMES, 'hidden'] : NAMES)
+let startRoots: unknown = 'never asked'
+
 server.setRequestHandler(ListToolsRequestSchema, () => ({
-  tools: NAMES.map(name => ({ name, inputSchema: { type: 'object' as const } })),
+  tools: namesFor().map(name => ({ name, inputSchema: { type: 'object' as const } })),
 }))
+// As many do: they want to know the client's roots before they serve its first call.
+if (process.argv.includes('roots-first'))
+  server.oninitialized = async () => {
+    if (!server.getClientCapabilities()?.roots) return
+    startRoots = await server.listRoots().catch(error => ({ failed: error.message }))
+  }
 server.setRequestHandler(ListResourcesRequestSchema, () => ({
   resources: [{ uri: WATCHED_URI, name: 'one' }],
 }))
@@ -80,6 +90,11 @@ server.setRequestHandler(
       case 'grow':
         await server.sendToolListChanged()
         return say('grown')
+      case 'start-roots':
+        return say(startRoots)
+      case 'hidden':
+        if (namesFor().includes('hidden')) return say('here')
+        return { ...say('Tool hidden not found'), isError: true }
       case 'hang':
         return new Promise(() => {})
       case 'die':

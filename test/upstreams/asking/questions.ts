@@ -42,7 +42,7 @@ export const WATCHED_URI = 'note://one'
 
 /**
  * The command of an asking server: `legacy` is of SDK 1.x, `dual` of SDK 2.x, `modern` the same without the older era. Its tools: `ask`,
- * `declared`, `log`, `progress`, `touch`, `grow`, `hang`, `die`, `pid`.
+ * `declared`, `log`, `progress`, `touch`, `grow`, `hang`, `die`, `pid`; of `legacy` also `hidden`, and with `roots-first` `start-roots`.
  */
 export function askingCommand(kind: 'legacy' | 'dual' | 'modern', ...args: string[]) {
   const file = join(import.meta.dirname, kind === 'legacy' ? 'legacy.ts' : 'modern.ts')

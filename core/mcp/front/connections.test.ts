@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type Connections, watchConnections } from './connections.ts'
 
 const STALL_MS = 400

@@ -1,7 +1,7 @@
 /** The open connections of a server: one whose reader takes nothing is cut, and at the end each closes after the answer it waits for. */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../../core/async.ts'
+import type { Clock, Timer } from '../../async.ts'
 
 export type Connections = {
   /** From now on each answer that has not begun is the last on its connection. */

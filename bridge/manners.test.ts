@@ -1,0 +1,37 @@
+/** What a bridge takes by HTTP, and what it refuses. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../core/mcp/front/bodies.ts'
+import { legacy, post } from '../test/front/post.ts'
+import { dial, MCP_LINES, requestText } from '../test/manners/raw.ts'
+import { startTestBridge } from '../test/support/bridge.ts'
+
+test('what is too large, foreign or misplaced is refused', async t => {
+  const { url, origin } = await startTestBridge(t)
+  assert.equal((await post(url, legacy('ping'), { origin: 'http://localhost' })).status, 403)
+  assert.equal((await fetch(`${origin}/metrics`)).status, 404)
+  assert.equal((await fetch(url, { method: 'PUT', body: 'x' })).status, 405)
+  assert.equal((await post(url, 'x'.repeat(MAX_BODY_BYTES + 1))).status, 413)
+  const large = await post(
+    url,
+    legacy('tools/call', { name: 'echo', arguments: { text: 'x'.repeat(3_000_000) } }),
+  )
+  assert.equal(large.text.length > 3_000_000, true)
+})
+
+test('large bodies are bounded together, also those that never end; a small one always finds room', async t => {
+  const { url, origin } = await startTestBridge(t)
+  const lines = [...MCP_LINES, `content-length: ${MAX_BODY_BYTES}`]
+  const body = 'x'.repeat(MAX_BODY_BYTES - 1)
+  let status = 400
+  for (let holding = 0; status !== 503; holding++) {
+    assert.equal(status, 400)
+    assert.ok(holding < 10 * (MAX_HELD_BYTES / MAX_BODY_BYTES), 'some body is refused')
+    const socket = dial(origin).on('error', () => {})
+    t.after(() => socket.destroy())
+    socket.write(`${requestText('/mcp', { lines })}${body}`)
+    while (socket.writableLength > 0) assert.equal((await post(url, legacy('ping'))).status, 200)
+    status = (await post(url, body)).status
+  }
+  assert.equal((await post(url, legacy('ping'))).status, 200)
+})

@@ -1,0 +1,17 @@
+/** What a broken connection means for the request that was on it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connectionFault, isNotConnected } from './faults.ts'
+
+test('a request is sent again only where no connection came about, not where its host went away in the middle', () => {
+  for (const code of ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']) {
+    const failed = (syscall: string) =>
+      connectionFault(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }))
+    assert.deepEqual(
+      [failed('connect').code, isNotConnected(failed('connect'))],
+      ['upstream_unreachable', true],
+    )
+    for (const syscall of ['read', 'write'])
+      assert.deepEqual([failed(syscall).code, isNotConnected(failed(syscall))], ['upstream_died', false])
+  }
+})

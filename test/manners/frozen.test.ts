@@ -1,0 +1,79 @@
+/** A replica that takes connections and says nothing, as one does that is frozen, or whose machine is gone. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { createSessions } from '../../core/mcp/front/session.ts'
+import { ownerAt } from '../../router/http/owner.ts'
+import { ANSWER_WITHIN_MS, LOOK_EVERY_MS } from '../../router/http/silence.ts'
+import { legacy, post } from '../front/post.ts'
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { startReplica } from './replica.ts'
+
+test('who waits for a frozen owner is told so; what comes after it is served here, or begins again', async t => {
+  const clock = createManualClock()
+  const frozen = await startFrozen(t)
+  const replica = await startReplica(t, { clock, sessions: 'perClient' })
+  const session = { 'mcp-session-id': idOf(frozen.port, clock) }
+  const who = legacy('tools/call', { name: 'who', arguments: {} })
+  const asked = [
+    post(replica.url, who, session),
+    fetch(replica.url, { headers: { accept: 'text/event-stream', ...session } }),
+  ]
+  await frozen.reached(2)
+  clock.advance(LOOK_EVERY_MS)
+  await frozen.reached(3)
+  clock.advance(ANSWER_WITHIN_MS)
+  assert.deepEqual(await statuses(asked), [502, 404])
+  assert.equal(replica.seen.length, 0)
+  assert.equal((await post(replica.url, who, session)).status, 200)
+  const subscribe = legacy('resources/subscribe', { uri: 'x:y' })
+  assert.equal((await post(replica.url, subscribe, session)).status, 404)
+})
+
+test('an owner that takes its time is waited for as long as it shows that it lives', async t => {
+  const clock = createManualClock(Date.now())
+  const [first, second] = [await startReplica(t), await startReplica(t, { clock, sessions: 'perClient' })]
+  const session = { 'mcp-session-id': idOf(first.port, clock) }
+  const called = first.called('hold')
+  const held = post(second.url, legacy('tools/call', { name: 'hold', arguments: {} }, 5), session)
+  const { signal } = await called
+  const waiting = clock.pending()
+  for (let look = 0; look < 5; look++) {
+    clock.advance(LOOK_EVERY_MS)
+    while (clock.pending() > waiting) await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.equal(signal.aborted, false)
+  const cancel: JsonObject = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
+  assert.equal((await post(second.url, cancel, session)).status, 202)
+  assert.equal((await held).status, 202)
+})
+
+/** The id of a session that began at the replica on this port. */
+function idOf(port: number, clock: ManualClock): string {
+  return createSessions({ key: 'the key of all', owner: ownerAt('127.0.0.1', port), clock }).issue()
+}
+
+async function statuses(asked: Promise<{ status: number }>[]): Promise<number[]> {
+  return (await Promise.all(asked)).map(({ status }) => status)
+}
+
+async function startFrozen(t: TestContext) {
+  const sockets: Socket[] = []
+  const server = createServer(socket => {
+    sockets.push(socket.on('error', () => {}))
+    server.emit('reached')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    async reached(connections: number) {
+      while (sockets.length < connections) await once(server, 'reached')
+    },
+  }
+}

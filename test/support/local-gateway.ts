@@ -1,0 +1,28 @@
+/** A laptop's gateway as tests want it: on a free port, quiet, not watching its files, ready when it is returned. */
+import { delay, systemClock } from '../../core/async.ts'
+import { createLog } from '../../core/log.ts'
+import { type LocalGateway, type LocalOptions, startLocal } from '../../local/gateway.ts'
+import type { Workspace } from './manifests.ts'
+
+const POLL_MS = 20
+
+/** Serves the manifests of a workspace; the caller closes it. */
+export async function startTestGateway(
+  space: Pick<Workspace, 'folder' | 'cache'>,
+  options: Partial<LocalOptions> = {},
+): Promise<LocalGateway> {
+  const gateway = await startLocal({
+    paths: [space.folder],
+    host: '127.0.0.1',
+    port: 0,
+    watch: false,
+    cacheFolder: space.cache,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+    log: createLog({ level: 'silent' }),
+    onProgress: () => {},
+    onFindings: () => {},
+    ...options,
+  })
+  while (!gateway.ready()) await delay(systemClock, POLL_MS)
+  return gateway
+}
