@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { createLog } from './log.ts'
+import { createLineWriter, createLog } from './log.ts'
 
 function capture() {
   const output = new PassThrough({ encoding: 'utf8' })
@@ -34,4 +34,15 @@ test('fields that are named like a secret are blotted out, one level down too', 
     'x',
   )
   assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
+})
+
+test('a line that is written beside the log reads as one of its own, with what the log is bound to', () => {
+  const { output, lines } = capture()
+  const log = createLog({ destination: output, level: 'warn' }).child({ gateway: 'tools' })
+  createLineWriter(log, 'info')({ server: 'a"b', tool: undefined, durationMs: 1.5, msg: 'request' })
+  log.warn({ server: 'a"b', durationMs: 1.5 }, 'request')
+  const [written, logged] = lines()
+  assert.deepEqual({ ...written, time: '', level: '' }, { ...logged, time: '', level: '' })
+  assert.deepEqual(Object.keys(written), Object.keys(logged))
+  assert.match(written.time, /^\d{4}-\d\d-\d\dT.*Z$/)
 })

@@ -21,7 +21,7 @@ export function createLog(
     {
       level: options.level ?? 'info',
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: createTimestamp(),
       formatters: { level: label => ({ level: label }) },
       redact: { paths: REDACT_PATHS.flatMap(name => [name, `*.${name}`]), censor: CENSOR },
     },
@@ -29,9 +29,35 @@ export function createLog(
   )
 }
 
-/** For lines whose fields are known and no secrets: looking for some costs more than the line. It writes at any level. */
-export function withoutRedaction(log: Log): Log {
-  return log.child({}, { redact: [], level: 'trace' })
+/**
+ * Writes lines of one level beside the log, whatever level that has: for those of every call, whose fields are known and no secrets.
+ * Looking for secrets, and a field at a time, pino would take three times as long. The message is the last field, `msg`.
+ */
+export function createLineWriter(
+  log: Log,
+  level: LogLevel,
+): (line: Readonly<Record<string, unknown>>) => void {
+  const { [pino.symbols.streamSym]: stream, [pino.symbols.chindingsSym]: bindings } = log as unknown as {
+    [pino.symbols.streamSym]: DestinationStream
+    [pino.symbols.chindingsSym]: string
+  }
+  const timestamp = createTimestamp()
+  return line =>
+    stream.write(`{"level":"${level}"${timestamp()}${bindings},${JSON.stringify(line).slice(1)}\n`)
+}
+
+/** As pino's own `isoTime`; the lines of one millisecond share their text. */
+function createTimestamp(): () => string {
+  let at = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== at) {
+      at = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
 }
 
 function standardError(pretty = (line: string) => line): LogLines {

@@ -15,13 +15,19 @@ export function createRegistry(): Registry {
   return register
 }
 
-/** Lets the first `limit` different keys through, for good, and refuses the rest: their series are counted as `other`. */
-export function capSeries(limit: number): (key: string) => boolean {
-  const known = new Set<string>()
+/** What is made for each key, for the first `limit` of them; all beyond share the one that is made for `other`. */
+export function upTo<T>(limit: number, make: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>()
+  let other: T | undefined
   return key => {
-    if (known.has(key)) return true
-    if (known.size >= limit) return false
-    known.add(key)
-    return true
+    const found = known.get(key)
+    if (found !== undefined) return found
+    if (known.size >= limit) {
+      other ??= make(OTHER)
+      return other
+    }
+    const made = make(key)
+    known.set(key, made)
+    return made
   }
 }

@@ -3,8 +3,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../core/async.ts'
 import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
-import { capSeries, createRegistry, OTHER, SECONDS_BUCKETS } from '../core/metrics.ts'
-import type { CallRecord, RouterObserver } from './observer.ts'
+import { createRegistry, SECONDS_BUCKETS } from '../core/metrics.ts'
+import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
+import type { RouterObserver } from './observer.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { LaneStatus } from './upstream/lane.ts'
 
@@ -29,12 +30,6 @@ export type CatalogFacts = {
   catalogs: ReadonlyMap<string, ServerCatalog>
 }
 
-/** A histogram costs 26 ms a scrape with 784 series, so tools are only counted, and only this many. */
-const MAX_TOOL_SERIES = 1_000
-const MAX_SERVER_SERIES = 500
-/** Each costs as many series as there are buckets; few are enough to tell a slow server from a quick one. */
-const MAX_TIMED_SERVERS = 100
-const SERVER_SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60]
 const BREAKER_STATES = { closed: 0, halfOpen: 1, open: 2 } as const
 const STATES: ServerState[] = [
   'ready',
@@ -62,7 +57,7 @@ export function createRouterMetrics(
     gauge(registry, 'portolan_catalog_missing', help, [], count => count.set(missing().length))
   }
   const catalog = catalogMetrics(registry, clock, missing === undefined)
-  const called = callMetrics(registry)
+  const called = createCallMetrics(registry)
   const search = histogram(registry, 'portolan_search_duration_seconds', 'Time of one search in the catalog.')
   return {
     registry,
@@ -98,48 +93,6 @@ function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 
       sums.addServed(profile, kind, tokens)
     },
     tokens: sums.read,
-  }
-}
-
-function callMetrics(registry: Registry): (record: CallRecord) => void {
-  const duration = histogram(
-    registry,
-    'portolan_call_duration_seconds',
-    "Time of one call, the router's own part and the upstream's apart.",
-    ['part'],
-  )
-  const calls = counter(
-    registry,
-    'portolan_calls_total',
-    'Calls by server and outcome; an empty server is one that does not exist.',
-    ['server', 'outcome'],
-  )
-  const upstream = histogram(
-    registry,
-    'portolan_upstream_duration_seconds',
-    `Time that a server took for one call; beyond ${MAX_TIMED_SERVERS} servers they count as "${OTHER}".`,
-    ['server'],
-    SERVER_SECONDS_BUCKETS,
-  )
-  const toolCalls = counter(
-    registry,
-    'portolan_tool_calls_total',
-    `Calls by tool; beyond ${MAX_TOOL_SERIES} tools they count as "${OTHER}".`,
-    ['server', 'tool'],
-  )
-  const knownServer = capSeries(MAX_SERVER_SERIES)
-  const timedServer = capSeries(MAX_TIMED_SERVERS)
-  const knownTool = capSeries(MAX_TOOL_SERIES)
-  return ({ server = '', tool, outcome, totalMs, upstreamMs }) => {
-    duration.observe({ part: 'router' }, Math.max(0, totalMs - upstreamMs) / 1_000)
-    calls.inc({ server: knownServer(server) ? server : OTHER, outcome })
-    // What was refused here was never sent.
-    if (upstreamMs > 0) {
-      duration.observe({ part: 'upstream' }, upstreamMs / 1_000)
-      upstream.observe({ server: timedServer(server) ? server : OTHER }, upstreamMs / 1_000)
-    }
-    if (tool === undefined) return
-    toolCalls.inc(knownTool(`${server}\n${tool}`) ? { server, tool } : { server: OTHER, tool: OTHER })
   }
 }
 
@@ -210,9 +163,8 @@ function histogram<L extends string>(
   name: string,
   help: string,
   labelNames: L[] = [],
-  buckets = SECONDS_BUCKETS,
 ): Histogram<L> {
-  return new Histogram({ name, help, labelNames, buckets, registers: [registry] })
+  return new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers: [registry] })
 }
 
 function counter<L extends string>(

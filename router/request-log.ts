@@ -1,5 +1,5 @@
 /** The request log: one line a call or search, with payloads only where the record carries them. */
-import { type Log, withoutRedaction } from '../core/log.ts'
+import { createLineWriter, type Log } from '../core/log.ts'
 import type { CallRecord } from './observer.ts'
 
 export type RequestLog = {
@@ -10,23 +10,24 @@ export type RequestLog = {
 }
 
 export function createRequestLog(log: Log): RequestLog {
-  const lines = withoutRedaction(log)
+  const write = createLineWriter(log, 'info')
   return {
     called(record) {
       if (!record.log || !log.isLevelEnabled('info')) return
       const { server, tool, method, outcome, totalMs, upstreamMs, payload } = record
-      const line = {
+      write({
         server,
         tool,
         method,
         outcome,
         durationMs: rounded(totalMs),
         upstreamMs: rounded(upstreamMs),
-      }
-      lines.info(payload === undefined ? line : { ...line, payload }, 'request')
+        payload,
+        msg: 'request',
+      })
     },
     searched(durationMs, hits) {
-      if (log.isLevelEnabled('info')) lines.info({ hits, durationMs: rounded(durationMs) }, 'search')
+      if (log.isLevelEnabled('info')) write({ hits, durationMs: rounded(durationMs), msg: 'search' })
     },
   }
 }
