@@ -1,4 +1,4 @@
-/** The project's own tasks: start, check, test, e2e, bench, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
+/** The project's own tasks: start, check, test, e2e, bench, conformance, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
@@ -50,6 +50,7 @@ const tasks = {
     await model()
     await step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest])
   },
+  conformance: () => step('conformance', node, [QUIET, 'test/conformance/main.ts', ...rest]),
   golden: () =>
     step('golden files', node, [
       QUIET,
@@ -106,9 +107,13 @@ function testFiles(folder) {
   } catch {
     return []
   }
-  return entries
-    .filter(entry => entry.isFile() && entry.name.endsWith('.test.ts'))
-    .map(entry => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+  return (
+    entries
+      .filter(entry => entry.isFile() && entry.name.endsWith('.test.ts'))
+      .map(entry => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+      // the tests' own clients are installed beside them
+      .filter(path => !path.includes('node_modules'))
+  )
 }
 
 /** Runs one command with its own streams; its failure is this process's. */

@@ -4,6 +4,7 @@ import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
 import { monitoringStories } from '../monitoring/stories.ts'
 import { changeStories } from './stories/changes.ts'
+import { conformanceStories } from './stories/conformance.ts'
 import { exampleStories } from './stories/examples.ts'
 import { kindStories } from './stories/kinds.ts'
 import { meaningStories } from './stories/meaning.ts'
@@ -30,6 +31,7 @@ for (const stories of [
   exampleStories,
   changeStories,
   kindStories,
+  conformanceStories,
   meaningStories,
   stateStories,
   neighbourStories,

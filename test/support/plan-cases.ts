@@ -35,6 +35,7 @@ export const SETTINGS: OperatorSettings = {
     router: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
     install: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '1Gi' } },
   },
+  routerTracing: {},
 }
 
 /** The document `kind: World` of a case. */

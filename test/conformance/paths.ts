@@ -1,0 +1,85 @@
+/** The ways on which the suite reaches the fixture, each of real processes. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundleFile } from '../../scripts/bundle.ts'
+import { createWorkspace } from '../support/manifests.ts'
+import { startBridgeProcess, startGateway, startScript } from '../support/processes.ts'
+
+export type Path = { url: string; stop(): Promise<void> }
+
+export const FIXTURE = 'test/conformance/fixture/main.ts'
+const OWN_ROUTE = '/servers/fixture/mcp'
+
+/** All that start on a machine without a cluster. */
+export const PATHS = {
+  /** The fixture itself, over HTTP. */
+  direct: () => startFixture(),
+  /** router → HTTP, on the server's own route */
+  server: () => throughHttp(OWN_ROUTE),
+  /** router → HTTP, among the tools of a gateway */
+  gateway: () => throughHttp('/mcp'),
+  /** router → a child of its own for each session */
+  stdio: () => throughChildren(),
+  /** router → bridge → a child for each session */
+  bridge: () => throughBridge(),
+} satisfies Record<string, () => Promise<Path>>
+
+export type PathName = keyof typeof PATHS
+
+async function startFixture(): Promise<Path> {
+  const { ready, stop } = await startScript<{ url: string }>([FIXTURE, 'http'])
+  return { url: ready.url, stop }
+}
+
+async function throughHttp(route: string): Promise<Path> {
+  const fixture = await startFixture()
+  return startPath(route, { remote: { url: fixture.url } }, fixture)
+}
+
+async function throughChildren(): Promise<Path> {
+  const { command, env, stop } = await quickFixture()
+  return startPath(OWN_ROUTE, { command, env, sessions: 'perClient' }, { stop })
+}
+
+async function throughBridge(): Promise<Path> {
+  const { command, env, folder, ...fixture } = await quickFixture()
+  const options = ['--sessions', 'perClient', '--name', 'fixture']
+  const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]))
+  const bridge = await startBridgeProcess(options, command, folder, variables)
+  const stop = async () => {
+    await bridge.stop()
+    await fixture.stop()
+  }
+  return startPath(OWN_ROUTE, { remote: { url: `${bridge.url}/mcp` }, sessions: 'perClient' }, { stop })
+}
+
+/** Over stdio, in one file that is compiled once: a client of 2026 has a child for each call, and the suite gives some calls half a second. */
+async function quickFixture() {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-fixture-'))
+  const main = join(folder, 'main.js')
+  await bundleFile(FIXTURE, main)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  return {
+    command: { run: process.execPath, args: [main, 'stdio'] },
+    env: [{ name: 'NODE_COMPILE_CACHE', value: join(folder, 'compiled') }],
+    folder,
+    stop: async () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** A gateway whose one server is the fixture; `behind` ends with it. */
+async function startPath(route: string, spec: object, behind?: { stop(): Promise<void> }): Promise<Path> {
+  const space = createWorkspace()
+  space.write('fixture', spec)
+  const args = ['--servers', '--profile', 'direct']
+  const gateway = await startGateway([space.folder], { cache: space.cache, args })
+  return {
+    url: `${gateway.url}${route}`,
+    async stop() {
+      await gateway.stop()
+      await behind?.stop()
+      space.remove()
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/** Runs the conformance suite of modelcontextprotocol.io, and reads what it found. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { run } from '../support/run.ts'
+import { clientFile } from '../support/test-clients.ts'
+
+const PACKAGE = ['@modelcontextprotocol', 'conformance']
+const AUTHORIZATION = /^auth\//
+/** What the suite says of a scenario that another revision has. */
+const NOT_OF_REVISION = /^SKIPPED: scenario '/m
+const TIME = /-\d{4}-\d\d-\d\dT.*$/
+const SCENARIO_LIMIT_MS = 60_000
+const RUN_LIMIT_MS = 600_000
+
+export const REVISIONS = ['2025-11-25', '2026-07-28'] as const
+export type Revision = (typeof REVISIONS)[number]
+
+export type Outcome = {
+  /** Scenarios that the revision requires and that were run. */
+  required: readonly string[]
+  /** Of those, what did not pass. */
+  failed: Finding[]
+  /** What the suite only warns of. */
+  warned: Finding[]
+  /** All that the suite printed. */
+  output: string
+  /** What a reader of the count has to know. */
+  aside?: string
+}
+
+export type Finding = { scenario: string; reasons: string[] }
+
+type Check = { name: string; status: string; description: string; errorMessage?: string }
+type Leg = 'server' | 'client'
+
+export type Required = {
+  apply: string[]
+  /** Of clients alone: flows that have a user before a login page. */
+  authorization: string[]
+}
+
+/** What a revision requires of servers or of clients. */
+export async function requiredScenarios(leg: Leg, revision: Revision): Promise<Required> {
+  const file = await clientFile(...PACKAGE, 'requirements', `${revision}.yaml`)
+  const all = (parse(readFileSync(file, 'utf8')) as Record<Leg, string[]>)[leg]
+  return {
+    apply: all.filter(scenario => !AUTHORIZATION.test(scenario)),
+    authorization: all.filter(scenario => AUTHORIZATION.test(scenario)),
+  }
+}
+
+/**
+ * Tests the server at `url`: all that the revision requires, or one scenario. The suite gives some calls half a second, which a busy machine
+ * may not have: what failed is tried once more by itself, and the outcome says so.
+ */
+export async function testServer(url: string, revision: Revision, scenario?: string): Promise<Outcome> {
+  const outcome = await testOnce(url, revision, scenario)
+  const second: Outcome[] = []
+  for (const failed of new Set(outcome.failed.map(finding => finding.scenario)))
+    second.push(await testOnce(url, revision, failed))
+  const failed = second.flatMap(again => again.failed)
+  const output = [outcome, ...second].map(each => each.output).join('')
+  const tries = outcome.failed.map(finding => finding.scenario).join(', ')
+  const aside = tries === '' ? undefined : `tried a second time: ${tries}`
+  return { ...outcome, failed, output, aside }
+}
+
+async function testOnce(url: string, revision: Revision, scenario?: string): Promise<Outcome> {
+  const which = scenario ? ['--scenario', scenario, '--spec-version', revision] : ['--requirements', revision]
+  const required = scenario ? [scenario] : (await requiredScenarios('server', revision)).apply
+  const { output, checks } = await conformance('server', ['--url', url, ...which])
+  return judge(NOT_OF_REVISION.test(output) ? [] : required, checks, output)
+}
+
+/** Tests the client that `command` starts, whose last argument will be the URL of a server: one scenario after the other. */
+export async function testClient(
+  command: string,
+  revision: Revision,
+  scenarios: readonly string[],
+): Promise<Outcome> {
+  const all = new Map<string, Check[]>()
+  const run: string[] = []
+  let printed = ''
+  for (const scenario of scenarios) {
+    const which = ['--scenario', scenario, '--spec-version', revision]
+    const { output, checks } = await conformance('client', ['--command', command, ...which])
+    printed += output
+    if (!NOT_OF_REVISION.test(output)) run.push(scenario)
+    for (const [name, found] of checks) all.set(name, found)
+  }
+  return judge(run, all, printed)
+}
+
+async function conformance(
+  leg: Leg,
+  args: string[],
+): Promise<{ output: string; checks: Map<string, Check[]> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-conformance-'))
+  try {
+    const entry = await clientFile(...PACKAGE, 'dist', 'index.js')
+    const limits = ['--timeout', String(SCENARIO_LIMIT_MS), '--output-dir', folder]
+    const { stdout, stderr } = await run(process.execPath, [entry, leg, ...args, ...limits], {
+      limitMs: RUN_LIMIT_MS,
+    })
+    return { output: stdout + stderr, checks: readChecks(folder, leg) }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** By scenario; the suite names each folder `server-SCENARIO-TIME`, or `SCENARIO-TIME` of a client. */
+function readChecks(folder: string, leg: Leg): Map<string, Check[]> {
+  return new Map(
+    readdirSync(folder).flatMap(name => {
+      const scenario = name.replace(leg === 'server' ? 'server-' : '', '').replace(TIME, '')
+      const file = join(folder, name, 'checks.json')
+      return existsSync(file) ? [[scenario, JSON.parse(readFileSync(file, 'utf8')) as Check[]] as const] : []
+    }),
+  )
+}
+
+function judge(required: readonly string[], checks: Map<string, Check[]>, output: string): Outcome {
+  const withStatus = (status: string) =>
+    required.flatMap(scenario => {
+      const reasons = (checks.get(scenario) ?? [])
+        .filter(check => check.status === status)
+        .map(check => `${check.name}: ${check.errorMessage ?? check.description}`)
+      return reasons.length > 0 ? [{ scenario, reasons }] : []
+    })
+  const silent = required.filter(scenario => !checks.get(scenario)?.length)
+  const unheard = silent.map(scenario => ({ scenario, reasons: ['the suite said nothing of it'] }))
+  return { required, failed: [...withStatus('FAILURE'), ...unheard], warned: withStatus('WARNING'), output }
+}

@@ -1,0 +1,30 @@
+/** Runs a program to its end. */
+import { spawn } from 'node:child_process'
+
+export type Ran = { code: number; stdout: string; stderr: string }
+
+/** Its exit code and output; 1 where a signal ended it. With `limitMs`: killed then, with all that it started. */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; limitMs?: number } = {},
+): Promise<Ran> {
+  const { limitMs, ...rest } = options
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...rest, stdio: ['ignore', 'pipe', 'pipe'] })
+    const limit = limitMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), limitMs)
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', chunk => {
+      stdout += chunk
+    })
+    child.stderr.on('data', chunk => {
+      stderr += chunk
+    })
+    child.on('error', reject)
+    child.on('close', code => {
+      clearTimeout(limit)
+      resolve({ code: code ?? 1, stdout, stderr })
+    })
+  })
+}

@@ -1,0 +1,32 @@
+/** Programs of others that only tests run, from the lockfile of test/clients; installed on first need. */
+import { existsSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../core/async.ts'
+import { withLock } from '../../local/packages/folder-lock.ts'
+import { run } from './run.ts'
+
+export const CLIENTS = join(dirname(dirname(fileURLToPath(import.meta.url))), 'clients')
+const INSTALLED = join(CLIENTS, 'node_modules', '.package-lock.json')
+const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+
+/** The path of a file in the installed packages. Test files that run side by side install once. */
+export async function clientFile(...path: string[]): Promise<string> {
+  const file = join(CLIENTS, 'node_modules', ...path)
+  if (isCurrent() && existsSync(file)) return file
+  const { signal } = new AbortController()
+  const install = async () => {
+    if (isCurrent() && existsSync(file)) return
+    const { code, stderr } = await run('npm', INSTALL, { cwd: CLIENTS })
+    if (code !== 0) throw new Error(`the packages of test/clients could not be installed: ${stderr}`)
+  }
+  await withLock(join(tmpdir(), 'portolan-test-clients.lock'), install, { clock: systemClock, signal })
+  return file
+}
+
+/** npm writes its own copy of the lockfile last. */
+function isCurrent(): boolean {
+  if (!existsSync(INSTALLED)) return false
+  return statSync(INSTALLED).mtimeMs >= statSync(join(CLIENTS, 'package-lock.json')).mtimeMs
+}
