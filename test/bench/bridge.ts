@@ -7,18 +7,15 @@ import { bundleFile } from '../../scripts/bundle.ts'
 import { freePort } from '../support/free-port.ts'
 import { request } from '../support/mcp.ts'
 import { readOwn } from '../upstreams/replay/catalogs.ts'
-import { load, residentMegabytes, type Target } from './load.ts'
+import { load, residentMegabytes, target } from './load.ts'
 import { type BenchRow, quantile } from './row.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const SECONDS = 4
 const SERIAL_CALLS = 2_000
 
-/** `folder` takes the bundle. `target` makes the load's target of a URL, a process and the params of a call. */
-export async function benchBridge(
-  folder: string,
-  target: (url: string, pid: number, params: object) => Target,
-): Promise<BenchRow[]> {
+/** `folder` takes the bundle. */
+export async function benchBridge(folder: string): Promise<BenchRow[]> {
   const [catalog] = readOwn()
   const tool = catalog?.tools[0]
   if (!catalog || !tool) throw new Error('no catalog to replay')

@@ -1,19 +1,18 @@
 /** Measures a gateway of 42 replayed servers as a process: start, calls, changes, tokens, memory, and calls while it is busy. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../core/json.ts'
+import { freePort } from '../support/free-port.ts'
 import { skipModel, testModelFile } from '../support/model.ts'
 import { type Gateway, type Running, startGateway, startScript } from '../support/processes.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { benchBusy, untilEncoded } from './busy.ts'
-import { benchCalls, target } from './calls.ts'
-import { benchChange, benchDiscovery, benchMemory, benchStart, benchTokens, untilFound } from './life.ts'
-import type { Target } from './load.ts'
+import { benchCompare } from './compare/compare.ts'
+import { benchChange, benchDiscovery, benchStart, benchTokens, untilFound } from './life.ts'
+import { type Target, target } from './load.ts'
+import { benchMemory, type Remembering } from './memory.ts'
 import type { BenchRow } from './row.ts'
-
-/** The called server once more, with another limit. */
-const WIDE = 'wide'
 
 type Replayed = { name: string; url: string; tools: string[]; tokens: number }
 type Replay = { servers: Replayed[] }
@@ -31,9 +30,13 @@ type Bench = {
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
-/** `parts`: calls, life. */
-export async function benchGateway(folder: string, parts: ReadonlySet<string>): Promise<BenchRow[]> {
+/** `parts`: compare, life, memory. */
+export async function benchGateway(
+  folder: string,
+  parts: ReadonlySet<string>,
+): Promise<{ rows: BenchRow[]; section: string }> {
   const rows: BenchRow[] = []
+  let section = ''
   await using running = new AsyncDisposableStack()
   const use = <Process extends Running>(process: Process): Process => {
     running.defer(() => process.stop())
@@ -43,7 +46,9 @@ export async function benchGateway(folder: string, parts: ReadonlySet<string>): 
   const manifests = join(folder, 'manifests')
   writeManifests(manifests, replay.ready)
   const model = skipModel() ? undefined : testModelFile()
-  const options = { cache: join(folder, 'cache'), env: { PORTOLAN_MODEL: model } }
+  const inspectPort = await freePort()
+  const env = { PORTOLAN_MODEL: model, NODE_OPTIONS: `--inspect-port=${inspectPort}` }
+  const options = { cache: join(folder, 'cache'), args: ['--servers'], env }
   say('filling the cache')
   const filling = await startGateway([manifests], options)
   if (model !== undefined) await untilEncoded(filling.url)
@@ -55,25 +60,25 @@ export async function benchGateway(folder: string, parts: ReadonlySet<string>): 
   const { server, tool } = firstTool(replay.ready)
   const call = { name: tool, arguments: argumentsOf(server.name, tool) }
   const bench = { replay, gateway, mcp, manifests, server, call, model }
-  if (parts.has('calls')) {
-    const bare = use(await startScript<{ port: number }>(['test/bench/passthrough.ts', server.url]))
-    rows.push(...(await callRows(bench, bare)))
+  if (parts.has('compare')) {
+    const compared = await benchCompare({ origin: gateway.url, pid: gateway.pid, add: adder(manifests, mcp) })
+    rows.push(...compared.rows)
+    section = compared.section
   }
   if (parts.has('life')) rows.push(...(await lifeRows(bench)))
-  return rows
+  if (parts.has('memory')) {
+    say('memory')
+    rows.push(...(await benchMemory(remembering(bench, inspectPort))))
+  }
+  return { rows, section }
 }
 
-async function callRows(bench: Bench, bare: Running & { ready: { port: number } }): Promise<BenchRow[]> {
-  const { replay, mcp, manifests, server, call } = bench
-  say('calls')
-  const passthrough = target(`http://127.0.0.1:${bare.ready.port}/mcp`, bare.pid, call)
-  const direct = target(server.url, replay.pid, call)
-  const file = writeManifest(manifests, { name: WIDE, url: server.url }, { concurrency: 64 })
-  await untilFound(mcp, `${WIDE}:${call.name}`)
-  const [gateway, wide] = [throughGateway(bench, server.name), throughGateway(bench, WIDE)]
-  const rows = await benchCalls({ direct, passthrough, gateway, wide })
-  rmSync(file)
-  return rows
+/** Adds a server whose tool is `echo`. */
+function adder(manifests: string, mcp: string) {
+  return async (name: string, url: string, limits: object | undefined) => {
+    writeManifest(manifests, { name, url }, limits)
+    await untilFound(mcp, `${name}:echo`)
+  }
 }
 
 async function lifeRows(bench: Bench): Promise<BenchRow[]> {
@@ -90,8 +95,6 @@ async function lifeRows(bench: Bench): Promise<BenchRow[]> {
   )
   const queries = queriesOf(replay.ready)
   rows.push(await benchDiscovery(mcp, queries))
-  say('memory')
-  rows.push(await benchMemory(viaGateway))
   if (model === undefined) return rows
   say('calls while it is busy')
   const searches = queries.map(query =>
@@ -100,6 +103,18 @@ async function lifeRows(bench: Bench): Promise<BenchRow[]> {
   const addTools = () =>
     servers.map(({ name, url }) => writeManifest(manifests, { name: `new-${name}`.slice(0, 45), url }))
   return [...rows, await benchBusy({ url: gateway.url, call: viaGateway, searches, addTools })]
+}
+
+function remembering(bench: Bench, inspectPort: number): Remembering {
+  const { gateway, mcp, manifests, server, call } = bench
+  return {
+    url: mcp,
+    pid: gateway.pid,
+    inspectPort,
+    call: throughGateway(bench, server.name),
+    addServer: name => writeManifest(manifests, { name, url: server.url }),
+    untilFound: name => untilFound(mcp, `${name}:${call.name}`),
+  }
 }
 
 function throughGateway({ mcp, gateway, call }: Bench, server: string): Target {

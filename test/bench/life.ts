@@ -1,13 +1,11 @@
-/** What a user waits for: a restart, a changed manifest; and what the gateway costs at rest, in memory and in tokens. */
+/** What a user waits for: a restart, a changed manifest; and what the gateway costs in tokens. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { callTool, discoverTools, request } from '../support/mcp.ts'
-import { load, residentMegabytes, type Target } from './load.ts'
 import { type BenchRow, quantile } from './row.ts'
 
 const CHANGES = 20
-const MEMORY_CALLS = 100_000
 
 /** From the spawn of the process to its first answered search, with a catalog that is already cached. */
 export async function benchStart(url: string, startedAt: number): Promise<BenchRow> {
@@ -66,20 +64,6 @@ export async function untilFound(url: string, path: string): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 10))
   }
   throw new Error(`${path} was not found within 30 s`)
-}
-
-/** Resident memory before and after many calls. */
-export async function benchMemory(gateway: Target): Promise<BenchRow> {
-  const idle = residentMegabytes(gateway.pid)
-  let calls = 0
-  while (calls < MEMORY_CALLS) calls += 5 * (await load(gateway, 16, 5)).callsPerSecond
-  const after = residentMegabytes(gateway.pid)
-  return {
-    what: `resident memory with 784 tools, idle and after ${MEMORY_CALLS.toLocaleString('en')} calls`,
-    aim: '≤ 160 MB, flat',
-    measured: `${idle.toFixed(0)} MB, ${after.toFixed(0)} MB`,
-    ok: idle <= 160 && after <= 160,
-  }
 }
 
 /** What tools/list of the gateway costs, and what it saves against all definitions. */

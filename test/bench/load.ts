@@ -1,6 +1,8 @@
 /** One load on one URL, with what it cost the server: throughput, latency and the server's own CPU time a call. */
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
+import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
+import { quantile } from './row.ts'
 
 export type LoadResult = {
   callsPerSecond: number
@@ -18,7 +20,8 @@ const CLOCK_TICKS_PER_SECOND = 100
 
 export async function load(target: Target, connections: number, seconds: number): Promise<LoadResult> {
   const before = cpuSeconds(target.pid)
-  const result = await autocannon({
+  const times: number[] = []
+  const options: autocannon.Options = {
     url: target.url,
     method: 'POST',
     body: target.body,
@@ -29,12 +32,17 @@ export async function load(target: Target, connections: number, seconds: number)
     },
     connections,
     duration: seconds,
+  }
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
+    // Its own histogram knows whole milliseconds only.
+    instance.on('response', (_client, _status, _bytes, milliseconds) => times.push(milliseconds))
   })
   const calls = result.requests.total
   return {
     callsPerSecond: calls / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
     cpuMicros: ((cpuSeconds(target.pid) - before) * 1e6) / calls,
     failed: result.non2xx + result.errors + result.timeouts,
   }
@@ -51,4 +59,9 @@ export function cpuSeconds(pid: number): number {
 export function residentMegabytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Number(line?.[1] ?? 0) / 1024
+}
+
+/** A call of a tool, as a client of the 2025 era without a session makes it. */
+export function target(url: string, pid: number, params: object): Target {
+  return { url, pid, body: requestBody('tools/call', params), headers: MCP_HEADERS }
 }

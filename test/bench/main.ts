@@ -1,13 +1,12 @@
 /**
  * Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it.
- * `main.ts search`, `encoder`, `calls`, `life`, `bridge`, `cluster` run a part and write nothing.
+ * `main.ts search`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run a part and write nothing.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { skipCluster } from '../cluster/available.ts'
 import { benchBridge } from './bridge.ts'
-import { target } from './calls.ts'
 import { benchCluster } from './cluster.ts'
 import { benchEncoder } from './encoder.ts'
 import { benchGateway } from './gateway.ts'
@@ -15,10 +14,11 @@ import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
-const PARTS = ['search', 'encoder', 'calls', 'life', 'bridge', 'cluster'] as const
+const PARTS = ['search', 'encoder', 'compare', 'life', 'memory', 'bridge', 'cluster'] as const
 const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
+const sections: string[] = []
 try {
   if (parts.has('search')) {
     say('search and index build')
@@ -28,10 +28,14 @@ try {
     say('sentence encoder')
     rows.push(...(await benchEncoder()))
   }
-  if (parts.has('calls') || parts.has('life')) rows.push(...(await benchGateway(folder, parts)))
+  if (['compare', 'life', 'memory'].some(part => parts.has(part))) {
+    const measured = await benchGateway(folder, parts)
+    rows.push(...measured.rows)
+    sections.push(measured.section)
+  }
   if (parts.has('bridge')) {
     say('bridge')
-    rows.push(...(await benchBridge(folder, target)))
+    rows.push(...(await benchBridge(folder)))
   }
   if (parts.has('cluster') && !skipCluster()) rows.push(...(await benchCluster()))
 } finally {
@@ -43,6 +47,7 @@ Figures of one run of \`npm run bench\` on ${cpus().length} cores that load, gat
 other machines better than rates do.
 
 ${table(rows)}
-`
+
+${sections.join('\n')}`
 if (parts.size === PARTS.length) writeFileSync('docs/bench.md', report)
 process.stdout.write(report)
