@@ -102,6 +102,18 @@ test('a question that is never answered is no failure of the upstream, and a hal
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
+test('a server that is replaced while its caller thinks goes on for longer than a call may take', async () => {
+  const { pool, clock, answers, call, closed } = start(asksOnce)
+  const calling = call('a')
+  await turn()
+  pool.update({ ...snapshotOf({}, {}, 1).config, servers: [] })
+  clock.advance(4 * MINUTE_MS)
+  await turn()
+  assert.deepEqual(closed, [])
+  answers[0]?.resolve({ result: {} })
+  assert.deepEqual(await calling, { result: { name: 'a' } })
+})
+
 test('a server that is replaced while its caller thinks ends the call as one that died, not as one that was cancelled', async () => {
   const ends = new AbortController()
   const { pool, clock, call } = start(async given => {
@@ -113,7 +125,7 @@ test('a server that is replaced while its caller thinks ends the call as one tha
   const calling = call('a')
   await turn()
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [] })
-  clock.advance(LIMITS.callTimeoutMs)
+  clock.advance(5 * MINUTE_MS)
   await turn()
   ends.abort(new Fault('cancelled', 'The upstream was closed'))
   await assert.rejects(calling, { code: 'upstream_died' })
@@ -137,7 +149,9 @@ function start(work: Calls, { hangs = false } = {}) {
     const answer = await work(call, signal)
     return hangs ? new Promise(() => {}) : answer
   })
-  const pool = createPool({ connect: () => upstream, clock })
+  const closed: string[] = []
+  const close = async () => void closed.push('forge')
+  const pool = createPool({ connect: () => ({ ...upstream, close }), clock })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge', { limits: LIMITS })] })
   const ask: Ask = () => {
     const answer = Promise.withResolvers<UpstreamAnswer>()
@@ -146,7 +160,7 @@ function start(work: Calls, { hangs = false } = {}) {
   }
   const call = (name: string, signal = new AbortController().signal) =>
     pool.call('forge', { method: 'tools/call', params: { name }, ask }, signal)
-  return { pool, clock, order, answers, call }
+  return { pool, clock, order, answers, call, closed }
 }
 
 /** Lets everything that is ready run. */

@@ -52,8 +52,10 @@ export function createPool({ connect, clock }: PoolOptions): Pool {
 
   async function retire(lane: Lane): Promise<void> {
     retiring.add(lane)
+    // A person who is being asked has more time than a call.
+    const withinMs = lane.status().asking ? LONGEST_RETIREMENT_MS : lane.server.limits.callTimeoutMs
     // What an upstream says at its end helps nobody: its calls are answered by then.
-    await lane.retire(Math.min(lane.server.limits.callTimeoutMs, LONGEST_RETIREMENT_MS)).catch(() => {})
+    await lane.retire(Math.min(withinMs, LONGEST_RETIREMENT_MS)).catch(() => {})
     retiring.delete(lane)
   }
 
