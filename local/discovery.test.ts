@@ -40,8 +40,9 @@ async function world(t: TestContext): Promise<World> {
   const cache = createCatalogCache(folder)
   const clock = createManualClock(1_000_000)
   const close: (() => unknown)[] = [
+    // A list may just be being written to it.
+    () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
     () => server.close(),
-    () => rmSync(folder, { recursive: true, force: true }),
   ]
   t.after(async () => {
     for (const each of close.reverse()) await each()

@@ -1,5 +1,6 @@
 /** Images of the tests' own programs: upstream servers, a client, and one that holds a single static program. */
 import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleFile } from '../../scripts/bundle.ts'
 import type { Image, Layer } from '../cluster/image.ts'
@@ -16,10 +17,9 @@ export async function fixturesImage(folder: string): Promise<Image> {
     `/fixtures/catalogs/${catalog.name}.json`,
     { content: JSON.stringify(catalog) },
   ])
-  const rude = ['server.mjs', 'modes.mjs', 'tools.mjs'].map(file => [
-    `/fixtures/rude/${file}`,
-    { from: join(RUDE, file) },
-  ])
+  const rude = readdirSync(RUDE)
+    .filter(file => file.endsWith('.mjs'))
+    .map(file => [`/fixtures/rude/${file}`, { from: join(RUDE, file) }])
   const fixtures: Layer = { ...Object.fromEntries([...catalogs, ...rude]), ...script('/fixtures', main) }
   return {
     reference: 'portolan-test/fixtures:1',
