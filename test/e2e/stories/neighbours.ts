@@ -64,6 +64,8 @@ export const neighbourStories: Stories = (running, options) => {
     )
     const authorization = `Bearer ${Buffer.from(token, 'base64').toString()}`
     assert.equal((await agent.get(url, { authorization })).status, 401)
-    assert.notEqual((await agent.get('http://mcp-mine.ours.svc/mcp', { authorization })).status, 401)
+    // No event stream is wanted: who is let in hears 406.
+    const accept = 'application/json'
+    assert.equal((await agent.get('http://mcp-mine.ours.svc/mcp', { authorization, accept })).status, 406)
   })
 }
