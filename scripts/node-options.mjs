@@ -7,7 +7,7 @@
 export const NODE_OPTIONS = [
   '--disable-warning=ExperimentalWarning',
   '--no-allocation-site-pretenuring',
-  '--max-semi-space-size=8',
+  '--max-semi-space-size=16',
   '--heap-growing-percent=30',
 ]
 

@@ -7,7 +7,7 @@ import { loadInTurn, type Named } from './rounds.ts'
 import { assertEchoes, META_TOOL, NARROW, SERVERS, throughPeer, throughRouter } from './targets.ts'
 
 const CONNECTIONS = [1, 16, 64]
-const ROUNDS = 5
+const ROUNDS = 3
 const SECONDS = 2
 const WARM_UP = { connections: 16, rounds: 1, seconds: 5 }
 const SLOW_WARM_UP_SECONDS = 1
