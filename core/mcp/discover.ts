@@ -8,9 +8,8 @@ import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../jso
 import { toolText } from '../tokens.ts'
 import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './discover-check.ts'
 import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './discover-list.ts'
+import { METHOD_NOT_FOUND } from './front/rejection.ts'
 import type { Upstream, UpstreamInfo } from './upstream.ts'
-
-const METHOD_NOT_FOUND = -32601
 
 export type DiscoverOptions = {
   /** metadata.name of the McpServer. */

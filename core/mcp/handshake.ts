@@ -1,13 +1,13 @@
 /** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
 import { Fault } from '../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../json.ts'
+import { UNSUPPORTED_VERSION } from './front/rejection.ts'
 import { LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from './front/revisions.ts'
 import { CLIENT_INFO, envelopeOf } from './modern.ts'
 import type { JsonRpcError, UpstreamAnswer, UpstreamCall, UpstreamInfo } from './upstream.ts'
 
 /** An answer to either holds instructions at most. */
 const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
-const UNSUPPORTED_VERSION = -32022
 /** In `_meta` of either answer: the revision that the server behind a bridge speaks itself. */
 export const META_OWN_PROTOCOL = 'portolan.dev/protocol'
 const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INFO }

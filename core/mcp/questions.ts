@@ -3,7 +3,7 @@ import { Fault, messageOf } from '../errors.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { waitFor } from './deadline.ts'
 import { isQuestion, missingCapabilities, unaskable } from './front/capabilities.ts'
-import { METHOD_NOT_FOUND } from './front/rejection.ts'
+import { INTERNAL_ERROR, METHOD_NOT_FOUND } from './front/rejection.ts'
 import type { ServerRequest, UpstreamAnswer, UpstreamCall } from './upstream.ts'
 
 /** Questions of one call, or of none, that wait for their answers at once; more are refused. */
@@ -13,7 +13,6 @@ const MAX_WAITING = 512
 /** Replies that are being sent at once: an upstream that asks more than it reads gets no more of them. */
 const MAX_REPLIES = 64
 const MAX_QUESTION_CHARACTERS = 4 * 1024 * 1024
-const INTERNAL_ERROR = -32603
 
 export type Question = ServerRequest & {
   id: JsonValue /** Length of the text it came in. */

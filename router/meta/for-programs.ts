@@ -1,10 +1,7 @@
 /** Answers that are for the program that called, not for a model: questions to its user, and errors that it acts on. Pure. */
 import type { JsonObject } from '../../core/json.ts'
-import { MISSING_CAPABILITY } from '../../core/mcp/front/rejection.ts'
+import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../core/mcp/front/rejection.ts'
 import type { JsonRpcError } from '../../core/mcp/upstream.ts'
-
-/** Of 2025-11-25: the user has to go to a page first; its address is in the error's data. */
-const URL_ELICITATION_REQUIRED = -32042
 
 /** A result that asks something first: it passes as it is, since its URIs and texts are the client's business. */
 export function isQuestion({ resultType }: JsonObject): boolean {

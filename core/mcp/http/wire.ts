@@ -3,6 +3,7 @@ import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
 import { deadline } from '../deadline.ts'
+import { UNSUPPORTED_VERSION } from '../front/rejection.ts'
 import { readMessages, requestText, sliceAnswer } from '../message.ts'
 import { envelopeOf, standardHeaders } from '../modern.ts'
 import type { Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
@@ -17,7 +18,6 @@ const TELL_TIMEOUT_MS = 2_000
 const MAX_TELL_BYTES = 64 * 1024
 const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-const UNSUPPORTED_VERSION = -32022
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
 export class Wire {
