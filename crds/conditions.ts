@@ -12,6 +12,7 @@ export const REASON = {
   localOnly: 'LocalOnly',
   nameTaken: 'NameTaken',
   notYetSupported: 'NotYetSupported',
+  notEnforced: 'NotEnforced',
   notPinned: 'NotPinned',
   secretNotFound: 'SecretNotFound',
   configMapNotFound: 'ConfigMapNotFound',
@@ -19,7 +20,6 @@ export const REASON = {
   // Ready
   ready: 'Ready',
   starting: 'Starting',
-  asleep: 'Asleep',
   suspended: 'Suspended',
   authRequired: 'AuthRequired',
   crashLooping: 'CrashLooping',
@@ -37,7 +37,6 @@ export const REASON = {
   discovered: 'Discovered',
   discoveryPending: 'DiscoveryPending',
   discoveryFailed: 'DiscoveryFailed',
-  toolsChanged: 'ToolsChanged',
 } as const
 
 /** metav1.Condition. */

@@ -76,6 +76,15 @@ export const SERVER_RULES: readonly Rule[] = [
     cel: '!has(self.envFrom) || size(self.envFrom) == 0 || !has(self.remote)',
     broken: spec => filled(spec.envFrom) && sourcesOf(spec).join() === 'remote',
   },
+  ...['pod', 'egress'].map(field => ({
+    reason: 'NotApplicable',
+    path: [field],
+    message: 'is for servers that run as pods: remove it',
+    cel: `!has(self.${field}) || ${field === 'egress' ? 'size(self.egress) == 0 || ' : ''}!(has(self.remote) || has(self.command))`,
+    broken: (spec: RawSpec) =>
+      (field === 'pod' ? spec.pod !== undefined : filled(spec.egress)) &&
+      ['remote', 'command'].includes(sourcesOf(spec).join()),
+  })),
   {
     reason: 'OutOfRange',
     path: ['scaling', 'min'],

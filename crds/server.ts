@@ -54,7 +54,6 @@ const auth = z.strictObject({
       scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes asked for.'),
       audience: z.string().max(1_024).optional().describe('Audience asked for, where the server wants one.'),
     })
-    .optional()
     .describe('OAuth 2 client credentials: the token is cached and renewed once on 401.'),
 })
 
@@ -72,8 +71,12 @@ const scaling = z.strictObject({
     .min(1)
     .max(100)
     .default(1)
-    .describe('Instances at most. In a cluster, more than `min` brings an autoscaler, by CPU.'),
-  idleAfter: duration('3m').default('3m').describe('How long without a call until it sleeps.'),
+    .describe('Instances at most: more than `min` brings an autoscaler, by CPU. Clusters only.'),
+  idleAfter: duration('3m')
+    .default('3m')
+    .describe(
+      'How long without a call until it sleeps; in a cluster, until a session of a perClient server ends.',
+    ),
 })
 
 const toolPattern = z.string().min(1).max(256)
@@ -99,7 +102,11 @@ const tools = z.strictObject({
     .max(MAX_PATTERNS)
     .default([])
     .describe('Names of tools to leave out; wins over `allow`.'),
-  pin: z.string().max(128).default('').describe('An approved digest of the tool list. Not supported yet.'),
+  pin: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('An approved digest of the tool list. Not supported yet: a server that gives it is refused.'),
   overrides: z
     .record(z.string(), toolOverride)
     .default({})
@@ -163,12 +170,14 @@ export const serverSpec = z
     headers: headers(headerName).describe('Headers sent to an upstream over HTTP.'),
     auth: auth.optional().describe('How to log in at an upstream over HTTP.'),
     sessions: z
-      .enum(['shared', 'perClient', 'perUser'])
+      .enum(['shared', 'perClient'])
       .default('shared')
       .describe(
-        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser, or with questions for their clients (elicitation, sampling, roots). perUser: not supported yet.',
+        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser, or with questions for their clients (elicitation, sampling, roots).',
       ),
-    scaling: scaling.prefault({}).describe('How many instances run, and when they sleep.'),
+    scaling: scaling
+      .prefault({})
+      .describe('How many instances run, and when they sleep. Has no meaning for a remote server.'),
     tools: tools.prefault({}).describe('Which tools are offered, and how they are described.'),
     discovery: z
       .strictObject({
@@ -188,7 +197,7 @@ export const serverSpec = z
       .max(256)
       .default([])
       .describe(
-        'What its pod may reach besides DNS; becomes a NetworkPolicy. Where it is empty, an npm or PyPI server may reach the port of its registry, on any host; where it is not, the registry has to be among it. Clusters only.',
+        'What its pod may reach besides DNS; becomes a NetworkPolicy. Where it is empty, an npm or PyPI server may reach the port of its registry, on any host; where it is not, the registry has to be among it. Clusters only: on a laptop, where nothing would enforce it, it is refused.',
       ),
     suspend: z
       .boolean()

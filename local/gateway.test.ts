@@ -219,17 +219,22 @@ test('while it is not clear which gateway is meant, the last one is served on', 
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('what is not supported yet is a problem with its place, and the rest is served', async t => {
+test('a gateway that gets a protection which is not supported yet offers nothing, and says where it stands', async t => {
   const space = workspace(t)
-  writeFileSync(
-    join(space.folder, 'gateway.yaml'),
-    gatewayOf('a', 'a', { auth: {}, profiles: { default: 'search' } }).replace('"auth"', '\n"auth"'),
-  )
+  space.write('one', polite, { labels: { team: 'a' } })
+  const file = join(space.folder, 'gateway.yaml')
+  writeFileSync(file, gatewayOf('a', 'a'))
   const gateway = await start(t, space)
+  assert.notDeepEqual((await discoverTools(gateway.url, 'one:echo')).tools, [])
+  writeFileSync(file, gatewayOf('a', 'a', { auth: {} }).replace('"auth"', '\n"auth"'))
+  await gateway.until(() => gateway.server('one').state === 'notAccepted')
   const [problem] = gateway.status().problems
   assert.deepEqual([problem?.reason, problem?.path, problem?.line], ['NotYetSupported', 'spec.auth', 2])
-  assert.equal(gateway.status().gateway.profile, 'search')
-  assert.ok((gateway.status().tokens.exposed ?? 0) > 0)
+  assert.equal(gateway.server('one').reason, 'NotYetSupported')
+  await assert.rejects(discoverTools(gateway.url, 'one:echo'), /not accepted \(NotYetSupported\)/)
+  writeFileSync(file, gatewayOf('a', 'a'))
+  await gateway.until(() => gateway.server('one').state !== 'notAccepted' && gateway.server('one').tools > 0)
+  assert.deepEqual(gateway.status().problems, [])
 })
 
 test('tools that a manifest describes anew cost what they are shown with, in every total', async t => {

@@ -4,16 +4,8 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Problem } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
-import { REASON } from '../crds/conditions.ts'
 import type { McpServer } from '../crds/server.ts'
 import type { ValueResolver } from './secrets.ts'
-
-const HTTP_IMAGE: Problem = {
-  reason: REASON.clusterOnly,
-  path: 'spec.image.transport',
-  message:
-    'http images run in clusters only: start the container yourself, and give its address as remote.url',
-}
 
 export type LaunchInputs = {
   env: Record<string, string>
@@ -43,9 +35,8 @@ export async function resolveInputs(
   const ref = spec.auth?.oauth?.clientSecretRef
   const secret = ref && (await values.secret(ref))
   const clientSecret = secret && 'value' in secret ? secret.value : undefined
-  if (secret && 'problem' in secret)
+  if (secret && 'problem' in secret && !ref?.optional)
     problems.push({ ...secret.problem, path: 'spec.auth.oauth.clientSecretRef' })
-  if (spec.image?.transport === 'http') problems.push(HTTP_IMAGE)
   const found = { env: env.values, headers: headers.values, clientSecret }
   const digest = createHmac('sha256', key)
     .update(canonicalJson({ ...found, folder }))

@@ -51,7 +51,7 @@ function launchRemote({ server, inputs }: DesiredServer, { clock }: LaunchDeps):
       transport: remote.transport,
       headers: inputs.headers,
       auth: oauth && createTokenSource({ ...oauth, clientSecret: inputs.clientSecret ?? '' }, clock),
-      sessions: sessions === 'shared' ? 'shared' : 'perClient',
+      sessions,
       startTimeoutMs: parseDuration(limits.startTimeout),
     },
     { clock },
@@ -63,7 +63,7 @@ function launchStdio(server: McpServer, command: Command, { clock, reaper, log }
   return createStdioUpstream(
     {
       ...command,
-      sessions: sessions === 'shared' ? 'shared' : 'perClient',
+      sessions,
       startTimeoutMs: parseDuration(limits.startTimeout),
       idleAfterMs: parseDuration(scaling.idleAfter),
       min: scaling.min ?? 0,

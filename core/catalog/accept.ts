@@ -1,65 +1,108 @@
 /** What a placement cannot do with a manifest that is valid in itself. Pure. */
 import { REASON } from '../../crds/conditions.ts'
-import type { McpGateway } from '../../crds/gateway.ts'
-import type { McpServer } from '../../crds/server.ts'
+import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
+import type { McpServer, McpServerSpec } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
-
-/** Versions that are another one tomorrow. */
-const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
 
 export type Placement = 'local' | 'cluster'
 
 /** `refuses`: the server is not accepted. Otherwise it runs, and the problem is only told. */
 export type Objection = Problem & { refuses: boolean }
 
-/** What stands against running a server in a placement. */
-export function acceptServer(server: McpServer, placement: Placement): Objection[] {
-  const { spec } = server
-  const objections: Objection[] = []
-  const refuse = (reason: string, path: string, message: string) =>
-    objections.push({ reason, path, message, refuses: true })
-  if (spec.sessions === 'perUser') {
-    refuse(REASON.notYetSupported, 'spec.sessions', 'perUser is not supported yet: use perClient or shared')
-  }
-  if (placement === 'cluster' && spec.command) {
-    const message = 'command is for a laptop only: in a cluster give npm, pypi, image or remote'
-    refuse(REASON.localOnly, 'spec.command', message)
-  }
-  if (placement === 'cluster' && spec.scaling.min === 0) {
-    refuse(
-      REASON.notYetSupported,
-      'spec.scaling.min',
-      '0 is not supported in a cluster yet: use 1 or leave it out',
-    )
-  }
-  const podField = spec.env.findIndex(({ valueFrom }) => valueFrom?.fieldRef || valueFrom?.resourceFieldRef)
-  if (placement === 'local' && podField >= 0) {
-    const message =
-      'fieldRef and resourceFieldRef are for clusters only: give a value, or a key of a Secret or ConfigMap'
-    refuse(REASON.clusterOnly, `spec.env[${podField}].valueFrom`, message)
-  }
-  const unpinned = (['npm', 'pypi'] as const).find(source => NEWEST.has(spec[source]?.version))
-  if (placement === 'cluster' && unpinned) {
-    const message =
-      'names none: every pod installs the newest version of its time; give one, so that all run the same'
-    objections.push({ reason: REASON.notPinned, path: `spec.${unpinned}.version`, message, refuses: false })
-  }
-  if (spec.tools.pin !== '') {
-    const message = 'pinning is not supported yet: changed tools are served as they are'
-    objections.push({ reason: REASON.notYetSupported, path: 'spec.tools.pin', message, refuses: false })
-  }
-  return objections
+type Check<Spec> = {
+  reason: string
+  /** Where in the spec the problem stands; undefined where there is none. */
+  find: (spec: Spec) => string | undefined
+  message: string
+  /** Absent: in both. */
+  placement?: Placement
+  /** Does not refuse. */
+  tells?: true
 }
 
-/** Fields of a gateway that have no effect yet, or another. */
+const NOT_YET = { reason: REASON.notYetSupported }
+const ON_LAPTOPS = { reason: REASON.clusterOnly, placement: 'local' } as const
+/** Versions that are another one tomorrow. */
+const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
+
+const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
+  {
+    ...NOT_YET,
+    find: spec => (spec.tools.pin ? 'spec.tools.pin' : undefined),
+    message: 'is not supported yet, and changed tools would be served as they are: remove it',
+  },
+  {
+    reason: REASON.localOnly,
+    placement: 'cluster',
+    find: spec => spec.command && 'spec.command',
+    message: 'command is for a laptop only: in a cluster give npm, pypi, image or remote',
+  },
+  {
+    ...NOT_YET,
+    placement: 'cluster',
+    find: spec => (spec.scaling.min === 0 ? 'spec.scaling.min' : undefined),
+    message: '0 is not supported in a cluster yet: use 1 or leave it out',
+  },
+  {
+    ...ON_LAPTOPS,
+    find({ env }) {
+      const at = env.findIndex(({ valueFrom }) => valueFrom?.fieldRef || valueFrom?.resourceFieldRef)
+      return at < 0 ? undefined : `spec.env[${at}].valueFrom`
+    },
+    message:
+      'fieldRef and resourceFieldRef are for clusters only: give a value, or a key of a Secret or ConfigMap',
+  },
+  {
+    ...ON_LAPTOPS,
+    find: spec => (spec.image?.transport === 'http' ? 'spec.image.transport' : undefined),
+    message:
+      'http images run in clusters only: start the container yourself, and give its address as remote.url',
+  },
+  {
+    ...ON_LAPTOPS,
+    find: spec => (spec.egress.length > 0 ? 'spec.egress' : undefined),
+    message: 'is enforced in clusters only, and here the server could reach anything: remove it',
+  },
+  {
+    reason: REASON.notPinned,
+    placement: 'cluster',
+    tells: true,
+    find(spec) {
+      const source = (['npm', 'pypi'] as const).find(name => NEWEST.has(spec[name]?.version))
+      return source && `spec.${source}.version`
+    },
+    message:
+      'names none: every pod installs the newest version of its time; give one, so that all run the same',
+  },
+]
+
+/** A gateway that looks protected and is open is worse than one that offers nothing. */
+const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
+  {
+    ...NOT_YET,
+    find: spec => spec.auth && 'spec.auth',
+    message: 'is not supported yet, and whoever reaches the gateway could call it: remove it',
+  },
+  {
+    ...NOT_YET,
+    find: spec => (spec.access?.length ? 'spec.access' : undefined),
+    message: 'is not supported yet, and everybody would see every selected server: remove it',
+  },
+]
+
+/** What stands against running a server in a placement. */
+export function acceptServer({ spec }: McpServer, placement: Placement): Objection[] {
+  return SERVER_CHECKS.filter(check => (check.placement ?? placement) === placement).flatMap(check =>
+    problemOf(check, spec).map(problem => ({ ...problem, refuses: !check.tells })),
+  )
+}
+
+/** What stands against a gateway, wherever it runs: each refuses it. */
 export function acceptGateway({ spec }: McpGateway): Problem[] {
-  const notYet = (path: string, effect: string): Problem => ({
-    reason: REASON.notYetSupported,
-    path,
-    message: `is not supported yet: ${effect}`,
-  })
-  const problems: Problem[] = []
-  if (spec.auth) problems.push(notYet('spec.auth', 'whoever reaches the gateway may call it'))
-  if (spec.access.length > 0) problems.push(notYet('spec.access', 'everybody sees every selected server'))
-  return problems
+  return GATEWAY_CHECKS.flatMap(check => problemOf(check, spec))
+}
+
+function problemOf<Spec>({ reason, find, message }: Check<Spec>, spec: Spec): Problem[] {
+  const path = find(spec)
+  return path === undefined ? [] : [{ reason, path, message }]
 }

@@ -133,27 +133,43 @@ test('what a placement cannot do is not accepted, with the reason', () => {
     'notAccepted',
     'a spec.scaling.min NotYetSupported',
   ])
-  assert.deepEqual(reasons({ ...npm, sessions: 'perUser' }, 'local'), [
-    'notAccepted',
-    'a spec.sessions NotYetSupported',
-  ])
+  for (const placement of ['local', 'cluster'] as const) {
+    assert.deepEqual(reasons({ ...pinned, tools: { pin: 'sha256:1' } }, placement), [
+      'notAccepted',
+      'a spec.tools.pin NotYetSupported',
+    ])
+  }
+  const http = { image: { name: 'i', transport: 'http', port: 80 } } as const
+  assert.deepEqual(reasons(http, 'local'), ['notAccepted', 'a spec.image.transport ClusterOnly'])
+  assert.deepEqual(reasons(http, 'cluster'), ['starting'])
+  const egress = [{ ports: [{ port: 443 }] }]
+  assert.deepEqual(reasons({ ...npm, egress }, 'local'), ['notAccepted', 'a spec.egress ClusterOnly'])
+  assert.deepEqual(reasons({ ...pinned, egress }, 'cluster'), ['starting'])
   const env = [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }]
   assert.deepEqual(reasons({ ...npm, env }, 'local'), ['notAccepted', 'a spec.env[0].valueFrom ClusterOnly'])
   assert.deepEqual(reasons({ ...pinned, env }, 'cluster'), ['starting'])
   assert.deepEqual(reasons(npm, 'local'), ['starting'])
   assert.deepEqual(reasons(npm, 'cluster'), ['starting', 'a spec.npm.version NotPinned'])
-  assert.deepEqual(reasons({ ...npm, tools: { pin: 'sha256:1' } }, 'local'), [
-    'starting',
-    'a spec.tools.pin NotYetSupported',
-  ])
 })
 
-test('a gateway whose protection has no effect yet says so', () => {
-  const { problems } = resolveLocal([], {}, { gateway: gateway({ auth: { tokens: { secretName: 's' } } }) })
-  assert.deepEqual(
-    problems.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`),
-    ['McpGateway spec.auth NotYetSupported'],
-  )
+test('a gateway whose protection is not supported yet offers nothing, and says why', () => {
+  for (const protection of [{ auth: {} }, { access: [{ name: 'all' }] }]) {
+    const [field] = Object.keys(protection)
+    for (const placement of ['local', 'cluster']) {
+      const { config, problems } = resolveLocal(
+        [server('a', { npm: { package: 'a', version: '1.0.0' } })],
+        { a: { state: 'ready', since: NOW } },
+        { gateway: gateway(protection), placement },
+      )
+      assert.deepEqual(
+        problems.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`),
+        [`McpGateway spec.${field} NotYetSupported`],
+      )
+      const { state, reason, hidden } = config.servers[0]?.status ?? {}
+      assert.deepEqual([state, reason, hidden], ['notAccepted', 'NotYetSupported', true])
+    }
+  }
+  assert.deepEqual(resolveLocal([], {}, { gateway: gateway({ access: [] }) }).problems, [])
 })
 
 test('the stricter of server and gateway decides what of payloads is logged', () => {

@@ -5,7 +5,7 @@ import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseBytes, parseDuration } from '../../crds/quantity.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
-import { acceptGateway, acceptServer, type Objection, type Placement } from './accept.ts'
+import { acceptGateway, acceptServer, type Placement } from './accept.ts'
 import { type ConfigMapValues, endpointOf } from './endpoint.ts'
 import type {
   Payloads,
@@ -58,16 +58,18 @@ export type Resolved = {
 /** A problem with the resource that it is about. */
 export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name: string }
 
+/** A gateway that is not accepted offers nothing: then no server of it is accepted, for the gateway's reason. */
 export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
-  const problems: ResolveProblem[] = acceptGateway(gateway).map(problem => about(gateway, problem))
+  const gatewayProblems = acceptGateway(gateway)
+  const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
   const servers = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))
     .sort((a, b) => compare(a.metadata.name, b.metadata.name))
     .map(server => {
       const objections = acceptServer(server, input.placement)
       problems.push(...objections.map(({ refuses: _, ...problem }) => about(server, problem)))
-      const refusal = objections.find(({ refuses }) => refuses)
+      const refusal = gatewayProblems[0] ?? objections.find(({ refuses }) => refuses)
       return routerServer(server, gateway, input, statusOf(server, refusal, input))
     })
   return { config: routerConfig(gateway, servers), problems, after: nextHidden(servers, input) }
@@ -126,7 +128,7 @@ function routerServer(
     keywords: spec.keywords,
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
-    sessions: spec.sessions === 'shared' ? 'shared' : 'perClient',
+    sessions: spec.sessions,
     tools: { allow, deny, overrides: counted(overrides, descriptionTokens) },
     limits: {
       callTimeoutMs: parseDuration(spec.limits.callTimeout),
@@ -161,7 +163,7 @@ export function transportOf({ spec }: McpServer): RouterServer['transport'] {
 
 function statusOf(
   server: McpServer,
-  refusal: Objection | undefined,
+  refusal: Problem | undefined,
   { observed, now }: ResolveInput,
 ): ServerStatus {
   if (refusal) {

@@ -112,14 +112,15 @@ function listsMessage(
   { tools, invalid, incomplete, protocol }: ServerCatalog,
   offered: number,
 ): string {
-  const sessions = server.spec.sessions === 'shared' ? 'shared' : 'perClient'
   const notes = [
     offered === tools.length ? `${offered} tools` : `${offered} of ${tools.length} tools are offered`,
     ...(invalid.length > 0
       ? [`${invalid.length} left out: ${invalid[0]?.name ?? ''} ${invalid[0]?.reason}`]
       : []),
     ...incomplete.map(({ list, message }) => `${list} incomplete: ${message}`),
-    ...(canAskNothing({ transport: transportOf(server), sessions }, protocol) ? [NOT_OFFERED] : []),
+    ...(canAskNothing({ transport: transportOf(server), sessions: server.spec.sessions }, protocol)
+      ? [NOT_OFFERED]
+      : []),
   ]
   return notes.join('; ').replace(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARACTERS)
 }

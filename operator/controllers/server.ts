@@ -9,7 +9,8 @@ import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
 import type { Reference, ServerPlan, ServerPlanStatus, ServerWorld } from '../plan/plan.ts'
 import { connectionInputs, indexReferences, referencesOf } from '../plan/references.ts'
-import { planInvalidServer, planServer } from '../plan/server.ts'
+import { planServer } from '../plan/server.ts'
+import { invalidServerStatus } from '../plan/server-status.ts'
 import { revisionOf } from '../plan/template.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
@@ -91,7 +92,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       })
     }
     targets.set(key, undefined)
-    await writers.tell(object, planInvalidServer(problems, object.metadata.generation ?? 0).status, signal)
+    await writers.tell(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
     return undefined
   }
 }

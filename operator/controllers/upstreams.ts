@@ -89,8 +89,12 @@ export class Upstreams {
       const secret = await readSecret(client, namespace, name, signal)
       if (secret) values.set(name, secret)
     }
-    const sessions = spec.sessions === 'shared' ? 'shared' : 'perClient'
     const limits = { startTimeoutMs: parseDuration(spec.limits.startTimeout) }
-    return connector({ clock, secret: name => values.get(name) })({ name, endpoint, sessions, limits })
+    return connector({ clock, secret: name => values.get(name) })({
+      name,
+      endpoint,
+      sessions: spec.sessions,
+      limits,
+    })
   }
 }

@@ -4,6 +4,7 @@ import { isBridged } from '../../core/catalog/endpoint.ts'
 import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
+import { REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
@@ -13,13 +14,20 @@ import { serverPolicy } from './network-policy.ts'
 import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
 import { indexReferences, missingReferences, podInputs } from './references.ts'
-import { invalidServerStatus, refusedServerStatus, serverStatus } from './server-status.ts'
+import { refusedServerStatus, serverStatus } from './server-status.ts'
 import { serverService } from './service.ts'
 import { revisionOf } from './template.ts'
 import { serverTemplate } from './workload.ts'
 
 /** What the schema lets through unseen ends up in these. */
 const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }
+
+const EGRESS_UNENFORCED: Problem = {
+  reason: REASON.notEnforced,
+  path: 'spec.egress',
+  message:
+    'the operator is set to make no NetworkPolicies, so nothing would enforce it: remove it, or switch them on with networkPolicies',
+}
 
 /** A server that is not accepted keeps what it has, so that a mistake costs nothing that runs. */
 export function planServer(world: ServerWorld): ServerPlan {
@@ -29,6 +37,7 @@ export function planServer(world: ServerWorld): ServerPlan {
   const told = objections.filter(({ refuses }) => !refuses).map(plain)
   const refusals = [
     ...objections.filter(({ refuses }) => refuses).map(plain),
+    ...(server.spec.egress.length > 0 && !world.settings.networkPolicies ? [EGRESS_UNENFORCED] : []),
     ...missingReferences(server, references),
     ...world.taken.map(takenProblem),
     ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
@@ -44,12 +53,6 @@ export function planServer(world: ServerWorld): ServerPlan {
     status: serverStatus(world, workload?.revision, told),
     problems: told,
   }
-}
-
-/** For one that could not be read. */
-export function planInvalidServer(problems: readonly Problem[], generation: number): ServerPlan {
-  const status = invalidServerStatus(problems, generation)
-  return { objects: [], secrets: [], keep: true, status, problems: [...problems] }
 }
 
 /** The policy comes before the pods that it is for. */

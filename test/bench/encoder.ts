@@ -139,7 +139,7 @@ async function fill(cacheFile: string, texts: readonly SearchText[]): Promise<vo
 
 function sampleTexts(): SearchText[] {
   const texts = defaultCatalogs().flatMap(catalog => {
-    const tools = { allow: ['*'], deny: [], pin: '', overrides: {} }
+    const tools = { allow: ['*'], deny: [], overrides: {} }
     return searchTexts({ name: catalog.name, keywords: [], tools }, serverCatalog(catalog))
   })
   return texts.filter((_, at) => at % SAMPLE_STEP === 0)

@@ -38,9 +38,9 @@ test('what cannot be checked while it is written is accepted, and said by a cond
   skip,
 }, async () => {
   const spec = {
-    command: { run: 'python' },
-    sessions: 'perUser',
+    npm: { package: 'a' },
     scaling: { min: 0 },
+    tools: { pin: 'sha256:1' },
     pod: { nodeSelector: 'none' },
   }
   const manifest = {

@@ -82,14 +82,14 @@ export const kindStories: Stories = (running, options) => {
     },
   )
 
-  test('what runs on laptops alone, and what is not built yet, is not accepted', options, async t => {
+  test('what runs on laptops alone, and what is not supported yet, is not accepted', options, async t => {
     const space = await running().namespace('refused', t)
     await space.apply(
       server('local', { command: { run: 'python' } }),
-      server('user', { npm: { package: 'a' }, sessions: 'perUser' }),
+      server('pinned', { npm: { package: 'a' }, tools: { pin: 'sha256:1' } }),
     )
     const { message } = await space.untilSaid('local', 'Accepted', 'LocalOnly')
     assert.match(message, /npm|image/)
-    await space.untilSaid('user', 'Accepted', 'NotYetSupported')
+    await space.untilSaid('pinned', 'Accepted', 'NotYetSupported')
   })
 }
