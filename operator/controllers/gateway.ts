@@ -11,9 +11,10 @@ import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
-import { planGateway, planInvalidGateway } from '../plan/gateway.ts'
+import { planGateway } from '../plan/gateway.ts'
+import { gatewayStatus, invalidGatewayStatus } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'
-import type { GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
+import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
 import { gatewayReferences, type ReferenceName, referencesOf } from '../plan/references.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
@@ -29,7 +30,7 @@ import type { Manifests } from './manifests.ts'
 import { ReferenceIndex } from './reference-index.ts'
 import type { References } from './references.ts'
 import type { SliceSets } from './slice-sets.ts'
-import { createWriters, HINDERED_AGAIN_MS } from './writers.ts'
+import { createWriters, HINDERED_AGAIN_MS, type Obstacle } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-gateway'
 const WORKERS = 2
@@ -114,41 +115,40 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
   return wakeSelecting
 }
 
+/** Why a plan does not stand as it should; undefined where it does. */
+type Hindrance = Obstacle | { denied: string } | undefined
+
 function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
   const { caches, manifests } = options
   const writers = createWriters<GatewayPlanStatus>(options, FIELD_MANAGER, OWNED)
 
-  const carryOut = async (object: Manifest, world: GatewayWorld, signal: AbortSignal) => {
-    const key = keyOf(object)
-    const seen = probe.last(key)
-    const plan = planGateway(world)
-    const secrets = await writers.ensureSecrets(object, plan, signal)
-    const obstacle = await writers.apply(object, plan, secrets, signal)
-    if (!obstacle) await writers.prune(object, plan, signal)
-    let { status } = plan
-    if (obstacle || !seen) {
-      // Routers are fed before anybody is asked how they are.
-      const first = seen ?? (await probe.first(key, signal))
-      const now = { ...world, ...first, generation: generationOf(caches, key) }
-      status = planGateway({ ...now, ...obstacle }).status
+  const carryOut = async (object: Manifest, plan: GatewayPlan, signal: AbortSignal): Promise<Hindrance> => {
+    try {
+      const secrets = await writers.ensureSecrets(object, plan, signal)
+      const obstacle = await writers.apply(object, plan, secrets, signal)
+      if (!obstacle) await writers.prune(object, plan, signal)
+      return obstacle
+    } catch (error) {
+      if (!isDenied(error)) throw error
+      return { denied: error.message }
     }
-    await writers.tell(object, status, signal)
-    return { afterMs: obstacle ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 
   return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
     const { manifest, problems } = manifests.gateway(object)
     if (!manifest) {
-      await writers.tell(object, planInvalidGateway(problems, object.metadata.generation ?? 0).status, signal)
+      await writers.tell(object, invalidGatewayStatus(problems, object.metadata.generation ?? 0), signal)
       return {}
     }
+    const key = keyOf(object)
     const world = await observe(options, object, manifest, signal)
-    const seen = probe.last(keyOf(object))
-    return carryOut(object, { ...world, ...seen }, signal).catch(async error => {
-      if (!isDenied(error)) throw error
-      await writers.tell(object, planGateway({ ...world, ...seen, denied: error.message }).status, signal)
-      return { afterMs: HINDERED_AGAIN_MS }
-    })
+    const plan = planGateway(world)
+    const hindrance = await carryOut(object, plan, signal)
+    // Routers are fed before anybody is asked how they are.
+    const seen = probe.last(key) ?? (await probe.first(key, signal))
+    const now = { ...world, ...seen, ...hindrance, generation: generationOf(caches, key) }
+    await writers.tell(object, gatewayStatus(now, plan), signal)
+    return { afterMs: hindrance ? HINDERED_AGAIN_MS : plan.afterMs }
   }
 }
 

@@ -4,35 +4,45 @@ import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { accepted, deniedVerdict, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import {
+  accepted,
+  deniedVerdict,
+  notAccepted,
+  notReady,
+  ready,
+  refusedProblem,
+  takenProblem,
+  type Verdict,
+} from './conditions.ts'
 import { gatewayObjectName } from './names.ts'
-import type { GatewayPlanStatus, GatewayWorld } from './plan.ts'
+import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 import { routerScale } from './router.ts'
 
 /** As many as the status may hold. */
 export const MAX_ROUTERS = 100
 
-/** Of an accepted gateway; `revision` is that of its routers' pods. */
-export function gatewayStatus(
-  world: GatewayWorld,
-  config: RouterConfig,
-  revision: string | undefined,
-  told: readonly Problem[],
-): GatewayPlanStatus {
-  const generation = generationOf(world.gateway)
-  const trouble = troubleOf(world, config, revision)
-  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
-  return { ...standing(world, config), conditions: [accepted(told, generation), condition] }
+/** What the schema lets through unseen ends up in these. */
+const FREE_FORM = {
+  HorizontalPodAutoscaler: 'spec.router.autoscaling',
+  Deployment: 'spec.router.pod',
+  Service: 'spec.router.service',
 }
 
-/** Of one that is not accepted: what stands of it is told. */
-export function refusedGatewayStatus(
-  world: GatewayWorld,
-  config: RouterConfig,
-  refusals: readonly Problem[],
-): GatewayPlanStatus {
-  return { ...standing(world, config), conditions: notAccepted(refusals, generationOf(world.gateway)) }
+/** `world` as it is after the plan was carried out, as far as it could be. */
+export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPlanStatus {
+  const generation = generationOf(world.gateway)
+  const refusals = [
+    ...plan.refusals,
+    ...world.taken.map(takenProblem),
+    ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
+  ]
+  if (refusals.length > 0) {
+    return { ...standing(world, plan.config), conditions: notAccepted(refusals, generation) }
+  }
+  const trouble = troubleOf(world, plan)
+  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
+  return { ...standing(world, plan.config), conditions: [accepted(plan.told, generation), condition] }
 }
 
 /** Of one that could not be read. */
@@ -68,8 +78,7 @@ function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatu
 
 function troubleOf(
   { gateway, deployment, pods, handshake, denied }: GatewayWorld,
-  config: RouterConfig,
-  revision: string | undefined,
+  { config, revision }: GatewayPlan,
 ): Verdict | undefined {
   const { replicas, min } = routerScale(gateway)
   if (denied !== undefined) return deniedVerdict(denied)

@@ -1,17 +1,14 @@
-/** Plans a gateway: its routers, what they may read, what they are fed, and what is to be said of it. Pure. */
+/** Plans a gateway: its routers, what they may read and what they are fed. Pure. */
 import { acceptGateway } from '../../core/catalog/accept.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { type Resolved, resolve } from '../../core/catalog/resolve.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
-import { refusedProblem, takenProblem } from './conditions.ts'
 import { deployment } from './deployment.ts'
 import { feedObject } from './feed-object.ts'
-import { gatewayStatus, invalidGatewayStatus, refusedGatewayStatus } from './gateway-status.ts'
 import { gatewayObjectName, keysName, labelsOf, SESSION_KEY, sliceNames } from './names.ts'
 import { gatewayPolicy } from './network-policy.ts'
 import { observedOf } from './observation.ts'
@@ -24,52 +21,30 @@ import {
   missingGatewayReferences,
   type ReferenceIndex,
 } from './references.ts'
-import { routerScale, routerTemplate } from './router.ts'
+import { type RouterScale, routerScale, routerTemplate } from './router.ts'
 import { gatewayService } from './service.ts'
 import { revisionOf } from './template.ts'
 
-/** What the schema lets through unseen ends up in these. */
-const FREE_FORM = {
-  HorizontalPodAutoscaler: 'spec.router.autoscaling',
-  Deployment: 'spec.router.pod',
-  Service: 'spec.router.service',
-}
+/** No router runs. */
+const NONE = { replicas: 0, min: 0, max: 0 }
 
-/** A gateway that is not accepted keeps what it has. */
+/** A gateway that is not accepted keeps its address, and has no routers: one that seems protected must not serve without. */
 export function planGateway(world: GatewayWorld): GatewayPlan {
   const { gateway } = world
   const references = indexReferences(world.references)
-  const resolved = resolveIn(world, references)
-  const { config } = resolved
-  const told = [...missingGatewayReferences(gateway, references), ...acceptGateway(gateway)]
-  const refusals = [
-    ...world.taken.map(takenProblem),
-    ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
-  ]
-  if (refusals.length > 0) {
-    const status = refusedGatewayStatus(world, config, refusals)
-    return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told], config }
-  }
-  const routers = routersOf(world)
-  const readable = [serviceAccount(gateway), ...feeding(world, references, config)]
+  const refusals = acceptGateway(gateway)
+  const { config, after } = resolveIn(world, references)
+  const routers = routersOf(world, refusals.length > 0 ? NONE : routerScale(gateway))
   return {
-    objects: [...readable, ...routers.objects],
+    objects: [serviceAccount(gateway), ...feeding(world, references, config), ...routers.objects],
     secrets: [sessionKey(gateway)],
-    status: gatewayStatus(world, config, routers.revision, told),
-    problems: told,
-    ...(resolved.after !== undefined && { afterMs: resolved.after }),
+    refusals,
+    told: missingGatewayReferences(gateway, references),
+    ...(after !== undefined && { afterMs: after }),
     config,
+    revision: routers.revision,
   }
 }
-
-/** For one that could not be read. */
-export function planInvalidGateway(problems: readonly Problem[], generation: number): InvalidGatewayPlan {
-  const status = invalidGatewayStatus(problems, generation)
-  return { objects: [], secrets: [], keep: true, status, problems: [...problems] }
-}
-
-/** There is no config where there is no gateway to make it of. */
-export type InvalidGatewayPlan = Omit<GatewayPlan, 'config'>
 
 function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
   const { gateway, servers, descriptionTokens, now } = world
@@ -114,9 +89,11 @@ function feeding(
   return [role(gateway, names, secrets), roleBinding(gateway), feedObject(gateway, feed)]
 }
 
-function routersOf({ gateway, settings, deployment: standing }: GatewayWorld) {
+function routersOf(
+  { gateway, settings, deployment: standing }: GatewayWorld,
+  { replicas: fixed, min, max }: RouterScale,
+) {
   const { name: instance, namespace } = gateway.metadata
-  const { replicas: fixed, min, max } = routerScale(gateway)
   const replicas = fixed ?? standingReplicas(standing, { min, max })
   const scaled = { name: gatewayObjectName(instance), namespace, component: 'router' as const, instance }
   const template = routerTemplate(gateway, settings)

@@ -114,5 +114,13 @@ export type GatewayPlanStatus = Omit<McpGatewayStatus, 'conditions'> & {
   /** Accepted and Ready. */
   conditions: PlannedCondition[]
 }
-/** `config` is what stands in the ConfigMap, for whoever wants to look at it. */
-export type GatewayPlan = Plan<GatewayPlanStatus> & { config: RouterConfig }
+/** What is to be said of it depends on how carrying it out went: `gatewayStatus`. */
+export type GatewayPlan = Pick<Plan<GatewayPlanStatus>, 'objects' | 'secrets' | 'afterMs'> & {
+  /** Why the gateway is not accepted, and problems that refuse nothing. */
+  refusals: Problem[]
+  told: Problem[]
+  /** What stands in the ConfigMap. */
+  config: RouterConfig
+  /** That of its routers' pods. */
+  revision?: string
+}

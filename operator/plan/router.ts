@@ -14,8 +14,11 @@ const READABLE_BY_GROUP = 0o440
 /** Of an autoscaler that is told nothing else. */
 const MAX_REPLICAS = 5
 
-/** `replicas` is absent where an autoscaler decides, between `min` and `max`; an empty `autoscaling` asks for none. */
-export function routerScale({ spec }: McpGateway): { replicas?: number; min: number; max: number } {
+/** `replicas` is absent where an autoscaler decides, between `min` and `max`. */
+export type RouterScale = { replicas?: number; min: number; max: number }
+
+/** An empty `autoscaling` asks for none. */
+export function routerScale({ spec }: McpGateway): RouterScale {
   const { replicas, autoscaling = {} } = spec.router
   if (Object.keys(autoscaling).length === 0) return { replicas, min: replicas, max: replicas }
   const given = (field: string, standard: number) => {

@@ -4,15 +4,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
+import type { Problem } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { planGateway } from '../../operator/plan/gateway.ts'
+import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
 import { merge } from '../../operator/plan/merge.ts'
 import { ANNOTATION } from '../../operator/plan/names.ts'
-import type { GatewayPlan, GatewayWorld, ServerPlan, ServerWorld } from '../../operator/plan/plan.ts'
+import type {
+  GatewayPlan,
+  GatewayPlanStatus,
+  GatewayWorld,
+  ServerPlan,
+  ServerWorld,
+} from '../../operator/plan/plan.ts'
 import { planServer } from '../../operator/plan/server.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
 import { revisionOf } from '../../operator/plan/template.ts'
@@ -53,7 +61,12 @@ type World = {
   slices?: Record<string, { digest: string; parts: number }>
 } & Partial<Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search'>>
 
-export type PlanCase = { name: string; show?: string[]; plans: (ServerPlan | GatewayPlan)[] }
+/** A gateway's plan with what is said of it in the same world. */
+export type ToldGatewayPlan = Pick<GatewayPlan, 'objects' | 'secrets' | 'afterMs' | 'config'> & {
+  status: GatewayPlanStatus
+  problems: Problem[]
+}
+export type PlanCase = { name: string; show?: string[]; plans: (ServerPlan | ToldGatewayPlan)[] }
 
 export function planCases(): PlanCase[] {
   return readdirSync(PLAN_CASES)
@@ -71,16 +84,30 @@ export function planCase(name: string, text: string): PlanCase {
   const plans =
     gateways.length > 0
       ? gateways.map(gateway =>
-          planInWorld(seen => planGateway(gatewayWorld(gateway, servers, world, seen)), world),
+          planInWorld(seen => planAndTell(gatewayWorld(gateway, servers, world, seen)), world),
         )
       : servers.map(server => planInWorld(seen => planServer(serverWorld(server, world, seen)), world))
   return { name, ...(world.show && { show: world.show }), plans }
 }
 
+function planAndTell(world: GatewayWorld): ToldGatewayPlan {
+  const plan = planGateway(world)
+  const { objects, secrets, refusals, told, afterMs, config } = plan
+  const status = gatewayStatus(world, plan)
+  return {
+    objects,
+    secrets,
+    status,
+    problems: [...refusals, ...told],
+    ...(afterMs !== undefined && { afterMs }),
+    config,
+  }
+}
+
 type Seen = { deployment?: Kube<V1Deployment>; pods: Kube<V1Pod>[] }
 
 /** Plans twice: at first to know the Deployment that the world then holds. */
-function planInWorld<P extends ServerPlan | GatewayPlan>(plan: (seen: Seen) => P, world: World): P {
+function planInWorld<P extends ServerPlan | ToldGatewayPlan>(plan: (seen: Seen) => P, world: World): P {
   const first = plan({ pods: [] })
   const planned = first.objects.find(({ kind }) => kind === 'Deployment') as Kube<V1Deployment> | undefined
   if (!planned || !world.deployment) return first
