@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { OutputFormat } from './output.ts'
 
 export const DEFAULT_PORT = 8080
-export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`
+const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 
 export type OutputOption = { output: OutputFormat }
 export type UrlOption = { url: string }

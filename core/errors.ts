@@ -23,7 +23,6 @@ export type FaultCode =
   | 'upstream_busy' // concurrency and queue are exhausted
   | 'upstream_open' // the circuit breaker is open
   | 'upstream_starting' // still in restart backoff
-  | 'upstream_suspended' // switched off by its manifest
   | 'upstream_rejected' // the upstream answered with a JSON-RPC error
   | 'cancelled' // the caller went away
   | 'not_found'

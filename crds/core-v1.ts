@@ -156,5 +156,4 @@ export const freeForm = z.looseObject({})
 
 export type EnvVar = z.output<typeof envVar>
 export type EnvFrom = z.output<typeof envFrom>[number]
-export type SecretKeyRef = z.output<typeof secretKeyRef>
 export type LabelSelector = z.output<typeof labelSelector>

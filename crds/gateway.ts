@@ -83,7 +83,7 @@ const router = z.strictObject({
   debug: z.boolean().default(false).describe('Whether /debug/status is open.'),
 })
 
-export const gatewaySpec = z.strictObject({
+const gatewaySpec = z.strictObject({
   servers: z
     .strictObject({ selector: labelSelector.prefault({}).describe('By labels; empty selects all.') })
     .prefault({})
@@ -165,7 +165,5 @@ export const mcpGatewaySchema = z.strictObject({
 
 /** With all defaults filled in. */
 export type McpGateway = z.output<typeof mcpGatewaySchema>
-/** As a user writes it. */
-export type McpGatewayInput = z.input<typeof mcpGatewaySchema>
 export type McpGatewaySpec = McpGateway['spec']
 export type McpGatewayStatus = z.output<typeof gatewayStatus>

@@ -8,7 +8,7 @@ export const RESERVED_NAME = 'portolan'
 /** A DNS-1035 label. */
 export const NAME_PATTERN = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 /** A DNS-1123 subdomain: names of Secrets and ConfigMaps. */
-export const SUBDOMAIN_PATTERN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/
+const SUBDOMAIN_PATTERN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/
 
 const NAME_HELP =
   'must be lower-case letters, digits and "-", begin with a letter and end with a letter or digit, such as "my-server"'

@@ -13,7 +13,7 @@ export type Rule = {
   broken: (spec: RawSpec) => boolean
 }
 
-export const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
+const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
 
 const SOURCE_LIST = 'npm, pypi, image, remote or command'
 const HTTP_CEL = "(has(self.remote) || (has(self.image) && self.image.transport == 'http'))"
@@ -104,7 +104,7 @@ export function toValidations(rules: readonly Rule[]) {
 }
 
 /** Names of the sources that a spec gives. */
-export function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
+function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
   return SOURCES.filter(source => spec[source] !== undefined && spec[source] !== null)
 }
 

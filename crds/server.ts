@@ -143,7 +143,7 @@ const egressRule = z.strictObject({
   ports: z.array(freeForm).max(256).optional().describe('Ports, as in a NetworkPolicy.'),
 })
 
-export const serverSpec = z
+const serverSpec = z
   .strictObject({
     title: z.string().min(1).max(256).optional().describe('Name shown to agents and people.'),
     description: z

@@ -53,7 +53,7 @@ export function importedValue(
 }
 
 /** The variable that answers for an editor's question: `github-token` is asked for as `GITHUB_TOKEN`. */
-export function variableOfInput(id: string): string {
+function variableOfInput(id: string): string {
   return id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }
 

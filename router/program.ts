@@ -56,7 +56,7 @@ export async function runRouter(process: {
 export type RunningRouter = { router: Router; close(): Promise<void> }
 
 /** Resolves once the ports are open. Throws where it cannot begin. */
-export async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
+async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
   const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile, modelFile } = settings
   const feeding = settings.catalog
     ? feedByGateway(settings.catalog, log)

@@ -40,7 +40,6 @@ const PURE_MAY_IMPORT = new Set([
   'flexsearch',
   'wink-porter2-stemmer',
   'jsonc-parser',
-  'picomatch',
   'yaml',
 ])
 

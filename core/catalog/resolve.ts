@@ -19,7 +19,7 @@ import type {
 import { selects } from './select.ts'
 
 /** A failed server stays found this long: most come back. */
-export const FAILED_SHOWN_MS = 30_000
+const FAILED_SHOWN_MS = 30_000
 export const DEFAULT_NAMESPACE = 'default'
 const DEFAULT_GATEWAY = 'default'
 

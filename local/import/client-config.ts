@@ -21,7 +21,7 @@ import { parseJsonc, placeOf, propertiesOf } from './jsonc.ts'
 import { serverNames } from './server-name.ts'
 import type { Lookup } from './variables.ts'
 
-export const MAX_CONFIG_BYTES = 16 * 1024 * 1024
+const MAX_CONFIG_BYTES = 16 * 1024 * 1024
 const MAX_SERVERS = 1_000
 
 export type ImportOptions = {

@@ -72,8 +72,6 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
       return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`
     case 'upstream_protocol':
       return `The answer of server ${name} is not valid MCP. Trying again is unlikely to help; use another tool.`
-    case 'upstream_suspended':
-      return `Server ${name} is switched off (suspended in its manifest). Use another server.`
     case 'not_found':
       return `Server ${name} is not here any more. Search again with discover_mcp_tools.`
     case 'cancelled':

@@ -11,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Queries are rare, and a new connection costs as much as an answer. */
 const IDLE_CONNECTION_MS = 60_000
 /** 32 texts of 4,096 dimensions are some 3 MB. */
-export const MAX_ANSWER_BYTES = 16 * 2 ** 20
+const MAX_ANSWER_BYTES = 16 * 2 ** 20
 const MAX_DIMENSIONS = 8_192
 
 export type EmbeddingsAddress = {
