@@ -76,14 +76,22 @@ export const image = z
       .default([])
       .describe("What to start. Required for stdio: Kubernetes cannot tell an image's entrypoint."),
     args,
-    transport: z.enum(['stdio', 'http']).default('stdio').describe('How the server speaks: stdio or http.'),
-    port: z.int().min(1).max(65_535).optional().describe('The port it listens on. Required for http.'),
+    transport: z
+      .enum(['stdio', 'http'])
+      .default('stdio')
+      .describe('How the server speaks: stdio, or http in clusters only.'),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .optional()
+      .describe('The port it listens on. Required for http. Clusters only.'),
     path: z
       .string()
       .max(1_024)
       .regex(/^\/\S*$/, 'must begin with "/", such as "/mcp"')
       .default('/mcp')
-      .describe('The path of its endpoint, for http.'),
+      .describe('The path of its endpoint, for http. Clusters only.'),
   })
   .describe('A server in a container image.')
 

@@ -12,7 +12,7 @@ const SLOW_LIMIT_MS = 1_800_000
 /** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
 const FAST = [
   ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
-  ...['test/golden', 'test/architecture.test.ts'],
+  ...['test/contract', 'test/golden', 'test/architecture.test.ts'],
 ]
 
 const [task, ...rest] = process.argv.slice(2)

@@ -1,0 +1,262 @@
+/** No field of our kinds is hollow: on laptops and in clusters each changes what is made of a manifest, is refused, or is known to act elsewhere. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { decodeFeed } from '../../core/catalog/feed-text.ts'
+import { resolve } from '../../core/catalog/resolve.ts'
+import { isObject } from '../../core/json.ts'
+import { REASON } from '../../crds/conditions.ts'
+import type { ConfigMap } from '../../crds/config-map.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { type Manifest, parseManifest } from '../../crds/parse.ts'
+import type { Secret } from '../../crds/secret.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { resolveInputs } from '../../local/inputs.ts'
+import { ValueResolver } from '../../local/secrets.ts'
+import { planGateway } from '../../operator/plan/gateway.ts'
+import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
+import { ANNOTATION } from '../../operator/plan/names.ts'
+import { planServer } from '../../operator/plan/server.ts'
+import { type Field, fieldsOf, occurrencesOf, variantsOf } from '../support/fields.ts'
+import { NAMESPACE, NOW, SETTINGS } from '../support/plan-cases.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** Acts where a server is launched, dialled or asked: by the file that reads it. */
+const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
+  local: {
+    'spec.npm.package': 'local/packages/packages.ts',
+    'spec.npm.version': 'local/packages/packages.ts',
+    'spec.npm.registry': 'core/packages/npm.ts',
+    'spec.npm.bin': 'local/packages/packages.ts',
+    'spec.npm.args': 'local/launch.ts',
+    'spec.pypi.package': 'local/packages/packages.ts',
+    'spec.pypi.version': 'local/packages/packages.ts',
+    'spec.pypi.index': 'core/packages/pypi.ts',
+    'spec.pypi.bin': 'local/packages/packages.ts',
+    'spec.pypi.args': 'local/launch.ts',
+    'spec.image.name': 'local/launch.ts',
+    'spec.image.command': 'local/launch.ts',
+    'spec.image.args': 'local/launch.ts',
+    'spec.command.run': 'local/launch.ts',
+    'spec.command.args': 'local/launch.ts',
+    'spec.command.cwd': 'local/launch.ts',
+    'spec.remote.url': 'local/launch.ts',
+    'spec.auth.oauth.tokenUrl': 'core/mcp/http/oauth.ts',
+    'spec.auth.oauth.clientId': 'core/mcp/http/oauth.ts',
+    'spec.auth.oauth.scopes': 'core/mcp/http/oauth.ts',
+    'spec.auth.oauth.audience': 'core/mcp/http/oauth.ts',
+    'spec.scaling.min': 'local/launch.ts',
+    'spec.scaling.idleAfter': 'local/launch.ts',
+    'spec.discovery.interval': 'local/children.ts',
+  },
+  cluster: {
+    'spec.discovery.interval': 'operator/controllers/discovery-memory.ts',
+  },
+}
+
+/** What a field says of itself, or of what it is part of, where a placement takes no notice of it. */
+const IGNORED = { local: /Clusters only|A laptop ignores it/, cluster: /On a laptop only/ }
+
+const given = parseAllDocuments(readFileSync(join(import.meta.dirname, 'every-field.yaml'), 'utf8')).map(
+  document => document.toJS() as Manifest,
+)
+const secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 's' },
+  stringData: { k: 'secret' },
+} as Secret
+const configMap = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'c' },
+  data: { k: 'v' },
+} as ConfigMap
+
+for (const kind of ['McpServer', 'McpGateway'] as const) {
+  const fields = fieldsOf(kind)
+  const manifests = given.filter(manifest => manifest.kind === kind)
+
+  test(`every-field.yaml is valid and sets every field of a ${kind}`, () => {
+    for (const manifest of manifests) assert.deepEqual(parseManifest(manifest).problems, undefined)
+    const unset = fields.filter(
+      field => !manifests.some(manifest => occurrencesOf(field, manifest).length > 0),
+    )
+    assert.deepEqual(
+      unset.map(({ path }) => path),
+      [],
+    )
+  })
+
+  for (const [placement, effectOf] of [
+    ['local', localEffect],
+    ['cluster', clusterEffect],
+  ] as const) {
+    test(`every field of a ${kind} has an effect, or is refused, in placement ${placement}`, async () => {
+      const hollow: string[] = []
+      for (const field of fields) {
+        const acts = await changesSomething(field, manifests, effectOf)
+        const elsewhere = ELSEWHERE[placement][field.path]
+        const ignored = IGNORED[placement].test(field.description)
+        if (elsewhere) assert.ok(mentions(elsewhere, field), `${elsewhere} does not read ${field.path}`)
+        if (!acts && !elsewhere && !ignored) hollow.push(field.path)
+        if (acts && elsewhere) hollow.push(`${field.path} acts: take it off the list`)
+      }
+      assert.deepEqual(hollow, [])
+    })
+  }
+}
+
+test('every field of a router config is read by a router', () => {
+  const { config } = resolve({
+    gateway: manifestOf('McpGateway', 'every'),
+    servers: given.filter(({ kind }) => kind === 'McpServer').map(manifest => parsed(manifest) as McpServer),
+    observed: new Map(),
+    placement: 'cluster',
+    now: NOW,
+  })
+  const policy = readFileSync(join(root, 'core/catalog/policy.ts'), 'utf8')
+  const code = [policy, ...['router', 'core/mcp'].flatMap(sourcesIn)].join('\n')
+  const unread = [...namesIn(config)].filter(name => !new RegExp(`\\b${name}\\b`).test(code))
+  assert.deepEqual(unread, [])
+})
+
+test('every reason, every fault code and every dependency is used by product code', () => {
+  const files = ['bridge', 'cli', 'core', 'local', 'operator', 'router'].flatMap(sourcesIn)
+  const code = files.join('\n')
+  const faults = [...readFileSync(join(root, 'core/errors.ts'), 'utf8').matchAll(/^ {2}\| '(\w+)'/gm)].map(
+    ([, name]) => name,
+  )
+  assert.ok(faults.length > 5)
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: object
+  }
+  const wanted = [
+    ...Object.keys(REASON).map(name => `REASON\\.${name}\\b`),
+    ...faults.map(name => `Fault\\(\\s*'${name}'|return '${name}'|\\? '${name}'|: '${name}'`),
+    ...Object.keys(dependencies).map(name => `from '${name}['/]|import\\('${name}['/]`),
+  ]
+  assert.deepEqual(
+    wanted.filter(pattern => !new RegExp(pattern).test(code)),
+    [],
+  )
+})
+
+/** Whether unsetting the field, or giving it another value, leads to anything else anywhere. */
+async function changesSomething(
+  field: Field,
+  manifests: readonly Manifest[],
+  effectOf: (manifest: Manifest) => unknown,
+): Promise<boolean> {
+  for (const manifest of manifests) {
+    const before = JSON.stringify(await effectOf(parsed(manifest)))
+    for (const place of occurrencesOf(field, manifest)) {
+      for (const variant of variantsOf(manifest, place)) {
+        const { manifest: other } = parseManifest(variant)
+        if (other && JSON.stringify(await effectOf(other)) !== before) return true
+      }
+    }
+  }
+  return false
+}
+
+function parsed(value: Manifest): Manifest {
+  const { manifest } = parseManifest(value)
+  assert.ok(manifest)
+  return manifest
+}
+
+function manifestOf(kind: 'McpGateway', name: string): McpGateway {
+  const found = given.find(manifest => manifest.kind === kind && manifest.metadata.name === name)
+  assert.ok(found)
+  return parsed(found) as McpGateway
+}
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map(path => readFileSync(join(root, folder, path), 'utf8'))
+}
+
+/** Names of all fields below a value; keys of maps that users name are left out. */
+function namesIn(value: unknown): Set<string> {
+  if (Array.isArray(value)) return new Set(value.flatMap(inner => [...namesIn(inner)]))
+  if (!isObject(value)) return new Set()
+  const entries = Object.entries(value)
+  return new Set(
+    entries.flatMap(([key, inner]) => [
+      key,
+      ...namesIn(key === 'overrides' ? Object.values(inner as object) : inner),
+    ]),
+  )
+}
+
+function mentions(file: string, { path }: Field): boolean {
+  const [name = ''] = path.match(/\w+$/) ?? []
+  return new RegExp(`\\b${name}\\b`).test(readFileSync(join(root, file), 'utf8'))
+}
+
+/** For gateways to choose from, and for servers to be chosen by. */
+const SERVERS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }].map((labels, at) =>
+  parsed({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name: `s${at}`, namespace: NAMESPACE, labels },
+    spec: { image: { name: 'a', command: ['a'] }, logging: { payloads: 'full' } },
+  } as unknown as Manifest),
+) as McpServer[]
+const GATEWAY = parsed({
+  apiVersion: 'portolan.dev/v1alpha1',
+  kind: 'McpGateway',
+  metadata: { name: 'all', namespace: NAMESPACE },
+  spec: { audit: { payloads: 'full' } },
+} as unknown as Manifest) as McpGateway
+
+/** What a laptop makes of a manifest, digests apart. */
+async function localEffect(manifest: Manifest): Promise<unknown> {
+  const common = { observed: new Map(), placement: 'local' as const, now: NOW }
+  if (manifest.kind === 'McpGateway') {
+    return plain(resolve({ ...common, gateway: inNamespace(manifest), servers: SERVERS }))
+  }
+  const server = manifest as McpServer
+  const places = { secrets: [secret], configMaps: [configMap], imported: [], env: {} }
+  const values = new ValueResolver(places, 'default')
+  const { digest: _, ...inputs } = await resolveInputs(server, root, values, Buffer.alloc(32))
+  return plain({ inputs, resolved: resolve({ ...common, gateway: GATEWAY, servers: [inNamespace(server)] }) })
+}
+
+/** What the operator makes of a manifest, digests apart. */
+function clusterEffect(manifest: Manifest): unknown {
+  const own = inNamespace(manifest)
+  const references = [
+    { kind: 'Secret' as const, name: 's', resourceVersion: '1', keys: ['k'] },
+    { kind: 'ConfigMap' as const, name: 'c', resourceVersion: '1', keys: ['k'], values: { k: 'v' } },
+  ]
+  const common = { references, taken: [], settings: SETTINGS, now: NOW, pods: [] }
+  const gateway = own.kind === 'McpGateway' ? (own as McpGateway) : GATEWAY
+  const servers = own.kind === 'McpServer' ? [own as McpServer] : SERVERS
+  const world = { ...common, gateway, servers, slices: new Map(), descriptionTokens: new Map(), reports: [] }
+  const plan = planGateway(world)
+  return plain({
+    server: own.kind === 'McpServer' && planServer({ ...common, server: own as McpServer }),
+    gateway: { ...plan, status: gatewayStatus(world, plan) },
+  })
+}
+
+function inNamespace<Kind extends Manifest>(manifest: Kind): Kind {
+  return { ...manifest, metadata: { ...manifest.metadata, namespace: NAMESPACE } }
+}
+
+/** Digests change with any field, read or not; feeds are compressed. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (!isObject(value)) return value
+  if (typeof value.feed === 'string') return plain(decodeFeed(Buffer.from(value.feed, 'base64')))
+  const kept = Object.entries(value).filter(([key]) => !DIGESTS.has(key))
+  return Object.fromEntries(kept.map(([key, inner]) => [key, plain(inner)]))
+}
+
+const DIGESTS = new Set(['revision', ANNOTATION.revision, ANNOTATION.inputs])

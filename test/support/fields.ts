@@ -1,0 +1,81 @@
+/** The fields of our kinds, found in their schemas, with where a manifest sets them and what else it could say there. */
+import { mcpGatewaySchema } from '../../crds/gateway.ts'
+import type { Manifest } from '../../crds/parse.ts'
+import { mcpServerSchema } from '../../crds/server.ts'
+
+/** `path` is as in `spec.env[].value`, with `*` for keys of maps; `description` is that of the field and of all that it is part of. */
+export type Field = { path: string; description: string }
+/** Steps to a place in a manifest. */
+export type Place = readonly (string | number)[]
+
+type Schema = {
+  description?: string
+  def: { innerType?: Schema; shape?: Record<string, Schema>; element?: Schema; valueType?: Schema }
+}
+
+const SCHEMAS = { McpServer: mcpServerSchema, McpGateway: mcpGatewaySchema }
+
+/** Of the spec, without those that only hold others. */
+export function fieldsOf(kind: keyof typeof SCHEMAS): Field[] {
+  return leaves(SCHEMAS[kind].shape.spec as unknown as Schema, { path: 'spec', description: '' })
+}
+
+function leaves(schema: Schema, { path, description }: Field): Field[] {
+  const { innerType, shape = {}, element, valueType } = schema.def
+  const here = { path, description: `${description} ${schema.description ?? ''}` }
+  if (innerType) return leaves(innerType, here)
+  const inner = element ? leaves(element, { ...here, path: `${path}[]` }) : []
+  // a list of plain values, or of free forms, is one field
+  if (inner.length > 0 && inner[0]?.path !== `${path}[]`) return inner
+  if (valueType && Object.keys(unwrapped(valueType).def.shape ?? {}).length > 0)
+    return leaves(valueType, { ...here, path: `${path}.*` })
+  const entries = Object.entries(shape)
+  return entries.length === 0
+    ? [here]
+    : entries.flatMap(([key, child]) => leaves(child, { ...here, path: `${path}.${key}` }))
+}
+
+function unwrapped(schema: Schema): Schema {
+  return schema.def.innerType ? unwrapped(schema.def.innerType) : schema
+}
+
+/** Where a manifest as it is written sets a field. */
+export function occurrencesOf({ path }: Field, manifest: Manifest): Place[] {
+  const steps = path.split(/\.|(?=\[\])/)
+  let found: { at: Place; value: unknown }[] = [{ at: [], value: manifest }]
+  for (const step of steps) {
+    found = found.flatMap(({ at, value }) => {
+      if (typeof value !== 'object' || value === null) return []
+      const keys = Array.isArray(value) ? [...value.keys()] : step === '*' ? Object.keys(value) : [step]
+      return keys
+        .filter(key => Object.hasOwn(value, key))
+        .map(key => ({ at: [...at, key], value: (value as Record<string | number, unknown>)[key] }))
+    })
+  }
+  return found.map(({ at }) => at)
+}
+
+/** The manifest without what stands there, and with other things in its place; not all of them are valid. */
+export function variantsOf(manifest: Manifest, place: Place): unknown[] {
+  return [
+    undefined,
+    ...others(
+      place.reduce<unknown>((value, step) => (value as Record<string | number, unknown>)[step], manifest),
+    ),
+  ].map(value => replaced(manifest, place, value))
+}
+
+function others(value: unknown): unknown[] {
+  if (typeof value === 'boolean') return [!value]
+  if (typeof value === 'number') return [value + 1, value - 1]
+  if (typeof value === 'string') return [`${value}x`, `1${value}`, 'shared', 'streamable-http', 'stdio', 'In']
+  return []
+}
+
+function replaced(value: unknown, [step, ...rest]: Place, by: unknown): unknown {
+  if (step === undefined) return by
+  const copy = Array.isArray(value) ? [...value] : { ...(value as object) }
+  const holder = copy as Record<string | number, unknown>
+  holder[step] = replaced(holder[step], rest, by)
+  return copy
+}
