@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { ManifestFiles } from '../local/files.ts'
 import { type Reading, readPaths } from '../local/read.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import {
   gatewayOption,
   type ManifestOptions,

@@ -1,7 +1,7 @@
 /** What stands around the commands of a program: it parses the command line, runs one, and tells the exit code. */
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
-import { describeFailure, EXIT } from './failure.ts'
+import { describeFailure, EXIT } from './command-error.ts'
 import { createTerminal, type Terminal } from './output.ts'
 import { version } from './version.ts'
 

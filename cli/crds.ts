@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Argument, Command } from 'commander'
 import type { KubeClient } from '../core/kube/client.ts'
 import type { KubeObject } from '../core/kube/object.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 
 const FIELD_MANAGER = 'portolan-crds'
@@ -25,7 +25,7 @@ export function crdsCommand(terminal: Terminal): Command {
       const [{ findAccess }, { KubeClient }, { documentsOf }] = await Promise.all([
         import('../core/kube/config.ts'),
         import('../core/kube/client.ts'),
-        import('./documents.ts'),
+        import('./yaml-documents.ts'),
       ])
       const definitions = documentsOf(definitionsText()) as Definition[]
       const client = new KubeClient(await access(() => findAccess({ context })))

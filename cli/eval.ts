@@ -1,7 +1,7 @@
 /** `portolan eval`: how well labelled queries find their tools in one's own catalog. */
 import { Command, InvalidArgumentError } from 'commander'
 import { DEPTH, type Measures, mean, measureRanking } from '../router/catalog/search/measures.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import { type LabelledQuery, readLabelledQueries } from './labelled-queries.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'

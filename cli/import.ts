@@ -6,7 +6,7 @@ import { messageOf } from '../core/errors.ts'
 import { importConfig } from '../local/import/client-config.ts'
 import { renderImported } from '../local/import/render.ts'
 import { readEnvFile } from '../local/imported.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import { type OutputOption, outputOption } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import { readLabelledQueries } from './labelled-queries.ts'
 import { readScenario } from './scenario.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { z } from 'zod'
 import { messageOf } from '../core/errors.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { CommandError, EXIT } from './command-error.ts'
 
 /** Throws a CommandError where the file is not there, holds no item, or one that does not fit. */
 export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {

@@ -1,6 +1,6 @@
 /** Paths of manifests as they stand on the command line. */
 import { ManifestFiles } from '../local/files.ts'
-import { CommandError } from './failure.ts'
+import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 
 /** A path that is not there is a mistake of the command line; one that goes later is a change. */

@@ -2,9 +2,9 @@
 
 import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
-import type { LocalStatus } from '../local/status.ts'
+import type { LocalStatus } from '../local/local-status.ts'
+import { CommandError, EXIT } from './command-error.ts'
 import { explanationText } from './explanation.ts'
-import { CommandError, EXIT } from './failure.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, wholeNumber, withGateway } from './options.ts'
 import { type Colors, type Terminal, table } from './output.ts'

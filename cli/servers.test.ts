@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
-import type { ServerStatusLine } from '../local/status.ts'
+import type { ServerStatusLine } from '../local/local-status.ts'
 import { notOfferedLine, serverTable } from './servers.ts'
 
 const plain = createColors(false)

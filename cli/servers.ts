@@ -1,6 +1,6 @@
 /** `portolan servers`: the live state of a gateway's servers. */
 import { Command } from 'commander'
-import type { LocalStatus, ServerStatusLine } from '../local/status.ts'
+import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
 import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
 import { type Colors, count, type Terminal, table } from './output.ts'

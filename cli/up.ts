@@ -9,8 +9,8 @@ import type { Tracer } from '../core/trace.ts'
 import { openTracing, tracingSettings } from '../core/tracing.ts'
 import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
-import { type LocalGateway, startLocal } from '../local/gateway.ts'
-import type { LocalStatus } from '../local/status.ts'
+import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
+import type { LocalStatus } from '../local/local-status.ts'
 import { clientHelp } from './client-help.ts'
 import {
   DEFAULT_PORT,

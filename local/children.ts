@@ -6,9 +6,9 @@ import { Fault } from '../core/errors.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
-import { type DiscoveryDeps, type Observed, ServerDiscovery } from './discovery.ts'
-import { oneLine } from './failure.ts'
+import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
+import { type DiscoveryDeps, type Observed, ServerDiscovery } from './server-discovery.ts'
 
 export type DesiredServer = {
   server: McpServer

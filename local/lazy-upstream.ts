@@ -13,7 +13,7 @@ import type {
   UpstreamEvent,
   UpstreamInfo,
 } from '../core/mcp/upstream.ts'
-import { failureOf } from './failure.ts'
+import { failureOf } from './failure-state.ts'
 
 /** Calls that arrive this soon after a failure get the same failure, instead of installing again. */
 const FAILURE_KEPT_MS = 5_000

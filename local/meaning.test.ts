@@ -12,7 +12,7 @@ import { createLeapClock } from '../test/support/leap-clock.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { discoverTools } from '../test/support/mcp.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
-import { startLocal } from './gateway.ts'
+import { startLocal } from './local-gateway.ts'
 
 const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
 

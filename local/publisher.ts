@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../core/async.ts'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { RouterConfig } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
-import type { InProcessSource } from '../router/source/in-process.ts'
+import type { InProcessSource } from '../router/source/in-process-source.ts'
 import type { Children } from './children.ts'
 import type { Desired } from './desire.ts'
 

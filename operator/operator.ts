@@ -11,8 +11,8 @@ import type { Namespaces } from './runtime/cache.ts'
 import { type Caches, createCaches } from './runtime/caches.ts'
 import { type Controller, runController } from './runtime/controller.ts'
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts'
-import { createOperatorMetrics, type OperatorMetrics } from './runtime/metrics.ts'
-import { serveHealth } from './runtime/serve.ts'
+import { serveHealth } from './runtime/health-server.ts'
+import { createOperatorMetrics, type OperatorMetrics } from './runtime/operator-metrics.ts'
 
 /** Loads the encoder; undefined where there is none, which the log was told. Throws Fault `io`. */
 export type OpenEncoder = () => Promise<SentenceEncoder | undefined>

@@ -14,8 +14,8 @@ import { type RouterSettings, routerSettings } from './config.ts'
 import { type Authenticator, createAuthenticator } from './http/service-account.ts'
 import { type Router, type RouterOptions, startRouter } from './router.ts'
 import { openEmbedded } from './semantic/embedded.ts'
-import { createGatewaySource } from './source/gateway.ts'
-import { createKubernetesSource } from './source/kubernetes.ts'
+import { createGatewaySource } from './source/gateway-source.ts'
+import { createKubernetesSource } from './source/kubernetes-source.ts'
 
 /** Within the pod's grace of 45 s, of which 5 s are over before the signal comes. */
 const DRAIN_MS = 25_000

@@ -18,7 +18,7 @@ import type { McpServer } from '../crds/server.ts'
 import type { DesiredServer } from '../local/children.ts'
 import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
-import { inheritedEnvironment, launch } from '../local/launch.ts'
+import { inheritedEnvironment, launch } from '../local/launch-server.ts'
 import { createPackages } from '../local/packages/packages.ts'
 import { readPaths } from '../local/read.ts'
 

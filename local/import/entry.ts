@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'
-import { sourceOf } from './launch.ts'
+import { sourceOf } from './recognised-package.ts'
 import { secretArgument } from './secrecy.ts'
 
 export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }

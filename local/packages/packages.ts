@@ -7,7 +7,7 @@ import { isObject } from '../../core/json.ts'
 import type { Reaper } from '../../core/mcp/stdio/reaper.ts'
 import { type Installed, installPackage, type PackageSource } from '../../core/packages/install.ts'
 import { npmCommand } from '../../core/packages/npm.ts'
-import { createSlots } from '../slots.ts'
+import { createSlots } from '../start-slots.ts'
 import { withLock } from './folder-lock.ts'
 
 const PARALLEL_INSTALLS = 3

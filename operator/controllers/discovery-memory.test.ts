@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
 import { createMemory, dueAt, intervalOf, retryMs, wantedOf } from './discovery-memory.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './discovery-targets.ts'
 
 function target(interval = '10m', revision?: string): Target {
   const server = mcpServerSchema.parse({

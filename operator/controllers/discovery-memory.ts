@@ -1,7 +1,7 @@
 /** What discovery remembers of asking one server, and when it is to be asked again. Pure. */
 import type { Fault } from '../../core/errors.ts'
 import { parseDuration } from '../../crds/quantity.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './discovery-targets.ts'
 
 const MIN_INTERVAL_MS = 1_000
 /** A server that says that its lists changed is asked no more often than that. */

@@ -1,7 +1,7 @@
 /** What makes discovery look at a server: its target, the wish of a person, its pods, and slices that are gone. */
 import { type KubeObject, keyOf } from '../../core/kube/object.ts'
 import type { Queue } from '../runtime/queue.ts'
-import type { DiscoveryOptions } from './discovery.ts'
+import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
 
 export const REFRESH_ANNOTATION = 'portolan.dev/refresh'

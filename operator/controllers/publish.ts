@@ -9,11 +9,11 @@ import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { sliceObjects } from '../plan/slices.ts'
+import { sliceObjects } from '../plan/slice-objects.ts'
 import type { Applier } from '../runtime/apply.ts'
 import { createStatusWriter, type StatusWriter } from '../runtime/apply-status.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
-import type { OperatorMetrics } from '../runtime/metrics.ts'
+import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import type { DescriptionTokens } from './description-tokens.ts'
 import {
   DISCOVERY_FIELDS,
@@ -22,7 +22,7 @@ import {
   discoveryPart,
   failedStatus,
 } from './discovery-status.ts'
-import type { Encoding } from './encoding.ts'
+import type { Encoding } from './encoding-controller.ts'
 
 export const DISCOVERY_MANAGER = 'portolan-discovery'
 

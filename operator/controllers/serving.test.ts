@@ -7,8 +7,8 @@ import type { Kube } from '../../core/kube/object.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
 import { ANNOTATION } from '../plan/names.ts'
 import type { Cache } from '../runtime/cache.ts'
+import type { Target } from './discovery-targets.ts'
 import { servingOf } from './serving.ts'
-import type { Target } from './targets.ts'
 
 const server = mcpServerSchema.parse({
   apiVersion: 'portolan.dev/v1alpha1',

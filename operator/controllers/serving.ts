@@ -4,7 +4,7 @@ import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { revisionOf } from '../plan/template.ts'
 import type { Caches } from '../runtime/caches.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './discovery-targets.ts'
 
 /** `updating`: pods of an older template may answer, or the caches do not know the newest one yet. */
 export type Serving = 'serving' | 'updating' | 'down'

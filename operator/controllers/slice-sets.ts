@@ -2,7 +2,7 @@
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import { ANNOTATION } from '../plan/names.ts'
-import { controllerOf } from '../runtime/owner.ts'
+import { controllerOf } from '../runtime/owner-reference.ts'
 
 type Sets = {
   /** By name of the ConfigMap. */

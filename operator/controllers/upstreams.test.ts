@@ -6,7 +6,7 @@ import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
 import { answer, startRude } from '../../test/upstreams/http/rude.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './discovery-targets.ts'
 import { MAX_STREAMS, Upstreams } from './upstreams.ts'
 
 const client = { get: async () => undefined }

@@ -7,7 +7,7 @@ import { createConnector } from '../../core/mcp/connector.ts'
 import { tellsOfChanges } from '../../core/mcp/http/listen.ts'
 import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './discovery-targets.ts'
 
 /** Streams that are held open at a time; other servers are asked when their interval is over. */
 export const MAX_STREAMS = 256

@@ -17,7 +17,7 @@ import {
 import { gatewayObjectName } from './names.ts'
 import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
-import { routerScale } from './router.ts'
+import { routerScale } from './router-pods.ts'
 
 /** As many as the status may hold. */
 export const MAX_ROUTERS = 100

@@ -4,10 +4,10 @@ import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Kube, Wire } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { packageOf } from './install.ts'
+import { packageOf } from './install-packages.ts'
 import { ADMIN_PORT, componentLabels, gatewayObjectName, HTTP_PORT, labelsOf, selectorOf } from './names.ts'
+import { containerPort } from './server-pods.ts'
 import type { OperatorSettings } from './settings.ts'
-import { containerPort } from './workload.ts'
 
 const DNS_PORT = 53
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../core/kube/client.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { Condition } from '../../crds/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
-import type { OperatorMetrics } from './metrics.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
 
 /** What one field manager owns of a status: fields whole, and conditions by their type. */
 export type StatusOwnership = { fields: readonly string[]; conditions: readonly string[] }

@@ -6,7 +6,7 @@ import { type Kube, type KubeObject, type ObjectRef, refOf } from '../../core/ku
 import { createLog } from '../../core/log.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../../test/support/api-server.ts'
 import { APPLIED_ANNOTATION, createApplier, type Observed } from './apply.ts'
-import { createOperatorMetrics } from './metrics.ts'
+import { createOperatorMetrics } from './operator-metrics.ts'
 
 const skip = skipApiServer()
 const START_LIMIT_MS = 120_000

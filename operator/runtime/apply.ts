@@ -7,8 +7,8 @@ import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.t
 import type { Log } from '../../core/log.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { contains } from './contains.ts'
-import type { OperatorMetrics } from './metrics.ts'
-import { controllerOf, isOwnedBy, ownedBy } from './owner.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
+import { controllerOf, isOwnedBy, ownedBy } from './owner-reference.ts'
 
 export const APPLIED_ANNOTATION = 'portolan.dev/applied'
 /** Objects whose last write is remembered; of others it is found out again, by one write that changes nothing. */

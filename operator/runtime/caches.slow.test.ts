@@ -9,7 +9,7 @@ import { type ApiServer, skipApiServer, startApiServer } from '../../test/suppor
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import type { Namespaces } from './cache.ts'
 import { type Caches, createCaches, type Owner } from './caches.ts'
-import { ownedBy } from './owner.ts'
+import { ownedBy } from './owner-reference.ts'
 
 const skip = skipApiServer()
 const START_LIMIT_MS = 120_000

@@ -20,7 +20,7 @@ import { API_VERSION } from '../../crds/object-meta.ts'
 import { LABEL, MANAGED_SELECTOR } from '../plan/names.ts'
 import { type Cache, createCache, type Namespaces, type WatchedCache } from './cache.ts'
 import { indexBy } from './index-by.ts'
-import { controllerOf } from './owner.ts'
+import { controllerOf } from './owner-reference.ts'
 
 /** A McpServer or McpGateway as the API server has it; whether its spec can be read is for `crds` to say. */
 export type Manifest = KubeObject & {

@@ -10,7 +10,7 @@ import { openTracing, tracingSettings } from '../../core/tracing.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { startCollector } from '../../test/support/otlp.ts'
 import { DRAIN_LIMIT_MS, RECONCILE_LIMIT_MS, type Reconcile, runController } from './controller.ts'
-import { createOperatorMetrics } from './metrics.ts'
+import { createOperatorMetrics } from './operator-metrics.ts'
 import { FIRST_RETRY_MS, Queue } from './queue.ts'
 
 type Line = { level: string; msg: string; key?: string; error?: string; err?: { stack: string } }

@@ -5,7 +5,7 @@ import { ApiError, isConflict } from '../../core/kube/api-error.ts'
 import type { Log } from '../../core/log.ts'
 import { deadline, waitFor } from '../../core/mcp/deadline.ts'
 import type { Tracer } from '../../core/trace.ts'
-import type { OperatorMetrics } from './metrics.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
 import type { Queue } from './queue.ts'
 
 /** How long one reconcile may take before it is given up and tried again. */

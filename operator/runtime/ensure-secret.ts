@@ -7,8 +7,8 @@ import type { Log } from '../../core/log.ts'
 import type { EnsuredSecret } from '../plan/plan.ts'
 import type { Observed } from './apply.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { OperatorMetrics } from './metrics.ts'
-import { isOwnedBy, ownedBy } from './owner.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
+import { isOwnedBy, ownedBy } from './owner-reference.ts'
 
 const KEY_BYTES = 32
 /** Secrets that are known to be whole; the others are read once more. */

@@ -11,7 +11,7 @@ import type { PlannedCondition } from '../plan/plan.ts'
 import { createStatusWriter, type ObjectWithStatus } from './apply-status.ts'
 import { createSecretKeeper } from './ensure-secret.ts'
 import { createEventRecorder, REPEAT_MS } from './events.ts'
-import { createOperatorMetrics } from './metrics.ts'
+import { createOperatorMetrics } from './operator-metrics.ts'
 
 const skip = skipApiServer()
 const START_LIMIT_MS = 120_000

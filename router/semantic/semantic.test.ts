@@ -14,7 +14,7 @@ import {
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { discoverTools } from '../../test/support/mcp.ts'
 import { startRouter } from '../router.ts'
-import { createInProcessSource } from '../source/in-process.ts'
+import { createInProcessSource } from '../source/in-process-source.ts'
 import type { SemanticMeans } from './semantic.ts'
 
 const tool = (name: string, description: string) => ({ name, description, inputSchema: {} })

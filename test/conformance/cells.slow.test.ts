@@ -1,7 +1,7 @@
 /** The four cells: clients of both eras before upstreams of both eras, over every transport. All that MCP has passes in each. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { LocalGateway } from '../../local/gateway.ts'
+import type { LocalGateway } from '../../local/local-gateway.ts'
 import { CLIENT_KINDS, openClient } from './cells/clients.ts'
 import { FEATURES, hashOfTools } from './cells/features.ts'
 import { KINDS, startCells } from './cells/servers.ts'

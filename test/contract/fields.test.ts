@@ -15,10 +15,10 @@ import type { Secret } from '../../crds/secret.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { resolveInputs } from '../../local/inputs.ts'
 import { ValueResolver } from '../../local/secrets.ts'
-import { planGateway } from '../../operator/plan/gateway.ts'
 import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
 import { ANNOTATION } from '../../operator/plan/names.ts'
-import { planServer } from '../../operator/plan/server.ts'
+import { planGateway } from '../../operator/plan/plan-gateway.ts'
+import { planServer } from '../../operator/plan/plan-server.ts'
 import { type Field, fieldsOf, occurrencesOf, variantsOf } from '../support/fields.ts'
 import { NAMESPACE, NOW, SETTINGS } from '../support/plan-cases.ts'
 
@@ -31,25 +31,25 @@ const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
     'spec.npm.version': 'local/packages/packages.ts',
     'spec.npm.registry': 'core/packages/npm.ts',
     'spec.npm.bin': 'local/packages/packages.ts',
-    'spec.npm.args': 'local/launch.ts',
+    'spec.npm.args': 'local/launch-server.ts',
     'spec.pypi.package': 'local/packages/packages.ts',
     'spec.pypi.version': 'local/packages/packages.ts',
     'spec.pypi.index': 'core/packages/pypi.ts',
     'spec.pypi.bin': 'local/packages/packages.ts',
-    'spec.pypi.args': 'local/launch.ts',
-    'spec.image.name': 'local/launch.ts',
-    'spec.image.command': 'local/launch.ts',
-    'spec.image.args': 'local/launch.ts',
-    'spec.command.run': 'local/launch.ts',
-    'spec.command.args': 'local/launch.ts',
-    'spec.command.cwd': 'local/launch.ts',
-    'spec.remote.url': 'local/launch.ts',
+    'spec.pypi.args': 'local/launch-server.ts',
+    'spec.image.name': 'local/launch-server.ts',
+    'spec.image.command': 'local/launch-server.ts',
+    'spec.image.args': 'local/launch-server.ts',
+    'spec.command.run': 'local/launch-server.ts',
+    'spec.command.args': 'local/launch-server.ts',
+    'spec.command.cwd': 'local/launch-server.ts',
+    'spec.remote.url': 'local/launch-server.ts',
     'spec.auth.oauth.tokenUrl': 'core/mcp/http/oauth.ts',
     'spec.auth.oauth.clientId': 'core/mcp/http/oauth.ts',
     'spec.auth.oauth.scopes': 'core/mcp/http/oauth.ts',
     'spec.auth.oauth.audience': 'core/mcp/http/oauth.ts',
-    'spec.scaling.min': 'local/launch.ts',
-    'spec.scaling.idleAfter': 'local/launch.ts',
+    'spec.scaling.min': 'local/launch-server.ts',
+    'spec.scaling.idleAfter': 'local/launch-server.ts',
     'spec.discovery.interval': 'local/children.ts',
   },
   cluster: {

@@ -9,7 +9,7 @@ import { discover } from '../../core/mcp/discover.ts'
 import type { Upstream } from '../../core/mcp/upstream.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { type Router, startRouter } from '../../router/router.ts'
-import { createInProcessSource } from '../../router/source/in-process.ts'
+import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { serverOf, snapshotOf } from './fixture.ts'
 
 export type RealServer = {

@@ -1,7 +1,7 @@
 /** A laptop's gateway as tests want it: on a free port, quiet, not watching its files, ready when it is returned. */
 import { delay, systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
-import { type LocalGateway, type LocalOptions, startLocal } from '../../local/gateway.ts'
+import { type LocalGateway, type LocalOptions, startLocal } from '../../local/local-gateway.ts'
 import type { Workspace } from './manifests.ts'
 
 const POLL_MS = 20

@@ -10,7 +10,6 @@ import type { Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { planGateway } from '../../operator/plan/gateway.ts'
 import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
 import { merge } from '../../operator/plan/merge.ts'
 import { ANNOTATION } from '../../operator/plan/names.ts'
@@ -21,7 +20,8 @@ import type {
   ServerPlan,
   ServerWorld,
 } from '../../operator/plan/plan.ts'
-import { planServer } from '../../operator/plan/server.ts'
+import { planGateway } from '../../operator/plan/plan-gateway.ts'
+import { planServer } from '../../operator/plan/plan-server.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
 import { revisionOf } from '../../operator/plan/template.ts'
 

@@ -1,7 +1,7 @@
 /** Gateways for tests of traces: the laptop's, each with spans of its own that go to one collector. */
 import { createLog } from '../../core/log.ts'
 import { openTracing, type Tracing, tracingSettings } from '../../core/tracing.ts'
-import { type LocalGateway, startLocal } from '../../local/gateway.ts'
+import { type LocalGateway, startLocal } from '../../local/local-gateway.ts'
 import { createWorkspace, type Workspace } from '../support/manifests.ts'
 import type { Collector, ReceivedSpan } from '../support/otlp.ts'
 

@@ -1,5 +1,5 @@
 /** The fixture as upstreams of every kind, behind one gateway in this process. */
-import type { LocalGateway } from '../../../local/gateway.ts'
+import type { LocalGateway } from '../../../local/local-gateway.ts'
 import { startTestGateway } from '../../support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../../support/manifests.ts'
 import { type Gateway, startBridgeProcess } from '../../support/processes.ts'

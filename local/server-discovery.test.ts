@@ -10,8 +10,8 @@ import { connectRemote } from '../core/mcp/connect.ts'
 import { createManualClock, type ManualClock } from '../test/support/manual-clock.ts'
 import { answer, type Behaviour, raw, startRude, stream } from '../test/upstreams/http/rude.ts'
 import { createCatalogCache } from './catalog-cache.ts'
-import { type Observed, ServerDiscovery } from './discovery.ts'
-import { createSlots } from './slots.ts'
+import { type Observed, ServerDiscovery } from './server-discovery.ts'
+import { createSlots } from './start-slots.ts'
 
 const INTERVAL_MS = 600_000
 const tools = (...names: string[]) =>

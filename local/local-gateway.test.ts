@@ -10,9 +10,9 @@ import { createTokenCounter, toolText } from '../core/tokens.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { callTool, discoverTools } from '../test/support/mcp.ts'
 import { startRude } from '../test/upstreams/http/rude.ts'
-import { type LocalGateway, type LocalOptions, startLocal } from './gateway.ts'
+import { type LocalGateway, type LocalOptions, startLocal } from './local-gateway.ts'
+import type { ServerStatusLine } from './local-status.ts'
 import type { Findings } from './reloader.ts'
-import type { ServerStatusLine } from './status.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 const polite = scriptCommand(RUDE, 'polite')

@@ -21,7 +21,7 @@ import {
   missingGatewayReferences,
   type ReferenceIndex,
 } from './references.ts'
-import { type RouterScale, routerScale, routerTemplate } from './router.ts'
+import { type RouterScale, routerScale, routerTemplate } from './router-pods.ts'
 import { gatewayService } from './service.ts'
 import { revisionOf } from './template.ts'
 

@@ -18,13 +18,13 @@ import { answer, type Behaviour, hang, startRude } from '../../test/upstreams/ht
 import { createApplier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
 import { runController } from '../runtime/controller.ts'
-import { createOperatorMetrics } from '../runtime/metrics.ts'
+import { createOperatorMetrics } from '../runtime/operator-metrics.ts'
 import { DescriptionTokens } from './description-tokens.ts'
-import { createDiscovery } from './discovery.ts'
-import { createEncoding } from './encoding.ts'
+import { createDiscovery } from './discovery-controller.ts'
+import { Targets } from './discovery-targets.ts'
+import { createEncoding } from './encoding-controller.ts'
 import { Publisher } from './publish.ts'
 import { SliceSets } from './slice-sets.ts'
-import { Targets } from './targets.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -6,7 +6,7 @@ import type { Problem } from '../core/errors.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
 import type { SearchStatus } from '../router/semantic/semantic.ts'
 import type { TokenUses } from '../router/token-use.ts'
-import type { Observed } from './discovery.ts'
+import type { Observed } from './server-discovery.ts'
 
 export type ServerStatusLine = {
   name: string

@@ -1,7 +1,7 @@
 /** What servers get of the user's environment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inheritedEnvironment } from './launch.ts'
+import { inheritedEnvironment } from './launch-server.ts'
 
 test('servers get what finds programs, languages and proxies, and nobody else’s tokens', () => {
   const kept = {

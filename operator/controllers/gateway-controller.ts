@@ -11,10 +11,10 @@ import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
-import { planGateway } from '../plan/gateway.ts'
 import { gatewayStatus, invalidGatewayStatus } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'
 import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
+import { planGateway } from '../plan/plan-gateway.ts'
 import { gatewayReferences, type ReferenceName, referencesOf } from '../plan/references.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
@@ -26,9 +26,9 @@ import {
   type GatewayProbeOptions,
   generationOf,
 } from './gateway-probe.ts'
-import type { Manifests } from './manifests.ts'
+import type { Manifests } from './parsed-manifests.ts'
 import { ReferenceIndex } from './reference-index.ts'
-import type { References } from './references.ts'
+import type { References } from './reference-reader.ts'
 import type { SliceSets } from './slice-sets.ts'
 import { createWriters, HINDERED_AGAIN_MS, type Obstacle } from './writers.ts'
 

@@ -14,10 +14,10 @@ import { serverPolicy } from './network-policy.ts'
 import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
 import { indexReferences, missingReferences, podInputs } from './references.ts'
+import { serverTemplate } from './server-pods.ts'
 import { refusedServerStatus, serverStatus } from './server-status.ts'
 import { serverService } from './service.ts'
 import { revisionOf } from './template.ts'
-import { serverTemplate } from './workload.ts'
 
 /** What the schema lets through unseen ends up in these. */
 const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }

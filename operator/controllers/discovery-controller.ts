@@ -13,7 +13,7 @@ import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../../core/trace.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
-import type { OperatorMetrics } from '../runtime/metrics.ts'
+import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
 import {
@@ -26,12 +26,12 @@ import {
   wantedOf,
 } from './discovery-memory.ts'
 import { speaksOf } from './discovery-status.ts'
+import type { Target, Targets } from './discovery-targets.ts'
 import { refreshOf, wakeOnChanges } from './discovery-wakes.ts'
-import type { Encoding } from './encoding.ts'
+import type { Encoding } from './encoding-controller.ts'
 import type { Discovered, Publisher } from './publish.ts'
 import { type Serving, servingOf } from './serving.ts'
 import type { SliceSets } from './slice-sets.ts'
-import type { Target, Targets } from './targets.ts'
 import { Upstreams } from './upstreams.ts'
 
 /** One asking has bounds of its own for each step; this is for all of them together. */

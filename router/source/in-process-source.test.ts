@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testSourceContract } from '../../test/contract/source.ts'
 import { snapshotOf } from '../../test/meta/fixture.ts'
-import { createInProcessSource } from './in-process.ts'
+import { createInProcessSource } from './in-process-source.ts'
 import type { Snapshot } from './source.ts'
 
 testSourceContract('in process', () => {

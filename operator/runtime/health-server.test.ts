@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { createLog } from '../../core/log.ts'
-import { createOperatorMetrics } from './metrics.ts'
-import { serveHealth } from './serve.ts'
+import { serveHealth } from './health-server.ts'
+import { createOperatorMetrics } from './operator-metrics.ts'
 
 test('a path that is no path is not found, and is nobody’s bug', async t => {
   const log = createLog({ level: 'silent' })

@@ -5,7 +5,7 @@ import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts
 import type { Wire } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { delivery, RUNTIME } from './delivery.ts'
-import { installation, packageOf, START_FILE } from './install.ts'
+import { installation, packageOf, START_FILE } from './install-packages.ts'
 import { ANNOTATION, HTTP_PORT } from './names.ts'
 import { bridgeProbes, imageProbes } from './probes.ts'
 import { containerSecurity, podManners, podSecurity, preStop } from './security.ts'

@@ -9,8 +9,8 @@ import { discover } from '../core/mcp/discover.ts'
 import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../core/trace.ts'
 import type { CatalogCache } from './catalog-cache.ts'
-import { type Failure, failureOf, oneLine } from './failure.ts'
-import type { Slots } from './slots.ts'
+import { type Failure, failureOf, oneLine } from './failure-state.ts'
+import type { Slots } from './start-slots.ts'
 
 const LIST_CHANGED_DEBOUNCE_MS = 200
 const FIRST_RETRY_MS = 1_000

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import type { Manifest } from './caches.ts'
-import { createOperatorMetrics } from './metrics.ts'
 import { MAX_OBJECT_SERIES, type ObjectCaches } from './object-metrics.ts'
+import { createOperatorMetrics } from './operator-metrics.ts'
 
 test('every condition has its reason, and a value of 1 where it is true', async () => {
   const { lines } = watched({

@@ -6,7 +6,7 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { decodeSlices, encodeSlices, readSlice } from '../../core/catalog/slices.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
-import { sliceObjects } from './slices.ts'
+import { sliceObjects } from './slice-objects.ts'
 
 const MAX_OBJECT_BYTES = 2 ** 20
 const server = mcpServerSchema.parse({

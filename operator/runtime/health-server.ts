@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { OperatorMetrics } from './metrics.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
 const MAX_CONNECTIONS = 64

@@ -1,7 +1,7 @@
 /** Packages recognised in command lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sourceOf } from './launch.ts'
+import { sourceOf } from './recognised-package.ts'
 
 const source = (line: string) => {
   const [command = '', ...args] = line.split(' ')

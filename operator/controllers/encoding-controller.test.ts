@@ -12,8 +12,8 @@ import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { runController } from '../runtime/controller.ts'
-import { createOperatorMetrics } from '../runtime/metrics.ts'
-import { createEncoding, MAX_TEXTS } from './encoding.ts'
+import { createOperatorMetrics } from '../runtime/operator-metrics.ts'
+import { createEncoding, MAX_TEXTS } from './encoding-controller.ts'
 
 test('what is missing is made after it was published, and then known', async t => {
   const { encoding, publish, done, encoder } = begin(t)

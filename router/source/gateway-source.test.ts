@@ -10,7 +10,7 @@ import { catalogVersion } from '../../core/catalog/version.ts'
 import { createLog } from '../../core/log.ts'
 import { catalogOf, serverOf, snapshotOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import { createGatewaySource } from './gateway.ts'
+import { createGatewaySource } from './gateway-source.ts'
 
 const TURNS = 200
 

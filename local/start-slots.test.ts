@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../test/support/manual-clock.ts'
-import { createSlots } from './slots.ts'
+import { createSlots } from './start-slots.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 

@@ -8,7 +8,7 @@ import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OpenEncoder } from '../operator.ts'
 import type { Controller } from '../runtime/controller.ts'
-import type { OperatorMetrics } from '../runtime/metrics.ts'
+import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 
 /** Some half a second of a core: then it is the next server's turn. */
