@@ -1,14 +1,14 @@
 /** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
-import type { Clients } from '../core/mcp/front/clients.ts'
-import type { Listeners } from '../core/mcp/front/listeners.ts'
-import type { Sessions } from '../core/mcp/front/session.ts'
-import { createBackoff } from '../core/mcp/stdio/backoff.ts'
-import type { StdioLog } from '../core/mcp/stdio/channel.ts'
-import { type Failure, Life } from '../core/mcp/stdio/life.ts'
-import type { EraMemory } from '../core/mcp/stdio/opening.ts'
-import type { SessionSpec } from '../core/mcp/stdio/session.ts'
+import { createBackoff } from '../core/mcp/client/stdio/backoff.ts'
+import type { SessionSpec } from '../core/mcp/client/stdio/child-session.ts'
+import type { EraMemory } from '../core/mcp/client/stdio/opening.ts'
+import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
+import { type Failure, Life } from '../core/mcp/client/stdio/supervised-child.ts'
+import type { Clients } from '../core/mcp/server/clients.ts'
+import type { Listeners } from '../core/mcp/server/listeners.ts'
+import type { Sessions } from '../core/mcp/server/session-ids.ts'
 import type {
   Notification,
   ServerRequest,

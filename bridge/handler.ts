@@ -1,10 +1,10 @@
 /** What the bridge answers: everything that is not the protocol's own goes to a child as it is, and comes back so. */
 import { Fault } from '../core/errors.ts'
 import { sliceJson } from '../core/json-slice.ts'
-import type { McpHandler, McpReply, McpRequest, RouteDescription } from '../core/mcp/front/handler.ts'
-import type { Listeners } from '../core/mcp/front/listeners.ts'
-import { TRANSPORT_ERROR } from '../core/mcp/front/rejection.ts'
-import { META_OWN_PROTOCOL } from '../core/mcp/handshake.ts'
+import { META_OWN_PROTOCOL } from '../core/mcp/client/handshake.ts'
+import type { McpHandler, McpReply, McpRequest, RouteDescription } from '../core/mcp/server/handler.ts'
+import type { Listeners } from '../core/mcp/server/listeners.ts'
+import { TRANSPORT_ERROR } from '../core/mcp/server/rejection.ts'
 import type { Children } from './children.ts'
 
 /** Callers have limits of their own; this one keeps a child from filling our memory. */

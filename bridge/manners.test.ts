@@ -1,7 +1,7 @@
 /** What a bridge takes by HTTP, and what it refuses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../core/mcp/front/bodies.ts'
+import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../core/mcp/server/bodies.ts'
 import { legacy, post } from '../test/front/post.ts'
 import { dial, MCP_LINES, requestText } from '../test/manners/raw.ts'
 import { startTestBridge } from '../test/support/bridge.ts'

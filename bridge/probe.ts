@@ -8,7 +8,7 @@ import {
   META_CLIENT_INFO,
   META_PROTOCOL_VERSION,
   MODERN_VERSIONS,
-} from '../core/mcp/front/revisions.ts'
+} from '../core/mcp/protocol/revisions.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 const MAX_ANSWER_BYTES = 1024 * 1024

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, delay } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
-import { watchConnections } from '../core/mcp/front/connections.ts'
+import { watchConnections } from '../core/mcp/server/connections.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export type ServeOptions = SiteOptions & {

@@ -1,16 +1,16 @@
 /** A child for each session. One more is kept warm: it shows that the server works, and is handed to the next who needs one. */
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
+import { waitFor } from '../core/deadline.ts'
 import type { JsonObject } from '../core/json.ts'
-import { waitFor } from '../core/mcp/deadline.ts'
-import { askable } from '../core/mcp/front/capabilities.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/front/rejection.ts'
-import type { Era } from '../core/mcp/front/revisions.ts'
-import type { Sessions } from '../core/mcp/front/session.ts'
-import type { CommandSpec } from '../core/mcp/stdio/channel.ts'
-import type { Life } from '../core/mcp/stdio/life.ts'
-import type { EraMemory } from '../core/mcp/stdio/opening.ts'
-import { stoppedFault } from '../core/mcp/stdio/session-faults.ts'
+import type { EraMemory } from '../core/mcp/client/stdio/opening.ts'
+import { stoppedFault } from '../core/mcp/client/stdio/session-faults.ts'
+import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
+import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
+import { askable } from '../core/mcp/protocol/capabilities.ts'
+import type { Era } from '../core/mcp/protocol/revisions.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/server/rejection.ts'
+import type { Sessions } from '../core/mcp/server/session-ids.ts'
 import type {
   Notification,
   Subscription,

@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ListRootsRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { systemClock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
-import { connectRemote } from '../core/mcp/connect.ts'
+import { connectRemote } from '../core/mcp/client/connect.ts'
 import { DISCOVERY } from '../core/mcp/upstream.ts'
 import { modern, modernHeaders, post } from '../test/front/post.ts'
 import { startTestBridge } from '../test/support/bridge.ts'

@@ -1,6 +1,6 @@
 /** One child for all callers. It issues no session ids: any replica may answer any call. */
-import type { CommandSpec } from '../core/mcp/stdio/channel.ts'
-import type { Life } from '../core/mcp/stdio/life.ts'
+import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
+import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
 import type { Subscription, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 import { begin, type Children, type ChildrenDeps } from './children.ts'
 

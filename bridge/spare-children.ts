@@ -1,6 +1,6 @@
 /** Children that wait for the next calls, and end when none come. */
 import type { Clock, Timer } from '../core/async.ts'
-import type { Life } from '../core/mcp/stdio/life.ts'
+import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
 
 export type SpareChildrenOptions = {
   begin: () => Life

@@ -1,6 +1,6 @@
 /** The last words of a container: the kubelet reads them from a file into the pod's status, where the operator finds them. */
 import { truncate, writeFile } from 'node:fs/promises'
-import { harmless, secretLines } from '../core/mcp/stdio/harmless.ts'
+import { harmless, secretLines } from '../core/mcp/client/stdio/harmless.ts'
 
 export type LastWords = {
   /** CamelCase: CrashLooping, StartTimeout, CommandNotFound, InstallFailed, … */

@@ -1,8 +1,8 @@
 /** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
 import type { Clock } from '../core/async.ts'
+import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
-import { waitFor } from '../core/mcp/deadline.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/front/rejection.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/server/rejection.ts'
 import type {
   ClientEars,
   Notification,

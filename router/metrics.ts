@@ -7,7 +7,7 @@ import { createRegistry, SECONDS_BUCKETS } from '../core/metrics.ts'
 import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
-import type { LaneStatus } from './upstream/lane.ts'
+import type { LaneStatus } from './upstream/pool-member.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 

@@ -1,10 +1,10 @@
 /** What a router says about itself: which catalog it serves, and how its servers do. Pure; never secrets. */
 import type { JsonObject } from '../core/json.ts'
 import type { Catalog } from './catalog/catalog.ts'
-import { exposedTokens } from './meta/profiles.ts'
+import { exposedTokens } from './meta/profiles/profiles.ts'
 import type { SearchStatus } from './semantic/semantic.ts'
 import type { TokenUses } from './token-use.ts'
-import type { LaneStatus } from './upstream/lane.ts'
+import type { LaneStatus } from './upstream/pool-member.ts'
 
 export type RouterStatus = {
   pod: string

@@ -1,5 +1,5 @@
 /** Which servers can ask nothing of their clients, and what would change that. Pure. */
-import { isModernVersion } from '../mcp/front/revisions.ts'
+import { isModernVersion } from '../mcp/protocol/revisions.ts'
 import type { RouterServer } from './router-config.ts'
 
 export const NOT_OFFERED =

@@ -4,8 +4,8 @@ import type { Vector } from '../catalog/vectors.ts'
 import { messageOf } from '../errors.ts'
 import type { SentenceEncoder } from './encoder.ts'
 import { createEncoderThread } from './encoder-thread.ts'
-import { createLane } from './lane.ts'
 import { DIMENSIONS, ENCODER_ID } from './minilm.ts'
+import { createLane } from './serial-queue.ts'
 import { openVectorCache, type VectorCache } from './vector-cache.ts'
 
 /** Some 100 to 200 ms of a core: so long it takes until others have their turn, and a cancelled batch has an end. */

@@ -1,9 +1,9 @@
 /** Leader election by a Lease: of all processes that call it, one at a time leads. */
 import type { V1LeaseSpec } from '@kubernetes/client-node'
 import { type Clock, delay, systemClock } from '../async.ts'
+import { deadline } from '../deadline.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { deadline } from '../mcp/deadline.ts'
 import { ApiError, isConflict, isNotFound } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 import type { KubeObject, Wire } from './object.ts'

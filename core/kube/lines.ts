@@ -1,5 +1,5 @@
 /** Cuts a body that goes on into its lines, which a watch has its events in. */
-import { faultOf } from '../mcp/deadline.ts'
+import { faultOf } from '../deadline.ts'
 import { ApiError, unreachable } from './api-error.ts'
 
 /** etcd takes no object above 1.5 MiB, and JSON can make it larger. */

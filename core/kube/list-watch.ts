@@ -1,7 +1,7 @@
 /** Keeps a copy of all objects that a query means, as fresh as the API server lets it, through every failure. */
 import { type Clock, delay, systemClock, type Timer } from '../async.ts'
+import { faultOf } from '../deadline.ts'
 import type { Log } from '../log.ts'
-import { faultOf } from '../mcp/deadline.ts'
 import { ApiError, isExpired } from './api-error.ts'
 import type { KubeClient, Query, WatchEvent } from './client.ts'
 import { freeze, type KubeObject, keyOf } from './object.ts'

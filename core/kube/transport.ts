@@ -5,7 +5,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, systemClock } from '../async.ts'
 import { readBounded } from '../bounded.ts'
-import { deadline, faultOf, waitFor } from '../mcp/deadline.ts'
+import { deadline, faultOf, waitFor } from '../deadline.ts'
 import type { Access } from './access.ts'
 import { ApiError, errorOfAnswer, unreachable } from './api-error.ts'
 

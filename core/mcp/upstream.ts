@@ -1,6 +1,6 @@
 /** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE, of either era. */
 import type { JsonObject, JsonValue } from '../json.ts'
-import type { Era } from './front/revisions.ts'
+import type { Era } from './protocol/revisions.ts'
 
 export interface Upstream {
   /**

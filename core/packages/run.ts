@@ -1,7 +1,7 @@
 /** Runs one installer command to its end and keeps the last lines of what it said. */
 import { spawn } from 'node:child_process'
 import { Fault } from '../errors.ts'
-import type { Reaper } from '../mcp/stdio/reaper.ts'
+import type { Reaper } from '../mcp/client/stdio/reaper.ts'
 
 const KEPT_LINES = 40
 const KEPT_LINE_LENGTH = 500

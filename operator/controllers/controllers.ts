@@ -1,6 +1,6 @@
 /** All controllers of the operator, made to share what they know of the cluster. */
-import type { connectRemote } from '../../core/mcp/connect.ts'
-import type { createConnector } from '../../core/mcp/connector.ts'
+import type { connectRemote } from '../../core/mcp/client/connect.ts'
+import type { createConnector } from '../../core/mcp/client/connector.ts'
 import { createTokenCounter } from '../../core/tokens.ts'
 import type { ControllerSet, OperatorContext } from '../operator.ts'
 import { createApplier } from '../runtime/apply.ts'

@@ -1,11 +1,11 @@
 /** The controller that looks at gateways from outside: what each router says that it serves, and whether MCP is spoken at the URL. */
 import type { V1Pod } from '@kubernetes/client-node'
 import { feedName } from '../../core/catalog/object-names.ts'
+import { waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
-import { connectRemote } from '../../core/mcp/connect.ts'
-import { waitFor } from '../../core/mcp/deadline.ts'
+import { connectRemote } from '../../core/mcp/client/connect.ts'
 import type { OperatorContext } from '../operator.ts'
 import { MAX_ROUTERS } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { z } from 'zod'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
-import { deadline } from '../../core/mcp/deadline.ts'
+import { deadline } from '../../core/deadline.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
 const REPORT_LIMIT_MS = 1_000

@@ -1,7 +1,7 @@
 /** Why a pod does not serve, as its status tells it. Pure. */
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import type { Kube, Wire } from '../../core/kube/object.ts'
-import { harmless } from '../../core/mcp/stdio/harmless.ts'
+import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Verdict } from './conditions.ts'
 

@@ -11,10 +11,10 @@ import type {
   V2HorizontalPodAutoscaler,
 } from '@kubernetes/client-node'
 import type { Clock } from '../../core/async.ts'
+import { waitFor } from '../../core/deadline.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, type KubeObject, keyOf, type ObjectRef } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
-import { waitFor } from '../../core/mcp/deadline.ts'
 import type { Condition } from '../../crds/conditions.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { LABEL, MANAGED_SELECTOR } from '../plan/names.ts'

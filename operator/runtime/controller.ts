@@ -1,9 +1,9 @@
 /** Runs the reconcile function of a controller over the keys of its queue, through every failure. */
 import { type Clock, delay } from '../../core/async.ts'
+import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { ApiError, isConflict } from '../../core/kube/api-error.ts'
 import type { Log } from '../../core/log.ts'
-import { deadline, waitFor } from '../../core/mcp/deadline.ts'
 import type { Tracer } from '../../core/trace.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 import type { Queue } from './queue.ts'

@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import type { RequestHeaders } from '../../core/mcp/front/headers.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
+import type { RequestHeaders } from '../../core/mcp/server/headers.ts'
 import { createOwners, type OwnersOptions } from './owner.ts'
 import { createReplicas, FORWARDED, type ReplicasOptions, type Sent } from './replicas.ts'
 

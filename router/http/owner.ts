@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import type { SignedSessions } from '../../core/mcp/front/session.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
+import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Gone } from './replicas.ts'
 
 export type Owners = {

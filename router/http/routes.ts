@@ -1,6 +1,6 @@
 /** Which endpoint a path means under a router config, or why there is none. Pure. */
 import type { Profile, RouterConfig } from '../../core/catalog/router-config.ts'
-import type { McpRoute } from '../../core/mcp/front/handler.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
 
 export type RouteLookup = { route: McpRoute; problem?: undefined } | { route?: undefined; problem: string }
 

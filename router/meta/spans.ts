@@ -1,12 +1,12 @@
 /** The spans of a request: its own, those of what it sends to servers, and those of searches; by OpenTelemetry's conventions for MCP. */
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
-import type { McpReply, McpRequest } from '../../core/mcp/front/handler.ts'
+import type { McpReply, McpRequest } from '../../core/mcp/server/handler.ts'
 import type { UpstreamAnswer } from '../../core/mcp/upstream.ts'
 import { contextOf, type Span, type SpanAttributes, type Tracer } from '../../core/trace.ts'
-import type { Forwarded } from './forward.ts'
+import type { Forwarded } from './calling/forward.ts'
+import type { FoundItems } from './finding/search-catalog.ts'
 import type { Work } from './meta-tool.ts'
-import type { FoundItems } from './search-catalog.ts'
 
 /** What stands for a method that is none of MCP's: names are never taken from a request. */
 const OTHER = '_OTHER'

@@ -2,9 +2,9 @@
 import { Pool } from 'undici'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
+import { deadline } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
-import { deadline } from '../../core/mcp/deadline.ts'
 
 const MAX_CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000

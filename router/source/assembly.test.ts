@@ -7,7 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { snapshotOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createAssembly } from './assembly.ts'
-import { Kept } from './kept.ts'
+import { Kept } from './last-good.ts'
 import type { Snapshot } from './source.ts'
 
 const { config, catalogs: known } = snapshotOf({ files: { offers: {} }, git: { offers: {} } }, {}, 1)

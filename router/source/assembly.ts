@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import type { Kept } from './kept.ts'
+import type { Kept } from './last-good.ts'
 import { createNewest } from './newest.ts'
 import type { Snapshot, Source } from './source.ts'
 

@@ -13,7 +13,7 @@ import type { Kube } from '../../core/kube/object.ts'
 import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
 import type { Log } from '../../core/log.ts'
 import { createAssembly } from './assembly.ts'
-import { Kept } from './kept.ts'
+import { Kept } from './last-good.ts'
 import type { Source } from './source.ts'
 
 export type KubernetesSource = Source & {

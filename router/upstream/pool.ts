@@ -9,7 +9,7 @@ import type {
   Upstream,
   UpstreamAnswer,
 } from '../../core/mcp/upstream.ts'
-import { Lane, type LaneCall, type LaneStatus } from './lane.ts'
+import { Lane, type LaneCall, type LaneStatus } from './pool-member.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
 /** The longest that a replaced upstream is kept for its calls in flight. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Subscription, UpstreamAnswer } from '../../core/mcp/upstream.ts'
 import { cancelled } from './call-limit.ts'
-import type { Lane } from './lane.ts'
+import type { Lane } from './pool-member.ts'
 
 const MAX_SUBSCRIPTIONS = 10_000
 /** So long after a lane did not take one on it is tried again; each time in a row it is twice as long. */

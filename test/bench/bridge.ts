@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { systemClock } from '../../core/async.ts'
-import { createStdioUpstream } from '../../core/mcp/stdio/upstream.ts'
+import { createStdioUpstream } from '../../core/mcp/client/stdio/stdio-upstream.ts'
 import { bundleFile } from '../../scripts/bundle.ts'
 import { freePort } from '../support/free-port.ts'
 import { request } from '../support/mcp.ts'

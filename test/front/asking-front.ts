@@ -7,8 +7,8 @@ import { systemClock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
-import { createClients, type FrontClients } from '../../core/mcp/front/clients.ts'
-import { createEndpoint } from '../../core/mcp/front/endpoint.ts'
+import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
+import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
 import type {
   Listening,
   McpHandler,
@@ -16,10 +16,10 @@ import type {
   McpRequest,
   McpRoute,
   Subscribing,
-} from '../../core/mcp/front/handler.ts'
-import { GATHER_MS } from '../../core/mcp/front/held-call.ts'
-import { InFlight } from '../../core/mcp/front/in-flight.ts'
-import { createSessions, type SignedSessions } from '../../core/mcp/front/session.ts'
+} from '../../core/mcp/server/handler.ts'
+import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
+import { InFlight } from '../../core/mcp/server/in-flight.ts'
+import { createSessions, type SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Ask, Notification, ServerRequest } from '../../core/mcp/upstream.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 

@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
-import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
-import { createSessions } from '../../core/mcp/front/session.ts'
+import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
+import { createSessions } from '../../core/mcp/server/session-ids.ts'
 import { type ServeOptions, serve } from '../../router/http/serve.ts'
 
 export type EchoServer = {

@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { createLog } from '../../core/log.ts'
-import { PROFILES } from '../../router/meta/profiles.ts'
+import { PROFILES } from '../../router/meta/profiles/profiles.ts'
 import { type Router, type RouterOptions, startRouter } from '../../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../../router/source/in-process-source.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'

@@ -1,7 +1,7 @@
 /** What one caller, or all together, may take of a router: bodies, and requests at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../../core/mcp/front/bodies.ts'
+import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../../core/mcp/server/bodies.ts'
 import { legacy, post } from '../front/post.ts'
 import { ask, CLOSE, dial, MCP_LINES, requestText } from './raw.ts'
 import { startReplica } from './replica.ts'

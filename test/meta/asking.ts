@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Profile, RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
+import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import { createFixture, type Fixture, type FixtureServer, type ToolResult } from './fixture.ts'
 import { SERVERS } from './servers.ts'
 

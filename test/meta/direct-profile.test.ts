@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRoute } from '../../core/mcp/front/handler.ts'
-import { exposedTokens } from '../../router/meta/profiles.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
+import { exposedTokens } from '../../router/meta/profiles/profiles.ts'
 import { createFixture, type Fixture } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 

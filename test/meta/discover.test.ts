@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
-import { composeDiscovery } from '../../router/meta/hierarchical/discovery-answer.ts'
+import { composeDiscovery } from '../../router/meta/profiles/hierarchical/discovery-answer.ts'
 import { createFixture, type Fixture, golden } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, LONG_DESCRIPTION, SERVERS } from './servers.ts'
 

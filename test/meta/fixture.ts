@@ -6,8 +6,8 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
-import type { Clients } from '../../core/mcp/front/clients.ts'
-import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
+import type { Clients } from '../../core/mcp/server/clients.ts'
+import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import type {
   ClientEars,
   Subscription,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRoute } from '../../core/mcp/front/handler.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { createFixture, type FixtureServer, GATEWAY, golden } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRequest, McpRoute } from '../../core/mcp/front/handler.ts'
+import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import { createFixture, type FixtureServer } from './fixture.ts'
 
 /** One more than a double can hold, and one that loses its last digits. */

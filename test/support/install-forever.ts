@@ -1,6 +1,6 @@
 /** A process that installs a package with the `npm` of the given folder, for tests that kill it meanwhile. */
 import { systemClock } from '../../core/async.ts'
-import { startReaper } from '../../core/mcp/stdio/reaper.ts'
+import { startReaper } from '../../core/mcp/client/stdio/reaper.ts'
 import { createPackages } from '../../local/packages/packages.ts'
 
 const folder = process.argv[2] ?? ''

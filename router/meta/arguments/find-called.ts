@@ -2,9 +2,9 @@
 import type { Profile } from '../../../core/catalog/router-config.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import type { Refusal } from '../answers.ts'
-import { quote } from '../sentences.ts'
-import { findTarget, type PromptTarget, type ToolTarget } from '../targets.ts'
+import { findTarget, type PromptTarget, type ToolTarget } from '../calling/targets.ts'
+import type { Refusal } from '../wording/answers.ts'
+import { quote } from '../wording/sentences.ts'
 
 export type Called = {
   target: ToolTarget | PromptTarget

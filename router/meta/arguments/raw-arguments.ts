@@ -1,7 +1,7 @@
 /** The text of a tool's arguments as the caller wrote it: sent on as it is, so that nothing of it is lost in being read. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { sliceJson } from '../../../core/json-slice.ts'
-import type { McpRequest } from '../../../core/mcp/front/handler.ts'
+import type { McpRequest } from '../../../core/mcp/server/handler.ts'
 
 /** A call of a tool, in the arguments of a meta-tool, which may stand in its arguments once more. */
 const DEEPEST = 3

@@ -1,5 +1,5 @@
 /** A value of an argument as it is repeated to an agent. Pure. */
-import { shorten } from '../shorten.ts'
+import { shorten } from '../wording/shorten.ts'
 
 const LONGEST_VALUE = 60
 

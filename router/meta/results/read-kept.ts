@@ -1,9 +1,9 @@
 /** Answers whoever asks for the next part of a result that was cut: as a tool result, or as resources/read does. */
 import { Fault } from '../../../core/errors.ts'
-import type { McpReply } from '../../../core/mcp/front/handler.ts'
-import { type Refusal, refuse } from '../answers.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { refuseNatively } from '../calling/rpc-errors.ts'
 import type { Work } from '../meta-tool.ts'
-import { refuseNatively } from '../rpc-errors.ts'
+import { type Refusal, refuse } from '../wording/answers.ts'
 import { cutNote } from './cut-note.ts'
 import { isHandle } from './handle.ts'
 import { nativePart, type Part } from './part.ts'

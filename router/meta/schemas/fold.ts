@@ -1,7 +1,7 @@
 /** Shows a JSON Schema within a token budget: what is required first, long and deep parts by their type, and that they were folded. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
-import { shorten } from '../shorten.ts'
+import { shorten } from '../wording/shorten.ts'
 import { resolveReference } from './pointer.ts'
 
 export type FoldedSchema = {

@@ -4,9 +4,9 @@ import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { tokensOfCut } from '../../catalog/estimate.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import type { Refusal } from '../answers.ts'
-import { quote } from '../sentences.ts'
-import { shorten } from '../shorten.ts'
+import type { Refusal } from '../wording/answers.ts'
+import { quote } from '../wording/sentences.ts'
+import { shorten } from '../wording/shorten.ts'
 import { parsePartQuery, schemaPart } from './pointer.ts'
 
 const LONGEST_DESCRIPTION = 100

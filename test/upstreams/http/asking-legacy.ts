@@ -13,7 +13,7 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { LOG_LEVELS as LEVELS } from '../../../core/mcp/front/log-levels.ts'
+import { LOG_LEVELS as LEVELS } from '../../../core/mcp/protocol/log-levels.ts'
 import { type Kind, QUESTIONS } from '../asking/questions.ts'
 import { createRequestLog, type RequestLog } from './log.ts'
 import { readJson, type Served, serve } from './serve.ts'

@@ -1,7 +1,7 @@
 /** A process with rude servers as children, to be killed: `node gateway.ts MODE…` writes their pids as one line of JSON. */
 import { systemClock } from '../../../core/async.ts'
-import { startReaper } from '../../../core/mcp/stdio/reaper.ts'
-import { createStdioUpstream } from '../../../core/mcp/stdio/upstream.ts'
+import { startReaper } from '../../../core/mcp/client/stdio/reaper.ts'
+import { createStdioUpstream } from '../../../core/mcp/client/stdio/stdio-upstream.ts'
 import { rudeCommand, textOf, toolCall } from './rude.ts'
 
 const reaper = startReaper()

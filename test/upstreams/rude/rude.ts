@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { delay, systemClock } from '../../../core/async.ts'
-import { groupExists } from '../../../core/mcp/stdio/process-group.ts'
+import { groupExists } from '../../../core/mcp/client/stdio/process-group.ts'
 import type { UpstreamAnswer, UpstreamCall } from '../../../core/mcp/upstream.ts'
 
 const SERVER = join(import.meta.dirname, 'server.mjs')

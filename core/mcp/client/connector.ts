@@ -1,0 +1,114 @@
+/** Makes the upstream of a server in a cluster: its endpoint with the values of the Secrets that it refers to, read as they are used. */
+import type { Clock } from '../../async.ts'
+import type { Endpoint, EndpointOAuth, RouterServer, SecretKey } from '../../catalog/router-config.ts'
+import { Fault } from '../../errors.ts'
+import type { Upstream } from '../upstream.ts'
+import { connectRemote } from './connect.ts'
+import { createTokenSource, type TokenSource } from './http/oauth.ts'
+import type { Headers, RemoteSpec } from './http/spec.ts'
+
+export type ConnectorOptions = {
+  /** The values of a Secret by key; undefined where it is not there. */
+  secret: (name: string) => Readonly<Record<string, string>> | undefined
+  /** For a sidecar: the gateway's admin port, and the token that is shown there. */
+  gateway?: { url: string; token: () => Promise<string> }
+  clock: Clock
+}
+
+/** What of a server its connection depends on. */
+export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> & {
+  limits: Pick<RouterServer['limits'], 'startTimeoutMs'>
+}
+
+/** Nothing is sent, and no Secret needed, before the first call. */
+export function createConnector(options: ConnectorOptions): (server: Connectable) => Upstream {
+  const { clock } = options
+  return server => {
+    const { sessions, limits, endpoint } = server
+    const spec = {
+      sessions,
+      startTimeoutMs: limits.startTimeoutMs,
+      ...reachOf(server.name, endpoint, options),
+    }
+    return connectRemote(spec, { clock })
+  }
+}
+
+type Reach = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth'>
+type HttpEndpoint = Extract<Endpoint, { kind: 'http' }>
+
+function reachOf(name: string, endpoint: Endpoint, options: ConnectorOptions): Reach {
+  switch (endpoint.kind) {
+    case 'http': {
+      const { url, transport } = endpoint
+      return { url, transport, headers: headersOf(endpoint, options), auth: authOf(endpoint, options) }
+    }
+    case 'gateway': {
+      const { gateway } = options
+      if (!gateway) throw new Error(`server ${name} is behind a gateway, and this router knows none`)
+      const url = `${gateway.url}/servers/${encodeURIComponent(name)}/mcp`
+      return { url, transport: 'streamable-http', auth: bearerOf(gateway.token) }
+    }
+    case 'local':
+      throw new Error(`server ${name} is a child of another process`)
+  }
+}
+
+/** A function only where a Secret is needed: what stands in the config costs nothing more. */
+function headersOf({ headers = [] }: HttpEndpoint, options: ConnectorOptions): RemoteSpec['headers'] {
+  const resolve = (): Headers => {
+    const pairs = headers.flatMap(header => {
+      const value = 'secret' in header ? secretValue(header.secret, options) : header.value
+      return value === undefined ? [] : [[header.name, value] as const]
+    })
+    return Object.fromEntries(pairs)
+  }
+  return headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
+}
+
+function authOf({ bearer, oauth }: HttpEndpoint, options: ConnectorOptions): TokenSource | undefined {
+  if (bearer) return bearerOf(async () => needed(bearer, options))
+  return oauth && oauthOf(oauth, options)
+}
+
+/** A token that others renew: where it is refused, only another one is worth a second try. */
+function bearerOf(read: () => Promise<string>): TokenSource {
+  return {
+    async token(_signal, rejected) {
+      const token = await read()
+      if (token === rejected)
+        throw new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
+      return token
+    },
+  }
+}
+
+/** The tokens of a client secret are thrown away with it. */
+function oauthOf({ clientSecret, ...client }: EndpointOAuth, options: ConnectorOptions): TokenSource {
+  let made: { secret: string; source: TokenSource } | undefined
+  return {
+    async token(signal, rejected) {
+      const secret = needed(clientSecret, options)
+      if (made?.secret !== secret)
+        made = { secret, source: createTokenSource({ ...client, clientSecret: secret }, options.clock) }
+      return made.source.token(signal, rejected)
+    },
+  }
+}
+
+function needed(ref: SecretKey, options: ConnectorOptions): string {
+  return secretValue(ref, options) ?? refuse(ref, 'is not there')
+}
+
+/** Undefined only where it may be missing. A line break at the end, as `echo` writes it, is no part of a value for HTTP. */
+function secretValue(ref: SecretKey, { secret }: ConnectorOptions): string | undefined {
+  const values = secret(ref.name)
+  const value = values && Object.hasOwn(values, ref.key) ? values[ref.key] : undefined
+  if (value !== undefined) return value.replace(/\r?\n$/, '')
+  return ref.optional ? undefined : refuse(ref, values ? 'is not in it' : 'cannot be read')
+}
+
+function refuse({ name, key }: SecretKey, why: string): never {
+  const details = { reason: 'SecretNotFound' }
+  throw new Fault('upstream_auth_required', `Key ${key} of Secret ${name} ${why}`, { details })
+}

@@ -1,0 +1,96 @@
+/** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
+import { Fault } from '../../errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
+import { CLIENT_INFO, envelopeOf } from '../protocol/standard-headers.ts'
+import { UNSUPPORTED_VERSION } from '../server/rejection.ts'
+import type { JsonRpcError, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+
+/** An answer to either holds instructions at most. */
+const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
+/** In `_meta` of either answer: the revision that the server behind a bridge speaks itself. */
+export const META_OWN_PROTOCOL = 'portolan.dev/protocol'
+const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INFO }
+
+/** `wireVersion` goes into headers and envelopes; a bridge's own revision, where `protocolVersion` is its server's. */
+export type Negotiated = UpstreamInfo & { wireVersion: string }
+
+type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
+
+/** The first request of a session; `capabilities` are what we can be asked for. Throws Fault upstream_protocol where its answer is none of the 2025 era. */
+export async function initialize(
+  ask: Ask,
+  signal: AbortSignal,
+  capabilities: JsonObject = {},
+): Promise<Negotiated> {
+  const answer = await ask(
+    { method: 'initialize', params: { ...INITIALIZE, capabilities }, maxBytes: MAX_HANDSHAKE_BYTES },
+    signal,
+  )
+  if (answer === 'lost')
+    throw new Fault('upstream_protocol', 'The upstream refuses the session that it just opened')
+  return readInitialize(answer)
+}
+
+/**
+ * Asks whether the upstream speaks the 2026 era; undefined: its answer says that it does not. Silence, a broken connection and HTTP
+ * statuses are for the caller to judge. The rules are those of the 2.x SDK's probe: any error but −32022 with a list is an older server.
+ */
+export async function probe(ask: Ask, signal: AbortSignal): Promise<Negotiated | undefined> {
+  let [version = ''] = MODERN_VERSIONS
+  for (let asked = 1; ; asked++) {
+    const answer = await ask(discoverCall(version), signal)
+    if (answer === 'lost') return undefined
+    if (!answer.error) return readDiscover(answer.result)
+    const offered = answer.error.code === UNSUPPORTED_VERSION ? supportedVersions(answer.error) : []
+    const common = MODERN_VERSIONS.find(one => offered.includes(one))
+    if (common === undefined || asked > 1) return undefined
+    version = common
+  }
+}
+
+function discoverCall(version: string): UpstreamCall {
+  const params = { _meta: envelopeOf({}, version) }
+  return { method: 'server/discover', params, maxBytes: MAX_HANDSHAKE_BYTES }
+}
+
+/** The versions that an error −32022 names. */
+function supportedVersions({ data }: JsonRpcError): JsonValue[] {
+  return isObject(data) && Array.isArray(data.supported) ? data.supported : []
+}
+
+function readDiscover(result: JsonObject): Negotiated | undefined {
+  const { supportedVersions: offered, _meta: meta, serverInfo } = result
+  if (!Array.isArray(offered) || !isObject(result.capabilities)) return undefined
+  const version = MODERN_VERSIONS.find(one => offered.includes(one))
+  if (version === undefined) return undefined
+  const named = isObject(meta) ? meta[META_SERVER_INFO] : undefined
+  const info = infoOf(result, version, isObject(named) ? named : serverInfo)
+  return { ...info, era: 'modern' }
+}
+
+function readInitialize(answer: UpstreamAnswer): Negotiated {
+  if (answer.error) {
+    const message = `The upstream refuses to initialize: ${answer.error.message.slice(0, 300)}`
+    throw new Fault('upstream_protocol', message, { details: { code: answer.error.code } })
+  }
+  const { protocolVersion, serverInfo } = answer.result
+  if (typeof protocolVersion !== 'string' || !LEGACY_VERSIONS.includes(protocolVersion)) {
+    const offered = typeof protocolVersion === 'string' ? protocolVersion.slice(0, 50) : 'none'
+    throw new Fault('upstream_protocol', `The upstream speaks no protocol revision that we know (${offered})`)
+  }
+  return infoOf(answer.result, protocolVersion, serverInfo)
+}
+
+function infoOf(result: JsonObject, version: string, serverInfo: JsonValue | undefined): Negotiated {
+  const { capabilities, instructions, _meta: meta } = result
+  const own = isObject(meta) ? meta[META_OWN_PROTOCOL] : undefined
+  const known = [...LEGACY_VERSIONS, ...MODERN_VERSIONS]
+  return {
+    protocolVersion: typeof own === 'string' && known.includes(own) ? own : version,
+    wireVersion: version,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    ...(isObject(serverInfo) ? { serverInfo } : {}),
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  }
+}

@@ -1,0 +1,158 @@
+/** The one `subscriptions/listen` stream of an upstream of the 2026 era: for changed lists, and for each resource that is watched. */
+
+import { waitFor } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import { isObject, type JsonObject } from '../../../json.ts'
+import { classify, type Incoming } from '../../protocol/message.ts'
+import { METHOD_NOT_FOUND } from '../../server/rejection.ts'
+import type { JsonRpcError, Notification, UpstreamAnswer } from '../../upstream.ts'
+import type { Link } from './http-client.ts'
+import type { Wire } from './http-rpc.ts'
+import { type Ears, listen } from './kept-stream.ts'
+import type { RemoteDeps } from './spec.ts'
+
+const ACK_TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 64 * 1024
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+const NOT_WATCHED = { code: -32602, message: 'The server does not tell of changes of this resource' }
+const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not tell of changes' }
+
+/** What the upstream agreed to tell, or why it does not. */
+type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRpcError }
+
+export type ChangeHooks = {
+  notified(notification: Notification): void
+  reopened(down: boolean): void
+  /** What was agreed to before is refused now: the upstream is another one. */
+  lost(): void
+}
+
+export class ChangeStream {
+  readonly #wire: Wire
+  readonly #link: Link
+  readonly #deps: RemoteDeps
+  readonly #hooks: ChangeHooks
+  readonly #lists: JsonObject
+  readonly #uris = new Set<string>()
+  #stop: (() => void) | undefined
+  #renewing: Promise<unknown> = Promise.resolve()
+  #next: Promise<Agreed> | undefined
+  #closed = false
+
+  /** `lists` are the filter's keys that are always wanted. Nothing is opened before `renew` or `watch`. */
+  constructor(wire: Wire, link: Link, deps: RemoteDeps, hooks: ChangeHooks, lists: JsonObject) {
+    this.#wire = wire
+    this.#link = link
+    this.#deps = deps
+    this.#hooks = hooks
+    this.#lists = lists
+  }
+
+  /** Answers once the stream that tells of it is open. */
+  async watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    this.#uris.add(uri)
+    try {
+      const agreed = await waitFor(this.renew(), signal)
+      const watched = agreed.error ? [] : agreed.notifications.resourceSubscriptions
+      if (Array.isArray(watched) && watched.includes(uri)) return { result: {} }
+      this.#uris.delete(uri)
+      return { error: agreed.error ?? NOT_WATCHED }
+    } catch (error) {
+      this.unwatch(uri)
+      throw error
+    }
+  }
+
+  unwatch(uri: string): void {
+    if (this.#uris.delete(uri)) void this.renew().catch(() => {})
+  }
+
+  /** Opens a stream for what is wanted now, and ends the one before. All that ask while one is being opened share the next. */
+  renew(): Promise<Agreed> {
+    if (this.#next) return this.#next
+    const next = this.#renewing.then(() => {
+      this.#next = undefined
+      return this.#replace()
+    })
+    this.#next = next
+    this.#renewing = next.catch(() => {})
+    return next
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stop?.()
+  }
+
+  async #replace(): Promise<Agreed> {
+    const uris = [...this.#uris]
+    const notifications = { ...this.#lists, ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) }
+    const before = this.#stop
+    if (this.#closed || Object.keys(notifications).length === 0) {
+      this.#stop = undefined
+      before?.()
+      return { notifications: {} }
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Agreed>()
+    const message = 'The upstream does not acknowledge what it shall tell'
+    const patient = uris.length === 0
+    const limit = this.#deps.clock.after(ACK_TIMEOUT_MS, () =>
+      patient ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
+    )
+    const call = { method: 'subscriptions/listen', params: { notifications }, maxBytes: MAX_ANSWER_BYTES }
+    const request = () => ({ method: 'POST' as const, ...this.#wire.written(call) })
+    const stop = listen(this.#link, request, this.#ears(resolve), this.#deps)
+    const agreed = await promise
+      .finally(() => limit.cancel())
+      .catch(error => {
+        stop()
+        throw error
+      })
+    // For lists alone nobody waits: they are asked for again, and again.
+    const refused = agreed.error !== undefined && !patient
+    if (refused || this.#closed) stop()
+    if (refused) return agreed
+    before?.()
+    this.#stop = stop
+    return agreed
+  }
+
+  /** `settle` takes the first thing that the upstream says to what is wanted. */
+  #ears(settle: (agreed: Agreed) => void): Ears {
+    let settled = false
+    let attempt = 0
+    const heard = (message: Incoming) => {
+      if (message.kind === 'answer') {
+        // The upstream ends the stream in good order: it goes away, or has too many.
+        if (settled || !message.answer.error) return 'again'
+        settle({ error: message.answer.error })
+        return message.answer.error.code === METHOD_NOT_FOUND ? 'over' : 'again'
+      }
+      if (message.kind !== 'notification') return undefined
+      if (message.notification.method !== ACKNOWLEDGED) return void this.#hooks.notified(message.notification)
+      const notifications = message.notification.params?.notifications
+      if (settled) this.#hooks.reopened(attempt > 1)
+      settled = true
+      const agreed = isObject(notifications) ? notifications : {}
+      settle({ notifications: agreed })
+      return Object.keys(agreed).length === 0 ? 'over' : undefined
+    }
+    const refused = (text: string) => {
+      if (settled) this.#hooks.lost()
+      settle({ error: errorIn(text) ?? NO_STREAM })
+    }
+    const opened = (times: number) => {
+      attempt = times
+    }
+    return { heard, refused, opened }
+  }
+}
+
+function errorIn(text: string): JsonRpcError | undefined {
+  try {
+    const message = classify(JSON.parse(text))
+    return message?.kind === 'answer' ? message.answer.error : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,110 @@
+/** Names what goes wrong between us and an upstream over HTTP, without ever showing its address. */
+import { Fault, messageOf } from '../../../errors.ts'
+
+const NOT_CONNECTED: Record<string, string> = {
+  ECONNREFUSED: 'The upstream refuses connections',
+  ENOTFOUND: "The upstream's host name is not known",
+  EAI_AGAIN: "The upstream's host name could not be looked up",
+  EHOSTUNREACH: "The upstream's host cannot be reached",
+  ENETUNREACH: "The upstream's network cannot be reached",
+  ETIMEDOUT: 'The upstream does not accept the connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'The upstream does not accept the connection in time',
+}
+
+/** The fault of an error that undici reported instead of an answer. */
+export function connectionFault(error: Error): Fault {
+  if (error instanceof Fault) return error
+  const code = codeOf(error)
+  const notConnected = wasConnected(error) ? undefined : NOT_CONNECTED[code]
+  if (notConnected)
+    return new Fault('upstream_unreachable', notConnected, {
+      cause: error,
+      retryable: true,
+      details: { code },
+    })
+  if (
+    code.includes('CERT') ||
+    code.includes('SIGNATURE') ||
+    code.startsWith('ERR_TLS') ||
+    code.startsWith('ERR_SSL')
+  )
+    return new Fault(
+      'upstream_unreachable',
+      'The upstream is not trusted: its TLS certificate is not valid here',
+      { cause: error, details: { code } },
+    )
+  if (code === 'UND_ERR_INVALID_ARG')
+    return new Fault('bad_request', 'A header for the upstream has characters that HTTP does not allow', {
+      cause: error,
+    })
+  return new Fault('upstream_died', 'The connection to the upstream broke before the answer', {
+    cause: error,
+    details: code ? { code } : {},
+  })
+}
+
+/** True of a request that was never sent, for want of a connection. */
+export function isNotConnected(error: unknown): boolean {
+  return (
+    error instanceof Fault &&
+    error.code === 'upstream_unreachable' &&
+    String(error.details.code) in NOT_CONNECTED
+  )
+}
+
+/** The same codes are given where a host goes away in the middle of a request: then it may have been done. */
+function wasConnected(error: Error & { syscall?: unknown }): boolean {
+  return error.syscall === 'read' || error.syscall === 'write'
+}
+
+/** Node reports several failed addresses of one host as one AggregateError. */
+function codeOf(error: Error & { code?: unknown; errors?: unknown }): string {
+  if (typeof error.code === 'string') return error.code
+  const first = Array.isArray(error.errors) ? error.errors[0] : error.cause
+  return first instanceof Error ? codeOf(first) : ''
+}
+
+/** Of the body, of the path, of a header: arguments may be repeated in one. */
+const TOO_LARGE: ReadonlySet<number> = new Set([413, 414, 431])
+
+/** The fault of an HTTP status that is not an answer to the request; undefined where it is one. */
+export function statusFault(status: number): Fault | undefined {
+  if (status >= 200 && status < 300) return undefined
+  const fault = (code: Fault['code'], message: string, retryable = false) =>
+    new Fault(code, message, { retryable, details: { status } })
+  if (status === 401) return fault('upstream_auth_required', 'The upstream wants credentials (401)')
+  if (status === 403) return fault('upstream_auth_required', 'The upstream refuses our credentials (403)')
+  if (status === 404)
+    return fault('upstream_unreachable', 'The upstream has no MCP endpoint at its path (404)')
+  if (status === 405)
+    return fault('upstream_protocol', 'The upstream does not take POST (405): is it an SSE server?')
+  if (TOO_LARGE.has(status)) {
+    const details = { status, reason: 'RequestTooLarge' }
+    return new Fault('bad_request', `The upstream finds the request too large (${status})`, { details })
+  }
+  if (status === 429) return fault('upstream_busy', 'The upstream asks us to slow down (429)', true)
+  if (status >= 500) return fault('upstream_unreachable', `The upstream fails with status ${status}`, true)
+  if (status >= 300 && status < 400)
+    return fault('upstream_protocol', `The upstream redirects elsewhere (${status})`)
+  return fault('upstream_protocol', `The upstream answered with status ${status}`)
+}
+
+/** 404 by the protocol; many servers, written after the SDK's first examples, say 400 and name the session, or what else they miss of their era. */
+export function deniesSession({ status, text }: { status: number; text: string }): boolean {
+  if (status === 404) return true
+  return status === 400 && /session|initializ|protocol version/i.test(text.slice(0, 1000))
+}
+
+/** The fault of an answer that is no JSON-RPC. */
+export function notJsonRpc(cause: unknown, contentType: string | string[] | undefined): Fault {
+  const type = String(contentType ?? 'no content type').slice(0, 100)
+  return new Fault('upstream_protocol', `The upstream's answer is not JSON-RPC (${type})`, {
+    cause: messageOf(cause),
+  })
+}
+
+export function tooLarge(maxBytes: number): Fault {
+  return new Fault('upstream_too_large', `The answer is larger than ${maxBytes} bytes`, {
+    details: { maxBytes },
+  })
+}

@@ -1,0 +1,202 @@
+/** One HTTP request through an undici pool: a plain answer is collected under a byte limit, an event stream handed on as it comes. */
+import { TextDecoder } from 'node:util'
+import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
+import type { Dispatcher } from 'undici'
+import type { Clock, Timer } from '../../../async.ts'
+import { faultOf } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import { connectionFault, tooLarge } from './faults.ts'
+
+/** What a server may still send on an event stream after our answer, before the connection is dropped. */
+const MAX_TRAILING_BYTES = 64 * 1024
+/** How long a server may keep the stream of an answered request open. */
+const TRAILING_MS = 1_000
+
+export type HttpRequest = {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  headers: Record<string, string>
+  body?: string
+  /** The largest plain body, or the largest event of a stream, in bytes. */
+  maxBytes: number
+  /** Takes the answer where it is an event stream; without it a stream is a body like any other. */
+  events?: EventSink
+}
+
+export interface EventSink {
+  /** `done` means that nothing more is wanted. */
+  onEvent(event: EventSourceMessage): 'done' | undefined
+  onRetry?(ms: number): void
+  /** The answer turned out to be an event stream; its first event is still to come. */
+  onStream?(): void
+  /** How large an event may be right now, where that changes while the stream is open; never more than `maxBytes`. */
+  limit?(): number
+}
+
+export type HttpReply = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** The body; empty where it was an event stream. */
+  text: string
+  /** The body was an event stream and went to `events`. */
+  streamed: boolean
+}
+
+/**
+ * Resolves with any HTTP status. Throws Fault upstream_unreachable (no connection), upstream_died (it broke),
+ * upstream_too_large, or what `signal` says; the connection is dropped in all these cases.
+ */
+export function exchange(
+  { pool, clock }: { pool: Dispatcher; clock: Clock },
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpReply> {
+  if (signal.aborted) return Promise.reject(faultOf(signal))
+  return new Promise((resolve, reject) => {
+    const { method, path, headers, body } = request
+    const handler = new ExchangeHandler(request, clock, signal, resolve, reject)
+    pool.dispatch({ method, path, headers, body }, handler)
+  })
+}
+
+/** A class because undici calls it as one, once for every call on the hot path. */
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #request: HttpRequest
+  readonly #clock: Clock
+  readonly #signal: AbortSignal
+  readonly #resolve: (reply: HttpReply) => void
+  readonly #reject: (fault: Fault) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #reply: HttpReply = { status: 0, headers: {}, text: '', streamed: false }
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #parser: EventSourceParser | undefined
+  /** Bytes of the stream since its last event or comment. */
+  #pending = 0
+  #decoder: TextDecoder | undefined
+  #done = false
+  /** Runs while the server has answered and not ended the stream. */
+  #trailing: Timer | undefined
+
+  constructor(
+    request: HttpRequest,
+    clock: Clock,
+    signal: AbortSignal,
+    resolve: (reply: HttpReply) => void,
+    reject: (fault: Fault) => void,
+  ) {
+    this.#request = request
+    this.#clock = clock
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    signal.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  readonly #abort = () => this.#fail(faultOf(this.#signal))
+
+  #fail(fault: Fault) {
+    this.#settle()
+    this.#reject(fault)
+    this.#controller?.abort(fault)
+  }
+
+  #settle() {
+    this.#done = true
+    this.#chunks = []
+    this.#signal.removeEventListener('abort', this.#abort)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController) {
+    this.#controller = controller
+    if (this.#done) controller.abort(faultOf(this.#signal))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HttpReply['headers']) {
+    if (status < 200) return
+    this.#reply.status = status
+    this.#reply.headers = headers
+    const { events } = this.#request
+    if (!events || status !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) return
+    this.#reply.streamed = true
+    events.onStream?.()
+    this.#decoder = new TextDecoder()
+    this.#parser = createParser({
+      onEvent: event => this.#event(event, events),
+      onRetry: ms => events.onRetry?.(ms),
+      onComment: events.limit && (() => this.#beginEvent()),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') this.#tooLarge()
+      },
+      maxBufferSize: this.#request.maxBytes,
+    })
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer) {
+    this.#bytes += chunk.length
+    if (this.#done) {
+      if (this.#bytes > MAX_TRAILING_BYTES) this.#dropConnection()
+    } else if (this.#parser) {
+      this.#feed(this.#parser, chunk)
+    } else if (this.#bytes > this.#request.maxBytes) {
+      this.#tooLarge()
+    } else {
+      this.#chunks.push(chunk)
+    }
+  }
+
+  #tooLarge() {
+    this.#fail(tooLarge(this.#request.maxBytes))
+  }
+
+  #feed(parser: EventSourceParser, chunk: Buffer) {
+    this.#pending += chunk.length
+    const limit = this.#request.events?.limit?.()
+    if (limit !== undefined && this.#pending > limit) return this.#fail(tooLarge(limit))
+    try {
+      parser.feed(this.#decoder?.decode(chunk, { stream: true }) ?? '')
+    } catch (error) {
+      this.#fail(
+        error instanceof Fault
+          ? error
+          : new Fault('upstream_protocol', 'The stream is not readable', { cause: error }),
+      )
+    }
+  }
+
+  #event(event: EventSourceMessage, events: EventSink) {
+    this.#beginEvent()
+    if (this.#done) return
+    if (Buffer.byteLength(event.data) > this.#request.maxBytes) return this.#tooLarge()
+    if (events.onEvent(event) !== 'done') return
+    this.#bytes = 0
+    this.#trailing = this.#clock.after(TRAILING_MS, () => this.#dropConnection())
+    this.#settle()
+    this.#resolve(this.#reply)
+  }
+
+  #beginEvent() {
+    this.#pending = 0
+  }
+
+  #dropConnection() {
+    this.#controller?.abort(new Fault('upstream_protocol', 'The stream goes on after the answer'))
+  }
+
+  onResponseEnd() {
+    this.#trailing?.cancel()
+    if (this.#done) return
+    const [only] = this.#chunks
+    this.#reply.text =
+      this.#chunks.length === 1 && only ? only.toString() : Buffer.concat(this.#chunks).toString()
+    this.#settle()
+    this.#resolve(this.#reply)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error) {
+    this.#trailing?.cancel()
+    if (this.#done) return
+    this.#settle()
+    this.#reject(connectionFault(error))
+  }
+}

@@ -1,0 +1,229 @@
+/** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
+import type { Clock } from '../../../async.ts'
+import { deadline } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import type { JsonObject, JsonValue } from '../../../json.ts'
+import { readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
+import { envelopeOf, standardHeaders } from '../../protocol/standard-headers.ts'
+import { UNSUPPORTED_VERSION } from '../../server/rejection.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { AnswerStream, findAnswer, type Heard } from './answer-stream.ts'
+import { CallsInFlight } from './calls-in-flight.ts'
+import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
+import type { Link } from './http-client.ts'
+import type { HttpReply } from './http-request.ts'
+
+/** For messages that are sent best effort: notifications, replies, the end of a session. */
+const TELL_TIMEOUT_MS = 2_000
+const MAX_TELL_BYTES = 64 * 1024
+const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+
+export class Wire {
+  /** The revision of the 2026 era that every request names; undefined: the upstream is of the 2025 era. */
+  modern: string | undefined
+  /** Told when the upstream does not know the session, or the era, any more. */
+  onLost: (() => void) | undefined
+  /** Told when a call is over. */
+  onEnded: ((call: UpstreamCall) => void) | undefined
+  /** Calls that wait for their answers. */
+  readonly calls = new CallsInFlight()
+  readonly #link: Link
+  readonly #clock: Clock
+  readonly #heard: Heard
+  /** Of the 2025 era: the protocol's revision and the session, once they are known. */
+  readonly #headers: Record<string, string> = {}
+  /** The same for POST, one object for all requests. */
+  #postHeaders: Record<string, string> = POST_HEADERS
+  #nextId = 1
+  #lost = false
+
+  /** `heard` takes what comes on the stream of a call and is not its answer. */
+  constructor(link: Link, clock: Clock, heard: Heard) {
+    this.#link = link
+    this.#clock = clock
+    this.#heard = heard
+  }
+
+  /** Names the negotiated revision from now on. */
+  speak(version: string): void {
+    this.#name('mcp-protocol-version', version)
+  }
+
+  /** Headers for requests without a body. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers
+  }
+
+  /** One request and its answer; `lost`: the upstream does not know the session, or the era, and did nothing. */
+  async ask(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    const stream = new AnswerStream(this.#nextId++, call, this.#heard)
+    this.calls.add(stream)
+    try {
+      const answer = this.#read(await this.#send(stream, signal), stream)
+      if (answer === undefined) return await this.#resume(stream, signal)
+      if (answer !== 'lost' && !deniesEra(answer, call)) return answer
+    } catch (error) {
+      return await this.#rescue(error, stream, signal)
+    } finally {
+      this.calls.remove(stream)
+      if (signal.aborted) this.#tellCancelled(stream)
+      this.onEnded?.(call)
+    }
+    this.#lost = true
+    this.onLost?.()
+    return 'lost'
+  }
+
+  /** A request as it is sent. */
+  written(call: UpstreamCall, id = this.#nextId++): { headers: Record<string, string>; body: string } {
+    const { modern } = this
+    if (modern === undefined) {
+      const headers = call.headers ? { ...call.headers, ...this.#postHeaders } : this.#postHeaders
+      return { headers, body: requestText(id, call) }
+    }
+    const headers = { ...call.headers, ...POST_HEADERS, ...standardHeaders(call, modern) }
+    return { headers, body: requestText(id, call, envelopeOf(call, modern)) }
+  }
+
+  /** Sends a notification and waits until it is accepted. */
+  async tell(notification: Notification, signal: AbortSignal): Promise<void> {
+    const reply = await this.#post({ jsonrpc: '2.0', ...notification }, signal)
+    const fault = statusFault(reply.status)
+    if (fault) throw fault
+  }
+
+  /** Sends a notification or a reply, and does not mind whether it arrives. */
+  send(message: JsonObject): Promise<void> {
+    return this.#bestEffort(signal => this.#post(message, signal))
+  }
+
+  /** Says goodbye to the session, best effort. */
+  async end(): Promise<void> {
+    const headers = this.#headers
+    if (this.#lost || headers['mcp-session-id'] === undefined) return
+    await this.#bestEffort(signal =>
+      this.#link.send({ method: 'DELETE', headers, maxBytes: MAX_TELL_BYTES }, signal),
+    )
+  }
+
+  #send(stream: AnswerStream, signal: AbortSignal): Promise<HttpReply> {
+    const { call, id } = stream
+    const { headers, body } = this.written(call, id)
+    const { maxBytes } = call
+    const sent = this.#link.send({ method: 'POST', headers, body, maxBytes, events: stream }, signal)
+    call.onSent?.()
+    return sent
+  }
+
+  /** The answer, of whatever shape; undefined: on a stream that broke off before it. */
+  #read(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' | undefined {
+    if (stream.call.method === 'initialize') this.#adoptSession(reply)
+    return reply.streamed ? stream.answer : this.#readReply(reply, stream)
+  }
+
+  /** After a break on the way. */
+  async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    const { call, lastEventId } = stream
+    const broke = error instanceof Fault && error.code === 'upstream_died' && !signal.aborted
+    if (!broke) throw error
+    if (lastEventId !== undefined) return this.#resume(stream, signal)
+    if (!mayRepeat(call)) throw error
+    return this.#read(await this.#send(stream, signal), stream) ?? this.#resume(stream, signal)
+  }
+
+  #resume(stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { maxBytes } = stream.call
+    const get = (eventId: string) => {
+      const headers = { ...this.#headers, accept: 'text/event-stream', 'last-event-id': eventId }
+      return this.#link.send({ method: 'GET', headers, maxBytes, events: stream }, signal)
+    }
+    return stream.resume(this.#clock, get, signal)
+  }
+
+  /** The answer in a plain body. Throws the fault of its status, or Fault upstream_protocol. */
+  #readReply(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' {
+    const { id, call } = stream
+    const fault = statusFault(reply.status)
+    if (!fault) {
+      const answer = sliceAnswer(reply.text, id) ?? this.#find(reply, stream)
+      if (answer) return answer
+      throw notJsonRpc('no message answers the request', reply.headers['content-type'])
+    }
+    if (fault.code === 'upstream_auth_required') throw fault
+    const isHandshake = HANDSHAKES.has(call.method)
+    const own = answerIn(reply.text, one => one === id || (one === null && isHandshake))
+    if (own) return own
+    const session = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
+    if (session && deniesSession(reply)) return 'lost'
+    // Written before the request was read: it says what is wrong with it, under no id or one of its own.
+    const other = reply.status === 400 ? answerIn(reply.text, () => true) : undefined
+    if (other?.error) return other
+    throw fault
+  }
+
+  #find(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | undefined {
+    try {
+      return findAnswer(reply.text, stream)
+    } catch (error) {
+      throw notJsonRpc(error, reply.headers['content-type'])
+    }
+  }
+
+  #adoptSession(reply: HttpReply): void {
+    const id = reply.headers['mcp-session-id']
+    if (typeof id === 'string') this.#name('mcp-session-id', id)
+  }
+
+  #name(header: string, value: string): void {
+    this.#headers[header] = value
+    this.#postHeaders = { ...POST_HEADERS, ...this.#headers }
+  }
+
+  #post(message: JsonObject, signal: AbortSignal): Promise<HttpReply> {
+    const headers = this.#postHeaders
+    const body = JSON.stringify(message)
+    return this.#link.send({ method: 'POST', headers, body, maxBytes: MAX_TELL_BYTES }, signal)
+  }
+
+  /** In the later era the closed stream says it. */
+  #tellCancelled({ id, call }: AnswerStream): void {
+    if (this.modern !== undefined || call.method === 'initialize') return
+    const params = { requestId: id, reason: 'The caller does not wait any longer' }
+    void this.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+  }
+
+  async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const limit = deadline(this.#clock, TELL_TIMEOUT_MS, 'Not accepted in time')
+    await send(limit.signal).catch(() => {})
+    limit.clear()
+  }
+}
+
+/**
+ * A connection that was kept alive may break just as it is used again. What changes nothing is sent once more; a tool call, or
+ * anything that we know nothing of, is not, because it may have been done.
+ */
+function mayRepeat({ method }: UpstreamCall): boolean {
+  return REPEATABLE.test(method)
+}
+
+const REPEATABLE =
+  /^(initialize|server\/discover|ping|(tools|resources|resources\/templates|prompts)\/list|resources\/(read|subscribe|unsubscribe)|prompts\/get|completion\/complete|logging\/setLevel|tasks\/(get|list))$/
+
+/** The upstream speaks the other era by now; whether it ever did is the question of a handshake. */
+function deniesEra({ error }: UpstreamAnswer, { method }: UpstreamCall): boolean {
+  return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
+}
+
+/** A JSON-RPC answer is one whatever the status, where its id fits. */
+function answerIn(text: string, fits: (id: JsonValue) => boolean): UpstreamAnswer | undefined {
+  try {
+    for (const message of readMessages(text))
+      if (message.kind === 'answer' && fits(message.id)) return message.answer
+  } catch {
+    // A page, or nothing: the status says it all.
+  }
+  return undefined
+}

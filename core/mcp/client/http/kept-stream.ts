@@ -1,0 +1,103 @@
+/** Keeps an event stream open, however often it breaks, on which an upstream tells of what happens between calls. */
+import { delay } from '../../../async.ts'
+import { isObject, type JsonObject } from '../../../json.ts'
+import { type Incoming, readMessages } from '../../protocol/message.ts'
+import type { Link, LinkRequest } from './http-client.ts'
+import type { RemoteDeps } from './spec.ts'
+
+const MAX_EVENT_BYTES = 4 * 1024 * 1024
+const FIRST_DELAY_MS = 1_000
+const MAX_DELAY_MS = 60_000
+
+export type Ears = {
+  /** The stream is open; `attempt` counts from 1 after each stream that said something, and is 0 the very first time. */
+  opened?: (attempt: number) => void
+  /** `over`: the stream is not wanted any more; `again`: this one has ended. */
+  heard: (message: Incoming, characters: number) => 'over' | 'again' | undefined
+  /** The upstream does not know the session any more. */
+  gone?: () => void
+  /** The upstream offers no such stream; what it said instead. */
+  refused: (text: string) => void
+}
+
+type StreamRequest = Pick<LinkRequest, 'method' | 'headers' | 'body'>
+
+/** Whether the upstream declared that it tells of changes. */
+export function tellsOfChanges(capabilities: JsonObject): boolean {
+  return ['tools', 'resources', 'prompts'].some(list => {
+    const declared = capabilities[list]
+    return isObject(declared) && declared.listChanged === true
+  })
+}
+
+/** Listens until the returned function is called, the session is gone, or the upstream offers no such stream. */
+export function listen(link: Link, request: () => StreamRequest, ears: Ears, deps: RemoteDeps): () => void {
+  const stop = new AbortController()
+  void keepListening(link, request, ears, deps, stop.signal)
+  return () => stop.abort()
+}
+
+async function keepListening(
+  link: Link,
+  request: () => StreamRequest,
+  ears: Ears,
+  { clock, random = Math.random }: RemoteDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  let everOpen = false
+  let longest = 0
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    const begun = clock.now()
+    let heardAny = false
+    const heard: Ears['heard'] = (message, characters) => {
+      heardAny = true
+      return signal.aborted ? 'over' : ears.heard(message, characters)
+    }
+    // A server without the stream may say 404 as well: it means the session only where there was a stream before.
+    const gone = everOpen ? ears.gone : undefined
+    const opened = () => {
+      everOpen = true
+      ears.opened?.(attempt)
+    }
+    const ended = await listenOnce(link, request(), { ...ears, gone, heard, opened }, signal)
+    if (ended === 'over' || signal.aborted) return
+    if (heardAny) attempt = 0
+    // One that ends as soon as it has said something is waited for as long as one that says nothing.
+    const lasted = heardAny && clock.now() - begun > longest
+    longest = lasted || longest === 0 ? FIRST_DELAY_MS : Math.min(2 * longest, MAX_DELAY_MS)
+    await delay(clock, longest * (0.5 + random() / 2), signal).catch(() => {})
+  }
+}
+
+async function listenOnce(
+  link: Link,
+  request: StreamRequest,
+  ears: Ears & { opened: () => void },
+  signal: AbortSignal,
+): Promise<'again' | 'over'> {
+  let ended: 'again' | 'over' | undefined
+  const onEvent = ({ data }: { data: string }) => {
+    for (const message of messagesIn(data)) ended ??= ears.heard(message, data.length)
+    return ended && 'done'
+  }
+  try {
+    const events = { onEvent, onStream: ears.opened }
+    const reply = await link.send({ ...request, maxBytes: MAX_EVENT_BYTES, events, stays: true }, signal)
+    if (ended) return ended
+    if (reply.streamed || reply.status >= 500) return 'again'
+    if (reply.status === 404 && ears.gone) ears.gone()
+    else ears.refused(reply.text)
+    return 'over'
+  } catch {
+    return 'again'
+  }
+}
+
+/** An event that is not JSON tells us nothing. */
+function messagesIn(data: string): Incoming[] {
+  try {
+    return readMessages(data)
+  } catch {
+    return []
+  }
+}

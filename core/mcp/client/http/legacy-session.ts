@@ -1,0 +1,127 @@
+/** A session of the 2025 era over streamable HTTP: a handshake, many requests, and a GET stream for what comes between them. */
+
+import { deadline, waitFor } from '../../../deadline.ts'
+import { isObject } from '../../../json.ts'
+import type { Incoming } from '../../protocol/message.ts'
+import { refusedAnswers } from '../../protocol/standard-headers.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { initialize, type Negotiated } from '../handshake.ts'
+import type { Link } from './http-client.ts'
+import { Wire } from './http-rpc.ts'
+import { listen, tellsOfChanges } from './kept-stream.ts'
+import { LogLevel } from './log-level.ts'
+import { Asides } from './message-router.ts'
+import type { Session, SessionHooks } from './session.ts'
+import type { RemoteDeps } from './spec.ts'
+import { subscribeCall, unsubscribe } from './watch-calls.ts'
+
+const STREAM_WAIT_MS = 1_000
+
+/** Throws the fault of a handshake that failed. */
+export async function openLegacy(
+  link: Link,
+  deps: RemoteDeps,
+  hooks: SessionHooks,
+  signal: AbortSignal,
+): Promise<Session> {
+  const session = new LegacySession(link, deps, hooks)
+  await session.start(signal)
+  return session
+}
+
+class LegacySession implements Session {
+  info: Negotiated = { protocolVersion: '', wireVersion: '', capabilities: {} }
+  readonly #link: Link
+  readonly #deps: RemoteDeps
+  readonly #hooks: SessionHooks
+  readonly #wire: Wire
+  readonly #asides: Asides
+  #logLevel: LogLevel | undefined
+  #stopListening: (() => void) | undefined
+  /** Resolves once the GET stream is open for the first time, or will not be. */
+  #open: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(link: Link, deps: RemoteDeps, hooks: SessionHooks) {
+    this.#link = link
+    this.#deps = deps
+    this.#hooks = hooks
+    this.#wire = new Wire(link, deps.clock, (message, characters, call) =>
+      this.#asides.take(message, characters, call),
+    )
+    this.#wire.onLost = hooks.lost
+    this.#asides = new Asides(hooks, this.#wire.calls, reply => this.#wire.send(reply))
+    this.#wire.onEnded = call => this.#asides.callEnded(call)
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { capabilities, listen: wanted, own } = this.#hooks
+    this.info = await initialize((call, end) => this.#wire.ask(call, end), signal, capabilities)
+    this.#wire.speak(this.info.wireVersion)
+    await this.#wire.tell({ method: 'notifications/initialized' }, signal)
+    const declared = this.info.capabilities
+    if (isObject(declared.logging))
+      this.#logLevel = new LogLevel((call, end) => this.#wire.ask(call, end), this.#deps.clock, own)
+    const tells = tellsOfChanges(declared) || (own && isObject(declared.logging))
+    const asks = Object.keys(capabilities).length > 0
+    if (asks) await this.#listening(signal)
+    else if (wanted && tells) void this.#listen()
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    const refused = refusedAnswers(call)
+    if (refused) return Promise.resolve(refused)
+    const setting = this.#logLevel?.ahead(call.logLevel, signal)
+    return setting ? setting.then(() => this.#wire.ask(call, signal)) : this.#wire.ask(call, signal)
+  }
+
+  tell(notification: Notification): void {
+    void this.#wire.send({ jsonrpc: '2.0', ...notification })
+  }
+
+  async watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    await this.#listening(signal)
+    return this.#wire.ask(subscribeCall(uri), signal)
+  }
+
+  unwatch(uri: string): void {
+    const { clock } = this.#deps
+    void unsubscribe(uri, clock, (call, end) => this.#wire.ask(call, end))
+  }
+
+  close(): Promise<void> {
+    this.#stopListening?.()
+    this.#asides.end()
+    this.#closing ??= this.#wire.end()
+    return this.#closing
+  }
+
+  /** Waits for the GET stream: many servers lose what they say there before it is open. Some show it only with their first words. */
+  async #listening(signal: AbortSignal): Promise<void> {
+    const limit = deadline(this.#deps.clock, STREAM_WAIT_MS, 'The stream is not open in time', signal)
+    await waitFor(this.#listen(), limit.signal).catch(() => {})
+    limit.clear()
+  }
+
+  #listen(): Promise<void> {
+    if (this.#open) return this.#open
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#open = promise
+    const headers: Record<string, string> = { ...this.#wire.headers, accept: 'text/event-stream' }
+    const ears = {
+      opened: (attempt: number) => {
+        resolve()
+        if (attempt > 0) this.#hooks.reopened(false)
+      },
+      heard: (message: Incoming, characters: number) => this.#asides.take(message, characters),
+      refused: () => resolve(),
+      gone: headers['mcp-session-id'] === undefined ? undefined : this.#hooks.lost,
+    }
+    const stop = listen(this.#link, () => ({ method: 'GET', headers }), ears, this.#deps)
+    this.#stopListening = () => {
+      stop()
+      resolve()
+    }
+    return promise
+  }
+}

@@ -1,0 +1,51 @@
+/** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
+import type { Clock } from '../../../async.ts'
+import { deadline } from '../../../deadline.ts'
+import { LOG_LEVELS } from '../../protocol/log-levels.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+/** A call waits no longer for it. */
+const TIMEOUT_MS = 2_000
+
+type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
+
+export class LogLevel {
+  readonly #ask: Ask
+  readonly #clock: Clock
+  /** The level is one client's own; otherwise it is the most verbose that anybody asked for. */
+  readonly #own: boolean
+  #level: string | undefined
+  #setting: Promise<unknown> = Promise.resolve()
+
+  constructor(ask: Ask, clock: Clock, own: boolean) {
+    this.#ask = ask
+    this.#clock = clock
+    this.#own = own
+  }
+
+  /** Undefined where nothing is to be waited for. What the upstream answers does not matter to the call. */
+  ahead(level: string | undefined, signal: AbortSignal): Promise<unknown> | undefined {
+    if (level === undefined || level === this.#level) return undefined
+    if (!this.#own && this.#level !== undefined && !isMoreVerbose(level, this.#level)) return undefined
+    this.#level = level
+    this.#setting = this.#setting.then(() => this.#set(level, signal))
+    return this.#setting
+  }
+
+  async #set(level: string, signal: AbortSignal): Promise<void> {
+    const limit = deadline(this.#clock, TIMEOUT_MS, 'logging/setLevel took too long', signal)
+    const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_ANSWER_BYTES }
+    try {
+      await this.#ask(call, limit.signal)
+    } catch {
+      this.#level = undefined
+    } finally {
+      limit.clear()
+    }
+  }
+}
+
+function isMoreVerbose(level: string, than: string): boolean {
+  return LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(than)
+}

@@ -1,0 +1,65 @@
+/** What stands for a session with an upstream of the 2026 era: no handshake, but what its discovery answered, and its change stream. */
+
+import { isObject, type JsonObject } from '../../../json.ts'
+import { isChange, tellCall } from '../../protocol/message.ts'
+import { MODERN_VERSIONS } from '../../protocol/revisions.ts'
+import type { UpstreamCall } from '../../upstream.ts'
+import { probe } from '../handshake.ts'
+import type { Heard } from './answer-stream.ts'
+import { ChangeStream } from './change-stream.ts'
+import type { Link } from './http-client.ts'
+import { Wire } from './http-rpc.ts'
+import type { Session, SessionHooks } from './session.ts'
+import type { RemoteDeps } from './spec.ts'
+
+const LIST_FILTERS = {
+  tools: 'toolsListChanged',
+  resources: 'resourcesListChanged',
+  prompts: 'promptsListChanged',
+}
+
+/** Undefined: the upstream answers like one of the 2025 era. */
+export async function openModern(
+  link: Link,
+  deps: RemoteDeps,
+  hooks: SessionHooks,
+  signal: AbortSignal,
+): Promise<Session | undefined> {
+  const wire = new Wire(link, deps.clock, heardBy(hooks))
+  wire.modern = MODERN_VERSIONS[0]
+  const info = await probe((call, end) => wire.ask(call, end), signal)
+  if (!info) return undefined
+  wire.modern = info.wireVersion
+  wire.onLost = hooks.lost
+  const lists = hooks.listen ? changingLists(info.capabilities) : {}
+  const changes = new ChangeStream(wire, link, deps, hooks, lists)
+  if (Object.keys(lists).length > 0) void changes.renew().catch(() => {})
+  return {
+    info,
+    request: (call, end) => wire.ask(call, end),
+    // This era has no notifications of clients.
+    tell: () => {},
+    watch: (uri, end) => changes.watch(uri, end),
+    unwatch: uri => changes.unwatch(uri),
+    close: async () => changes.close(),
+  }
+}
+
+/** The filter for the lists of which the upstream declared that it tells of changes. */
+function changingLists(capabilities: JsonObject): JsonObject {
+  const filter: JsonObject = {}
+  for (const [list, key] of Object.entries(LIST_FILTERS)) {
+    const declared = capabilities[list]
+    if (isObject(declared) && declared.listChanged === true) filter[key] = true
+  }
+  return filter
+}
+
+/** What comes on a call's stream is that call's; a server of this era asks nothing there. */
+function heardBy(hooks: SessionHooks): Heard {
+  return (message, _characters, call: UpstreamCall) => {
+    if (message.kind !== 'notification') return
+    if (isChange(message.notification.method)) hooks.notified(message.notification)
+    else tellCall(call, message.notification)
+  }
+}

@@ -1,0 +1,126 @@
+/** What one caller meets at a streamable HTTP upstream, or does to it, costs the others nothing. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { CAN_ALL } from '../../../../test/upstreams/asking/questions.ts'
+import { startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
+import { answer, type Behaviour, raw, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
+import { type Clock, systemClock } from '../../../async.ts'
+import type { JsonObject } from '../../../json.ts'
+import type { Upstream, UpstreamCall } from '../../upstream.ts'
+import { createHttpUpstream } from './streamable.ts'
+
+const never = new AbortController().signal
+const RESULT = { content: [] }
+
+type Test = { after(run: () => Promise<unknown>): void }
+
+function upstreamOf(t: Test, server: { url: string; close(): Promise<void> }, clock: Clock = systemClock) {
+  const spec = { url: server.url, transport: 'streamable-http', sessions: 'shared' } as const
+  const upstream = createHttpUpstream({ ...spec, startTimeoutMs: 5_000 }, { clock, random: () => 1 })
+  t.after(() => Promise.all([upstream.close(), server.close()]))
+  return upstream
+}
+
+function call(upstream: Upstream, name: string, more: Partial<UpstreamCall> = {}) {
+  return upstream.request({ method: 'tools/call', params: { name }, maxBytes: 1e6, ...more }, never)
+}
+
+test('a session that others still use is not taken from them when one call meets a failing proxy', async t => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const slow = Promise.withResolvers<void>()
+  const server = await startRude({
+    'tools/call': (response, message, request) => {
+      if (message.params?.name !== 'slow') return raw(503, 'text/plain', 'oops')(response, message, request)
+      slow.resolve()
+      void gate.then(() => answer(RESULT)(response, message, request))
+    },
+  })
+  const upstream = upstreamOf(t, server)
+  const waiting = call(upstream, 'slow')
+  await slow.promise
+  await assert.rejects(call(upstream, 'any'), { code: 'upstream_unreachable' })
+  await upstream.connect(never)
+  assert.ok(!server.log.includes('DELETE'))
+  open()
+  await waiting
+  await server.logged('DELETE')
+})
+
+test('callers that declare odd things leave the others the sessions in which they can be asked', async t => {
+  const upstream = upstreamOf(t, await startAskingLegacy('streamable-http'))
+  const declared = async (capabilities: JsonObject) => {
+    const { result } = await call(upstream, 'declared', { capabilities })
+    return JSON.parse((result?.content as { text: string }[])[0]?.text ?? 'null')
+  }
+  for (let at = 0; at < 40; at++)
+    assert.deepEqual(await declared({ elicitation: { [`odd ${at}`]: {} } }), { elicitation: { form: {} } })
+  assert.deepEqual(await declared(CAN_ALL), CAN_ALL)
+})
+
+test('what is not known to change nothing is not sent again after a break', async t => {
+  let requests = 0
+  const breaks: Behaviour = response => {
+    requests++
+    response.destroy()
+  }
+  const server = await startRude({ 'tools/call': breaks, 'vendor/run': breaks, 'prompts/get': breaks })
+  const upstream = upstreamOf(t, server)
+  for (const [method, times] of [
+    ['tools/call', 1],
+    ['vendor/run', 1],
+    ['prompts/get', 2],
+  ] as const) {
+    requests = 0
+    await assert.rejects(call(upstream, 'any', { method }), { code: 'upstream_died' })
+    assert.equal(requests, times, method)
+  }
+})
+
+test('a refusal of one request with status 400 is its answer under whatever id, and no fault of the upstream', async t => {
+  const error = { code: -32602, message: 'Bad Request: no such region' }
+  for (const id of ['null', '"server-error"']) {
+    const body = `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`
+    const server = await startRude({ 'tools/call': raw(400, 'application/json', body) })
+    assert.deepEqual(await call(upstreamOf(t, server), 'any'), { error })
+    assert.equal(server.log.filter(entry => entry === 'POST tools/call').length, 1)
+  }
+})
+
+test('a stream for changes that ends as soon as it has spoken is opened later each time, and soon again after it lasted', async t => {
+  const clock = createManualClock()
+  const said = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'here' } }
+  let end = (): void => {}
+  let lasting = false
+  const server = await startRude({
+    initialize: answer({ protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }),
+    GET: stream(response => {
+      response.write(`data: ${JSON.stringify(said)}\n\n`)
+      end = () => void response.end()
+      if (!lasting) end()
+    }),
+  })
+  const upstream = upstreamOf(t, server, clock)
+  upstream.onEvent(() => {})
+  await upstream.connect(never)
+  const opens = () => server.log.filter(entry => entry === 'GET').length
+  const waits = async (ms: number) => {
+    await until(() => clock.pending() === 1)
+    const before = opens()
+    clock.advance(ms - 1)
+    assert.equal(clock.pending(), 1)
+    clock.advance(1)
+    await until(() => opens() > before)
+  }
+  for (const ms of [1_000, 2_000, 4_000]) await waits(ms)
+  lasting = true
+  await waits(8_000)
+  clock.advance(60_000)
+  lasting = false
+  end()
+  await waits(1_000)
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setImmediate(resolve))
+}

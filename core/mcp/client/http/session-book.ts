@@ -1,0 +1,157 @@
+/** The sessions of one upstream that are open or being opened, each under its key, bounded. */
+import type { Clock, Timer } from '../../../async.ts'
+import { Fault } from '../../../errors.ts'
+import type { JsonObject } from '../../../json.ts'
+import type { Era } from '../../protocol/revisions.ts'
+import type { Session } from './session.ts'
+
+const MAX_SESSIONS = 256
+const IDLE_MS = 5 * 60_000
+
+/** Who has a session; a symbol where it is for one call only. */
+export type SessionKey = string | symbol
+
+export type Wanted = {
+  key: SessionKey
+  /** What the client can be asked for. */
+  capabilities: JsonObject
+  /** Equal for equal capabilities. */
+  declared: string
+  /** Whether it belongs to one client, or one call; it is closed when nobody used it for a while. */
+  own: boolean
+  prefers: Era
+}
+
+export type Entry = Wanted & {
+  opening: Promise<Session>
+  /** Set once it is open. */
+  session?: Session
+  /** Calls that use it or wait for it. */
+  busy: number
+  idle?: Timer
+  /** Not given out any more. */
+  gone: boolean
+  /** Told once when it is not given out any more. */
+  onGone?: () => void
+}
+
+export type BookOptions = {
+  clock: Clock
+  /** Opens the session of an entry and sets `entry.session`. */
+  open: (entry: Entry) => Promise<Session>
+}
+
+export class SessionBook {
+  readonly #options: BookOptions
+  /** The least recently used first. */
+  readonly #entries = new Map<SessionKey, Entry>()
+
+  constructor(options: BookOptions) {
+    this.#options = options
+  }
+
+  /** The session of a key, opened where it is not, or with other capabilities; `giveBack` must follow. Throws Fault upstream_busy. */
+  acquire(wanted: Wanted): Entry {
+    const { key } = wanted
+    let entry = this.#entries.get(key)
+    if (entry && entry.declared !== wanted.declared) {
+      this.retire(entry)
+      entry = undefined
+    }
+    entry ??= this.#begin(wanted)
+    entry.busy++
+    if (!entry.own) return entry
+    entry.idle?.cancel()
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry
+  }
+
+  giveBack(entry: Entry): void {
+    entry.busy--
+    if (entry.busy > 0) return
+    if (entry.gone) close(entry)
+    else if (!entry.own) return
+    else if (typeof entry.key === 'symbol') this.drop(entry)
+    else entry.idle = this.#options.clock.after(IDLE_MS, () => this.drop(entry))
+  }
+
+  /** What stands under a key. */
+  find(key: SessionKey): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Another key stands for the session from now on, unless there is one under it. */
+  moveTo(entry: Entry, { key, capabilities, declared }: Wanted): void {
+    if (entry.gone || this.#entries.has(key)) return
+    this.#entries.delete(entry.key)
+    Object.assign(entry, { key, capabilities, declared })
+    this.#entries.set(key, entry)
+  }
+
+  /** Drops the session of a client that went away. */
+  forget(client: string): void {
+    const entry = this.#entries.get(client)
+    if (entry?.own) this.drop(entry)
+  }
+
+  /** Gives the session out no more, and closes it. */
+  drop(entry: Entry): void {
+    this.#strike(entry)
+    close(entry)
+  }
+
+  /** Drops the sessions of the newer era: they were one and the same upstream, which is another one now. */
+  dropModern(): void {
+    for (const entry of [...this.#entries.values()])
+      if (entry.session?.info.era === 'modern') this.drop(entry)
+  }
+
+  /** Drops all, and waits until those that were open are closed. */
+  async close(): Promise<void> {
+    const entries = [...this.#entries.values()]
+    for (const entry of entries) this.drop(entry)
+    await Promise.allSettled(entries.map(entry => entry.session?.close()))
+  }
+
+  /** Gives the session out no more; it is closed once its calls in flight are done. */
+  retire(entry: Entry): void {
+    this.#strike(entry)
+    if (entry.busy === 0) close(entry)
+  }
+
+  #strike(entry: Entry): void {
+    if (entry.gone) return
+    entry.gone = true
+    entry.idle?.cancel()
+    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key)
+    entry.onGone?.()
+  }
+
+  #begin(wanted: Wanted): Entry {
+    this.#makeRoom()
+    // `open` sees the entry before it returns the promise of its session.
+    const { promise, resolve, reject } = Promise.withResolvers<Session>()
+    const entry: Entry = { ...wanted, opening: promise, session: undefined, busy: 0, gone: false }
+    this.#entries.set(wanted.key, entry)
+    promise.catch(() => this.drop(entry))
+    this.#options.open(entry).then(resolve, reject)
+    return entry
+  }
+
+  #makeRoom(): void {
+    if (this.#entries.size < MAX_SESSIONS) return
+    const idle = [...this.#entries.values()].find(entry => entry.busy === 0)
+    const details = { sessions: MAX_SESSIONS }
+    if (!idle)
+      throw new Fault('upstream_busy', `All ${MAX_SESSIONS} sessions are in use`, {
+        retryable: true,
+        details,
+      })
+    this.drop(idle)
+  }
+}
+
+function close(entry: Entry): void {
+  void entry.opening.then(session => session.close()).catch(() => {})
+}

@@ -1,0 +1,248 @@
+/** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
+
+import { deadline, waitFor } from '../../../deadline.ts'
+import { Fault, type FaultCode } from '../../../errors.ts'
+import { capabilityCode } from '../../protocol/capabilities.ts'
+import { changedList, RESOURCE_UPDATED } from '../../protocol/message.ts'
+import type {
+  ClientEars,
+  Notification,
+  Subscription,
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamEvent,
+  UpstreamInfo,
+} from '../../upstream.ts'
+import { DISCOVERY, DISCOVERY_CLIENT } from '../../upstream.ts'
+import type { OpenSession, Session, SessionHooks } from './session.ts'
+import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
+import {
+  type Asking,
+  createSessionKeys,
+  FOR_ALL,
+  type SessionKeys,
+  SHARED,
+  sharedKey,
+} from './session-key.ts'
+import type { RemoteDeps, RemoteSpec } from './spec.ts'
+import { Watches } from './watches.ts'
+
+const REASONS: Partial<Record<FaultCode, string>> = {
+  upstream_auth_required: 'AuthRequired',
+  upstream_timeout: 'StartTimeout',
+  upstream_protocol: 'ProtocolError',
+}
+
+/** Where a shared session can be asked, discovery lists on the one of those who can be asked for all. */
+const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
+
+/** A session that is lost is opened anew, once for a call. */
+const MOST_TRIES = 2
+
+/** How sessions are opened, and what tells them apart. */
+export type Opening = { open: OpenSession } & Omit<SessionKeys, 'perClient'>
+
+export class SessionUpstream implements Upstream {
+  readonly #spec: RemoteSpec
+  readonly #deps: RemoteDeps
+  readonly #opening: Opening
+  readonly #release: () => Promise<void>
+  readonly #book: SessionBook
+  readonly #keyOf: ReturnType<typeof createSessionKeys>
+  readonly #watches: Watches
+  readonly #listeners = new Set<(event: UpstreamEvent) => void>()
+  readonly #closing = new AbortController()
+  #ears: ClientEars | undefined
+  #closed: Promise<void> | undefined
+  /** The last state that was told. */
+  #told = ''
+
+  /** `release` frees what the sessions have in common, once they are closed. */
+  constructor(spec: RemoteSpec, deps: RemoteDeps, opening: Opening, release: () => Promise<void>) {
+    this.#spec = spec
+    this.#deps = deps
+    this.#opening = opening
+    this.#release = release
+    this.#book = new SessionBook({ clock: deps.clock, open: entry => this.#begin(entry) })
+    this.#keyOf = createSessionKeys({ ...opening, perClient: spec.sessions === 'perClient' })
+    this.#watches = new Watches(this.#book, deps)
+  }
+
+  async connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    const entry = this.#acquire(DISCOVERY)
+    try {
+      const { info } = entry.session ?? (await waitFor(entry.opening, signal))
+      return info
+    } finally {
+      this.#book.giveBack(entry)
+    }
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#ask(call, signal, MOST_TRIES)
+  }
+
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const wanted = () => {
+      if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
+      return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription)
+    }
+    return this.#watches.add(subscription, wanted, signal)
+  }
+
+  hear(ears: ClientEars): void {
+    this.#ears = ears
+  }
+
+  tell(client: string, notification: Notification): void {
+    if (this.#spec.sessions === 'perClient') this.#book.find(client)?.session?.tell(notification)
+  }
+
+  forget(client: string): void {
+    if (this.#spec.sessions !== 'perClient') return
+    this.#watches.forget(client)
+    this.#book.forget(client)
+  }
+
+  onEvent(listener: (event: UpstreamEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    this.#closing.abort(new Fault('cancelled', 'The upstream was closed'))
+    this.#watches.close()
+    await this.#book.close()
+    await this.#release()
+  }
+
+  /** In another session where the first is lost, and nothing was done yet. */
+  async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<UpstreamAnswer> {
+    const entry = this.#acquire(call)
+    try {
+      const session = entry.session ?? (await waitFor(entry.opening, signal))
+      const answer = await session.request(call, signal)
+      if (answer !== 'lost') return answer
+      this.#book.drop(entry)
+    } catch (error) {
+      if (error instanceof Fault && entry.session && meansGone(error)) {
+        // Other calls may be under way there: their answers are not lost for what one of them met.
+        this.#book.retire(entry)
+        this.#tellFailed(error)
+      }
+      throw error
+    } finally {
+      this.#book.giveBack(entry)
+    }
+    if (tries > 1) return this.#ask(call, signal, tries - 1)
+    throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+  }
+
+  #acquire(asking: Asking): Entry {
+    if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
+    return this.#book.acquire(this.#keyOf(asking))
+  }
+
+  async #begin(entry: Entry): Promise<Session> {
+    if (isWatched(entry.key)) this.#tell({ kind: 'state', state: 'starting' })
+    const limit = deadline(
+      this.#deps.clock,
+      this.#spec.startTimeoutMs,
+      'The upstream did not start in time',
+      this.#closing.signal,
+    )
+    try {
+      const session = await this.#opening.open(this.#hooksOf(entry), limit.signal)
+      if (this.#belongsToSome(entry, session)) throw await refuseToShare(session)
+      entry.session = session
+      if (!entry.own && session.info.era === 'modern') this.#book.moveTo(entry, FOR_ALL)
+      this.#tell({ kind: 'state', state: 'ready' })
+      return session
+    } catch (error) {
+      if (error instanceof Fault) this.#tellFailed(error)
+      throw error
+    } finally {
+      limit.clear()
+    }
+  }
+
+  /** A session that all may share, of an upstream that by now has one for each client again. */
+  #belongsToSome({ own }: Entry, { info }: Session): boolean {
+    return this.#spec.sessions === 'perClient' && !own && info.era !== 'modern'
+  }
+
+  #hooksOf(entry: Entry): SessionHooks {
+    const { key, capabilities, own, prefers } = entry
+    const watched = isWatched(key)
+    const client = own && typeof key === 'string' && key !== DISCOVERY_CLIENT ? key : undefined
+    const listChanged = () => watched && entry.session && this.#tell({ kind: 'listChanged', list: 'tools' })
+    return {
+      capabilities,
+      prefers,
+      own,
+      listen: watched ? this.#listeners.size > 0 : client !== undefined && this.#ears !== undefined,
+      lost: () => {
+        if (entry.gone) return
+        this.#book.drop(entry)
+        if (entry.session?.info.era === 'modern') this.#book.dropModern()
+        // The upstream was started anew: what it lists may be something else now.
+        listChanged()
+      },
+      reopened: down => {
+        this.#watches.missed(entry)
+        if (down) listChanged()
+      },
+      notified: notification => this.#notified(entry, client, notification),
+      asked: (request, signal) =>
+        client === undefined ? undefined : this.#ears?.asked(client, request, signal),
+    }
+  }
+
+  #notified(entry: Entry, client: string | undefined, notification: Notification): void {
+    if (notification.method === RESOURCE_UPDATED) {
+      this.#watches.updated(entry, notification)
+      return
+    }
+    const list = changedList(notification.method)
+    if (list) this.#tell({ kind: 'listChanged', list })
+    if (client !== undefined) this.#ears?.notified(client, notification)
+  }
+
+  #tellFailed(fault: Fault): void {
+    const reason = REASONS[fault.code] ?? 'Unreachable'
+    this.#tell({ kind: 'state', state: 'failed', reason, message: fault.message })
+  }
+
+  #tell(event: UpstreamEvent): void {
+    if (this.#closing.signal.aborted) return
+    if (event.kind === 'state') {
+      const telling = JSON.stringify(event)
+      if (telling === this.#told) return
+      this.#told = telling
+    }
+    for (const listener of this.#listeners) listener(event)
+  }
+}
+
+async function refuseToShare(session: Session): Promise<Fault> {
+  await session.close()
+  return new Fault('upstream_died', 'The upstream went back to an older protocol', { retryable: true })
+}
+
+/** Whether the session is the one that speaks for the upstream. */
+function isWatched(key: SessionKey): boolean {
+  return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
+}
+
+/** Faults after which the next connect has to find out whether the upstream is there: not those of a single call. */
+function meansGone({ code, details: { status } }: Fault): boolean {
+  return code === 'upstream_unreachable'
+    ? status !== 500
+    : code === 'upstream_auth_required' && status !== 403
+}

@@ -1,0 +1,210 @@
+/** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
+import type { EventSourceMessage } from 'eventsource-parser'
+import { deadline, waitFor } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import { isObject, type JsonObject } from '../../../json.ts'
+import { requestText } from '../../protocol/message.ts'
+import type { Era } from '../../protocol/revisions.ts'
+import { refusedAnswers } from '../../protocol/standard-headers.ts'
+import type { Notification, Upstream, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { initialize, type Negotiated } from '../handshake.ts'
+import { readLine } from '../stdio/read-line.ts'
+import { statusFault } from './faults.ts'
+import { createLink, type Link } from './http-client.ts'
+import type { HttpReply } from './http-request.ts'
+import { LogLevel } from './log-level.ts'
+import { Asides } from './message-router.ts'
+import { PendingCalls } from './pending-calls.ts'
+import type { Session, SessionHooks } from './session.ts'
+import { SessionUpstream } from './session-upstream.ts'
+import type { RemoteDeps, RemoteSpec } from './spec.ts'
+import { subscribeCall, unsubscribe } from './watch-calls.ts'
+
+/** The largest event there may ever be, whatever calls allow. */
+const MAX_EVENT_BYTES = 64 * 1024 * 1024
+/** For what is sent besides requests, best effort. */
+const TELL_TIMEOUT_MS = 2_000
+const MAX_REPLY_BYTES = 64 * 1024
+
+/** An upstream behind an SSE endpoint. On a stream that all share nobody knows whose a question is: nothing is declared there. */
+export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
+  const link = createLink(spec, deps.clock)
+  const open = async (hooks: SessionHooks, signal: AbortSignal) => {
+    const session = new SseSession(link, deps, hooks)
+    try {
+      await session.start(signal)
+      return session
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+  }
+  return new SessionUpstream(
+    spec,
+    deps,
+    { open, speaks: (era: Era) => era === 'legacy', questionsOfCalls: false },
+    link.close,
+  )
+}
+
+/** One event stream and what is sent beside it, from start to the first break. */
+class SseSession implements Session {
+  info: Negotiated = { protocolVersion: '', wireVersion: '', capabilities: {} }
+  readonly #link: Link
+  readonly #deps: RemoteDeps
+  readonly #hooks: SessionHooks
+  readonly #pending = new PendingCalls()
+  readonly #asides: Asides
+  readonly #stop = new AbortController()
+  /** Where messages are sent to: the stream's first event says it. */
+  readonly #endpoint = Promise.withResolvers<string>()
+  readonly #headers: Record<string, string> = { 'content-type': 'application/json' }
+  #path = ''
+  #logLevel: LogLevel | undefined
+  #nextId = 1
+  #over: Fault | undefined
+
+  constructor(link: Link, deps: RemoteDeps, hooks: SessionHooks) {
+    this.#link = link
+    this.#deps = deps
+    this.#hooks = hooks
+    this.#asides = new Asides(hooks, this.#pending.calls, reply => this.#send(reply))
+    this.#endpoint.promise.catch(() => {})
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    void this.#listen()
+    this.#path = await waitFor(this.#endpoint.promise, signal)
+    const ask = (call: UpstreamCall, end: AbortSignal) => this.#ask(call, end)
+    this.info = await initialize(ask, signal, this.#hooks.capabilities)
+    this.#headers['mcp-protocol-version'] = this.info.wireVersion
+    if (isObject(this.info.capabilities.logging))
+      this.#logLevel = new LogLevel(ask, this.#deps.clock, this.#hooks.own)
+    await this.#post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), {}, signal)
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    const refused = refusedAnswers(call)
+    if (refused) return Promise.resolve(refused)
+    const setting = this.#logLevel?.ahead(call.logLevel, signal)
+    return setting ? setting.then(() => this.#ask(call, signal)) : this.#ask(call, signal)
+  }
+
+  tell(notification: Notification): void {
+    void this.#send({ jsonrpc: '2.0', ...notification })
+  }
+
+  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    return this.#ask(subscribeCall(uri), signal)
+  }
+
+  unwatch(uri: string): void {
+    void unsubscribe(uri, this.#deps.clock, (call, end) => this.#ask(call, end))
+  }
+
+  async close(): Promise<void> {
+    this.#end(new Fault('upstream_died', 'The session with the upstream was closed'))
+  }
+
+  async #ask(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+    if (this.#over) throw this.#over
+    const id = this.#nextId++
+    const answer = this.#pending.add(id, call)
+    const posting = new AbortController()
+    let posted = false
+    this.#post(requestText(id, call), call.headers, posting.signal)
+      .catch((error: unknown) => this.#pending.refused(id, error))
+      .finally(() => {
+        posted = true
+      })
+    call.onSent?.()
+    try {
+      return await waitFor(answer, signal)
+    } catch (error) {
+      if (this.#pending.forget(id) && call.method !== 'initialize') this.#tellCancelled(id)
+      throw error
+    } finally {
+      this.#asides.callEnded(call)
+      // Some never say that they took it, and a connection hangs on each.
+      if (!posted) this.#deps.clock.after(TELL_TIMEOUT_MS, () => posting.abort())
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const headers = { accept: 'text/event-stream' }
+    const events = {
+      onEvent: (event: EventSourceMessage) => this.#take(event),
+      limit: () => this.#pending.limit(),
+    }
+    const request = { method: 'GET', headers, maxBytes: MAX_EVENT_BYTES, events, stays: true } as const
+    try {
+      this.#end(endOf(await this.#link.send(request, this.#stop.signal)))
+    } catch (error) {
+      this.#end(
+        error instanceof Fault ? error : new Fault('upstream_died', 'The stream broke', { cause: error }),
+      )
+    }
+  }
+
+  #take({ event, data }: EventSourceMessage): undefined {
+    if (event === 'endpoint') return this.#adopt(data)
+    for (const message of readLine(data) ?? []) {
+      if (message.kind === 'answer') this.#pending.answer(message.id, message.answer, Buffer.byteLength(data))
+      else this.#asides.take(message, data.length)
+    }
+  }
+
+  /** Messages, and the secrets that go with them, never leave the upstream's origin. */
+  #adopt(endpoint: string): undefined {
+    const here = this.#link.url()
+    const target = URL.canParse(endpoint, here) ? new URL(endpoint, here) : undefined
+    if (target?.origin === new URL(here).origin) this.#endpoint.resolve(target.pathname + target.search)
+    else this.#end(new Fault('upstream_protocol', 'The upstream takes messages on another host only'))
+  }
+
+  #end(fault: Fault): void {
+    if (this.#over) return
+    this.#over = fault
+    this.#endpoint.reject(fault)
+    this.#pending.end(fault)
+    this.#asides.end()
+    this.#stop.abort(fault)
+    this.#hooks.lost()
+  }
+
+  async #post(body: string, headers: UpstreamCall['headers'], signal: AbortSignal): Promise<void> {
+    const sent = { ...headers, ...this.#headers }
+    const request = {
+      method: 'POST',
+      path: this.#path,
+      headers: sent,
+      body,
+      maxBytes: MAX_REPLY_BYTES,
+    } as const
+    const fault = statusFault((await this.#link.send(request, signal)).status)
+    if (fault) throw fault
+  }
+
+  /** Sends what is no request, and does not mind whether it arrives. */
+  async #send(message: JsonObject): Promise<void> {
+    const limit = deadline(this.#deps.clock, TELL_TIMEOUT_MS, 'Not accepted in time', this.#stop.signal)
+    await this.#post(JSON.stringify(message), {}, limit.signal).catch(() => {})
+    limit.clear()
+  }
+
+  #tellCancelled(requestId: number): void {
+    const params = { requestId, reason: 'The caller does not wait any longer' }
+    this.tell({ method: 'notifications/cancelled', params })
+  }
+}
+
+/** Why a stream that should never end has ended. */
+function endOf({ status, headers, streamed }: HttpReply): Fault {
+  const type = String(headers['content-type'] ?? 'no content type').slice(0, 100)
+  return (
+    statusFault(status) ??
+    (streamed
+      ? new Fault('upstream_died', 'The upstream ended its event stream', { retryable: true })
+      : new Fault('upstream_protocol', `The upstream opens no event stream (${type})`))
+  )
+}

@@ -1,0 +1,82 @@
+/** Upstreams over streamable HTTP, of either era: which one is found out, remembered, and found out anew where the upstream changed. */
+
+import { deadline } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import type { Era } from '../../protocol/revisions.ts'
+import type { Upstream } from '../../upstream.ts'
+import { createLink, type Link } from './http-client.ts'
+import { openLegacy } from './legacy-session.ts'
+import { openModern } from './modern-session.ts'
+import type { Session, SessionHooks } from './session.ts'
+import { type Opening, SessionUpstream } from './session-upstream.ts'
+import type { RemoteDeps, RemoteSpec } from './spec.ts'
+
+/** An older server may leave a question that it does not know without an answer. */
+const PROBE_TIMEOUT_MS = 3_000
+
+/** An upstream behind a streamable HTTP endpoint. */
+export function createHttpUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
+  const link = createLink(spec, deps.clock)
+  return new SessionUpstream(spec, deps, createOpening(link, deps), link.close)
+}
+
+/** Opens sessions in the era that is preferred, unless the upstream is known not to speak it; then, or where that fails, in the other. */
+function createOpening(link: Link, deps: RemoteDeps): Opening {
+  const speaks: Record<Era, boolean | undefined> = { modern: undefined, legacy: undefined }
+  return {
+    speaks: era => speaks[era],
+    questionsOfCalls: true,
+    async open(hooks, signal) {
+      const newerFirst = hooks.prefers === 'modern' ? speaks.modern !== false : speaks.legacy === false
+      const preferred: Era = newerFirst ? 'modern' : 'legacy'
+      let era: Era | undefined
+      const lost = () => {
+        // What is lost may have come back as another server.
+        if (era === 'modern') speaks.modern = undefined
+        hooks.lost()
+      }
+      const open = newerFirst ? openNewerFirst : openOlderFirst
+      const session = await open(link, deps, { ...hooks, lost }, signal)
+      era = session.info.era ?? 'legacy'
+      speaks[era] = true
+      if (era !== preferred) speaks[preferred] = false
+      return session
+    },
+  }
+}
+
+type Open = (link: Link, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
+
+const openNewerFirst: Open = async (link, deps, hooks, signal) => {
+  const limit = deadline(deps.clock, PROBE_TIMEOUT_MS, 'No answer to server/discover in time', signal)
+  let slow = false
+  try {
+    const session = await openModern(link, deps, hooks, limit.signal)
+    if (session) return session
+  } catch (error) {
+    if (signal.aborted || !leavesOtherEra(error)) throw error
+    slow = limit.signal.aborted
+  } finally {
+    limit.clear()
+  }
+  return slow ? openOlderFirst(link, deps, hooks, signal) : openLegacy(link, deps, hooks, signal)
+}
+
+const openOlderFirst: Open = async (link, deps, hooks, signal) => {
+  try {
+    return await openLegacy(link, deps, hooks, signal)
+  } catch (refusal) {
+    if (signal.aborted || !leavesOtherEra(refusal)) throw refusal
+    const session = await openModern(link, deps, hooks, signal).catch(() => undefined)
+    if (session) return session
+    throw refusal
+  }
+}
+
+/** True of a fault that a server of the other era may cause; refused credentials and an upstream that fails are faults in both. */
+function leavesOtherEra(error: unknown): boolean {
+  if (!(error instanceof Fault)) return false
+  const { code, details } = error
+  const codes = ['upstream_protocol', 'upstream_died', 'upstream_timeout']
+  return codes.includes(code) || details.status === 404
+}

@@ -1,0 +1,22 @@
+/** The requests by which a client of the 2025 era watches a resource. */
+import type { Clock } from '../../../async.ts'
+import { deadline } from '../../../deadline.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const UNSUBSCRIBE_TIMEOUT_MS = 2_000
+
+export function subscribeCall(uri: string): UpstreamCall {
+  return { method: 'resources/subscribe', params: { uri }, maxBytes: MAX_ANSWER_BYTES }
+}
+
+/** Sends `resources/unsubscribe`, best effort. */
+export async function unsubscribe(
+  uri: string,
+  clock: Clock,
+  ask: (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>,
+): Promise<void> {
+  const limit = deadline(clock, UNSUBSCRIBE_TIMEOUT_MS, 'resources/unsubscribe took too long')
+  await ask({ ...subscribeCall(uri), method: 'resources/unsubscribe' }, limit.signal).catch(() => {})
+  limit.clear()
+}

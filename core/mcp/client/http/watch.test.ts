@@ -1,0 +1,175 @@
+/** Watched resources of upstreams of both eras: subscribed to once however many watch, and again after whatever broke. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { type AskingLegacy, startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
+import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
+import { answer, startRude } from '../../../../test/upstreams/http/rude.ts'
+import { type Clock, systemClock } from '../../../async.ts'
+import { MAX_WATCHED } from '../../protocol/resource-update.ts'
+import type { Notification, Subscription, Upstream, UpstreamEvent } from '../../upstream.ts'
+import { connectRemote } from '../connect.ts'
+import type { RemoteSpec } from './spec.ts'
+
+const never = new AbortController().signal
+const ONE = 'note://one'
+const TWO = 'note://two'
+
+type Test = { after(run: () => Promise<unknown>): void }
+type Server = { url: string; close(): Promise<void> }
+type More = { transport?: RemoteSpec['transport']; sessions?: RemoteSpec['sessions']; clock?: Clock }
+
+function upstreamOf(t: Test, server: Server, more: More = {}): Upstream {
+  const { transport = 'streamable-http', sessions = 'shared', clock = systemClock } = more
+  const spec = { url: server.url, transport, sessions, startTimeoutMs: 5_000 }
+  const upstream = connectRemote(spec, { clock, random: () => 1 })
+  t.after(() => Promise.all([upstream.close(), server.close()]))
+  return upstream
+}
+
+/** Watches a resource; `next` waits for the uri of the next update. */
+async function watch(upstream: Upstream, uri: string, more: Partial<Subscription> = {}) {
+  const told: string[] = []
+  const stop = new AbortController()
+  const onUpdate = ({ params }: Notification) => void told.push(String(params?.uri))
+  const answered = await upstream.subscribe?.({ uri, onUpdate, ...more }, stop.signal)
+  const next = async () => {
+    await until(() => told.length > 0)
+    return told.shift()
+  }
+  return { answered, told, next, stop: () => stop.abort() }
+}
+
+for (const transport of ['streamable-http', 'sse'] as const) {
+  test(`a resource of an older server over ${transport} is subscribed to once for all who watch it`, async t => {
+    const server = await startAskingLegacy(transport)
+    const upstream = upstreamOf(t, server, { transport })
+    const [ann, bob] = [await watch(upstream, ONE), await watch(upstream, ONE)]
+    assert.deepEqual(ann.answered, { result: {}, resultText: '{}' })
+    await server.touch(ONE)
+    assert.deepEqual([await ann.next(), await bob.next()], [ONE, ONE])
+    ann.stop()
+    await server.touch(ONE)
+    assert.equal(await bob.next(), ONE)
+    assert.deepEqual(ann.told, [])
+    bob.stop()
+    await server.heard.logged(`unsubscribe ${ONE}`)
+    assert.deepEqual(server.heard.entries, [`subscribe ${ONE}`, `unsubscribe ${ONE}`])
+  })
+
+  test(`what is watched over ${transport} is subscribed to again on the next session, and told as changed`, async t => {
+    const server = await startAskingLegacy(transport)
+    const clock = createManualClock()
+    const upstream = upstreamOf(t, server, { transport, clock })
+    const watching = await watch(upstream, ONE)
+    await server.breakOff()
+    const { told } = watching
+    await until(() => {
+      if (told.length === 0) clock.advance(100)
+      return told.length > 0
+    })
+    assert.equal(await watching.next(), ONE)
+    await server.touch(ONE)
+    assert.equal(await watching.next(), ONE)
+  })
+}
+
+test('each client watches on its own session, and stops with it', async t => {
+  const server = await startAskingLegacy('streamable-http')
+  const upstream = upstreamOf(t, server, { sessions: 'perClient' })
+  const [ann, bob] = [
+    await watch(upstream, ONE, { client: 'ann' }),
+    await watch(upstream, ONE, { client: 'bob' }),
+  ]
+  await server.touch(ONE)
+  assert.deepEqual([await ann.next(), await bob.next()], [ONE, ONE])
+  upstream.forget?.('ann')
+  await server.log.logged('DELETE')
+  await server.touch(ONE)
+  assert.equal(await bob.next(), ONE)
+  assert.deepEqual(ann.told, [])
+})
+
+test('a resource that the server does not let be watched is an answer', async t => {
+  const older = upstreamOf(t, await startAskingLegacy('streamable-http'))
+  assert.match((await watch(older, 'note://none')).answered?.error?.message ?? '', /No such note/)
+  const none = await startRude({ 'subscriptions/listen': answer({}), 'resources/subscribe': answer({}) })
+  assert.equal((await watch(upstreamOf(t, none), ONE)).answered?.error, undefined)
+})
+
+test('all that is watched at a newer server comes on one stream, which is replaced before the old one ends', async t => {
+  const server = await startAskingModern('modern')
+  const upstream = upstreamOf(t, server)
+  const one = await watch(upstream, ONE)
+  assert.deepEqual(one.answered, { result: {} })
+  const [two, again] = await Promise.all([watch(upstream, TWO), watch(upstream, ONE)])
+  server.touch(ONE)
+  assert.deepEqual([await one.next(), await again.next()], [ONE, ONE])
+  server.touch(TWO)
+  assert.equal(await two.next(), TWO)
+  const listens = () => server.log.entries.filter(entry => entry.endsWith('subscriptions/listen'))
+  await until(() => listens().length === 3)
+  assert.deepEqual(listens(), [
+    'POST subscriptions/listen',
+    'POST subscriptions/listen',
+    'closed subscriptions/listen',
+  ])
+  for (const watching of [one, two, again]) watching.stop()
+  await until(() => listens().filter(entry => entry.startsWith('closed')).length > 1)
+  server.touch(ONE)
+  assert.deepEqual([...one.told, ...two.told, ...again.told], [])
+})
+
+test('the stream of a newer server is opened again where it broke, and what is watched is told as changed', async t => {
+  const clock = createManualClock()
+  const server = await startAskingModern('modern')
+  const upstream = upstreamOf(t, server, { clock })
+  const watching = await watch(upstream, ONE)
+  server.breakStreams()
+  await until(() => clock.pending() > 0)
+  clock.advance(1_000)
+  assert.equal(await watching.next(), ONE)
+  server.touch(ONE)
+  assert.equal(await watching.next(), ONE)
+})
+
+test('changed lists of a newer server are heard, where somebody listens', async t => {
+  const server = await startAskingModern('modern')
+  const upstream = upstreamOf(t, server)
+  const heard: UpstreamEvent[] = []
+  upstream.onEvent(event => event.kind === 'listChanged' && heard.push(event))
+  await upstream.connect(never)
+  await until(() => {
+    server.grow()
+    return heard.length > 0
+  })
+  assert.deepEqual(heard[0], { kind: 'listChanged', list: 'tools' })
+})
+
+test('more resources than there is room for are not watched', async t => {
+  const server = await startAskingLegacy('streamable-http')
+  const upstream = upstreamOf(t, server)
+  const uris = Array.from({ length: MAX_WATCHED }, (_, at) => `note://${at}`)
+  const watching = await Promise.all(uris.map(uri => watch(upstream, uri)))
+  await assert.rejects(watch(upstream, ONE), { code: 'upstream_busy' })
+  watching[0]?.stop()
+  await watch(upstream, ONE)
+})
+
+test('who gives up before the server took it on is not told', async t => {
+  const server = await startAskingLegacy('streamable-http')
+  const upstream = upstreamOf(t, server)
+  await assert.rejects(
+    async () => upstream.subscribe?.({ uri: ONE, onUpdate: () => assert.fail() }, AbortSignal.abort()),
+    { code: 'cancelled' },
+  )
+  await subscribedNowhere(server)
+})
+
+async function subscribedNowhere({ heard }: AskingLegacy): Promise<void> {
+  await until(() => heard.entries.length === 0 || heard.entries.at(-1) === `unsubscribe ${ONE}`)
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,212 @@
+/** One session with rude servers: calls, answers, and what comes unasked. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { systemClock } from '../../../async.ts'
+import { Fault } from '../../../errors.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { Session, type SessionSpec } from './child-session.ts'
+
+const { signal } = new AbortController()
+const MIB = 1024 * 1024
+
+/** A session with a rude server, ended after the test. */
+async function open(
+  t: { after(end: () => Promise<void>): void },
+  mode: string,
+  spec: Partial<SessionSpec> = {},
+) {
+  const changed: string[] = []
+  const warnings: object[] = []
+  const session = new Session(
+    { ...rudeCommand(mode), startTimeoutMs: 20_000, ...spec },
+    {
+      clock: systemClock,
+      memory: {},
+      log: { info() {}, warn: fields => warnings.push(fields) },
+      onListChanged: list => changed.push(list),
+    },
+  )
+  t.after(() => session.stop())
+  const info = await session.ready
+  const echo = async (text: string) => textOf(await session.request(toolCall('echo', { text }), signal))
+  return { session, info, echo, changed, warnings }
+}
+
+const faultOf = (work: Promise<unknown>): Promise<Fault> =>
+  work.then(
+    () => assert.fail('it should have failed'),
+    error => (error instanceof Fault ? error : assert.fail(error)),
+  )
+
+const errorOf = ({ error }: UpstreamAnswer) => error ?? assert.fail('no error')
+
+test('the handshake tells what the server is, in revisions old and new', async t => {
+  assert.deepEqual((await open(t, 'polite')).info, {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: 'rude', version: '1.0.0' },
+    instructions: 'mode: polite',
+  })
+  assert.equal((await open(t, 'old-version')).info.protocolVersion, '2024-11-05')
+})
+
+for (const mode of [
+  'garbage',
+  'split',
+  'duplicate-ids',
+  'unknown-ids',
+  'string-ids',
+  'batch',
+  'stderr-flood',
+])
+  test(`every call gets its own answer from a server of mode ${mode}`, async t => {
+    const { echo } = await open(t, mode)
+    const texts = Array.from({ length: 20 }, (_, index) => `${index} ü 工具 😀 \u2028`)
+    assert.deepEqual(await Promise.all(texts.map(echo)), texts)
+  })
+
+test('lines that are not JSON-RPC are counted and seldom logged', async t => {
+  const { echo, warnings } = await open(t, 'garbage')
+  for (let round = 0; round < 5; round++) await echo('x')
+  assert.deepEqual(warnings, [
+    { lines: 1, first: 'Listening on port 3000' },
+    { lines: 10, first: 'Listening on port 3000' },
+  ])
+})
+
+test('a JSON-RPC error is an answer', async t => {
+  const { session } = await open(t, 'polite')
+  assert.deepEqual(errorOf(await session.request(toolCall('error'), signal)), {
+    code: -32000,
+    message: 'it went wrong',
+  })
+})
+
+test('an answer that is neither result nor error fails its call alone', async t => {
+  const { session } = await open(t, 'no-result')
+  const fault = await faultOf(session.request(toolCall('echo'), signal))
+  assert.equal(fault.code, 'upstream_protocol')
+  assert.ok((await session.request({ method: 'tools/list', maxBytes: MIB }, signal)).result)
+})
+
+for (const tool of ['big', 'big_id_first', 'big_id_last'])
+  test(`an answer over its limit fails its call alone, found by its id (${tool})`, async t => {
+    const { session, echo } = await open(t, 'polite')
+    const call = (bytes: number, maxBytes: number): UpstreamCall => ({
+      ...toolCall(tool, { bytes }),
+      maxBytes,
+    })
+    const other = session.request(toolCall('sleep', { ms: 50 }), signal)
+    const roomy = session.request(call(3 * MIB, 4 * MIB), signal)
+    const tight = await Promise.all([
+      faultOf(session.request(call(3 * MIB, MIB), signal)),
+      faultOf(session.request(call(20 * MIB, MIB), signal)),
+      faultOf(session.request(call(2_000, 1_000), signal)),
+    ])
+    for (const fault of tight) assert.equal(fault.code, 'upstream_too_large')
+    assert.equal(textOf(await roomy).length, 3 * MIB)
+    assert.equal(textOf(await other), 'slept')
+    assert.equal(await echo('still here'), 'still here')
+  })
+
+test('a call that is given up is told to the server, and its late answer hurts nobody', async t => {
+  const { session } = await open(t, 'polite')
+  const impatient = new AbortController()
+  const gone = faultOf(session.request(toolCall('sleep', { ms: 30 }), impatient.signal))
+  impatient.abort(new Fault('upstream_timeout', 'too slow'))
+  assert.equal((await gone).code, 'upstream_timeout')
+  await session.request(toolCall('sleep', { ms: 60 }), signal)
+  const seen = JSON.parse(textOf(await session.request(toolCall('seen'), signal))) as {
+    method: string
+    params?: object
+  }[]
+  assert.deepEqual(
+    seen.map(({ method }) => method),
+    ['notifications/initialized', 'notifications/cancelled'],
+  )
+  assert.deepEqual(seen[1]?.params, { requestId: 2, reason: 'The caller does not wait any longer' })
+})
+
+test('progress reaches the call it belongs to, under the token of the caller', async t => {
+  const { session } = await open(t, 'polite')
+  const heard = [0, 1].map((): object[] => [])
+  const calls = heard.map((list, index) => {
+    const call = toolCall('progress', { steps: 2 + index })
+    const params = { ...call.params, _meta: { progressToken: 'same', traceparent: '00-1' } }
+    return session.request(
+      { ...call, params, onNotification: notification => list.push(notification) },
+      signal,
+    )
+  })
+  await Promise.all(calls)
+  const progress = (step: number, total: number) => ({
+    method: 'notifications/progress',
+    params: { progressToken: 'same', progress: step, total },
+  })
+  assert.deepEqual(heard[0], [progress(1, 2), progress(2, 2)])
+  assert.deepEqual(heard[1], [progress(1, 3), progress(2, 3), progress(3, 3)])
+})
+
+test('everything but the progress token reaches the server as it was given', async t => {
+  const { session } = await open(t, 'polite')
+  const params = { name: 'arguments', arguments: { deep: [1, { a: null }] }, _meta: { 'x.y/z': 1 } }
+  const answer = await session.request({ method: 'tools/call', params, maxBytes: MIB }, signal)
+  assert.deepEqual(JSON.parse(textOf(answer)), params)
+})
+
+test('the server’s own requests are answered: ping well, others with method not found', async t => {
+  const { session } = await open(t, 'polite')
+  for (const method of ['ping', 'sampling/createMessage', 'roots/list'])
+    await session.request(toolCall('ask', { method }), signal)
+  const seen = JSON.parse(textOf(await session.request(toolCall('seen'), signal))) as {
+    id?: string
+    error?: { code: number }
+  }[]
+  assert.deepEqual(
+    seen.find(({ id }) => id === 'ask-ping'),
+    { jsonrpc: '2.0', id: 'ask-ping', result: {} },
+  )
+  for (const id of ['ask-sampling/createMessage', 'ask-roots/list'])
+    assert.equal(seen.find(other => other.id === id)?.error?.code, -32601)
+})
+
+test('a changed list is told', async t => {
+  const { session, changed } = await open(t, 'polite')
+  await session.request(toolCall('change', { name: 'new' }), signal)
+  assert.deepEqual(changed, ['tools'])
+})
+
+test('callers of a server that does not read can give up, and get an answer when it ends', async t => {
+  const { session } = await open(t, 'deaf')
+  const impatient = new AbortController()
+  const long = 'x'.repeat(100_000)
+  const early = Array.from({ length: 10 }, () =>
+    faultOf(session.request(toolCall('echo', { text: long }), signal)),
+  )
+  const gone = faultOf(session.request(toolCall('echo', { text: long }), impatient.signal))
+  impatient.abort()
+  assert.equal((await gone).code, 'cancelled')
+  await session.stop()
+  for (const fault of await Promise.all(early)) assert.equal(fault.code, 'upstream_died')
+})
+
+test('a server that closes its output in a call is ended, and the call is answered', async t => {
+  const { session } = await open(t, 'close-stdout')
+  assert.equal((await faultOf(session.request(toolCall('echo'), signal))).code, 'upstream_died')
+})
+
+test('secrets of the environment stay out of faults', async t => {
+  const { session } = await open(t, 'polite', { secrets: ['hunter2'] })
+  const fault = await faultOf(session.request(toolCall('die', { last: 'login with hunter2 failed' }), signal))
+  assert.match(fault.message, /login with \[redacted\] failed/)
+})
+
+test('a server that floods its output with garbage is read slowly, and calls are still answered', async t => {
+  const { session, warnings } = await open(t, 'late-garbage-flood')
+  for (let round = 0; round < 3; round++)
+    assert.equal(textOf(await session.request(toolCall('echo', { text: 'here' }), signal)), 'here')
+  const started = performance.now()
+  assert.ok(await until(() => warnings.length === 5))
+  assert.ok(performance.now() - started > 1_000, '10,000 lines take two seconds')
+})

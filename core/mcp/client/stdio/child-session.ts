@@ -1,0 +1,291 @@
+/** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
+
+import { deadline } from '../../../deadline.ts'
+import type { Fault } from '../../../errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../json.ts'
+import { changedList, RESOURCE_UPDATED, tellCall } from '../../protocol/message.ts'
+import { type Era, META_SUBSCRIPTION_ID } from '../../protocol/revisions.ts'
+import { envelopeOf, refusedAnswers } from '../../protocol/standard-headers.ts'
+import { METHOD_NOT_FOUND } from '../../server/rejection.ts'
+import type {
+  JsonRpcError,
+  Notification,
+  ServerRequest,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamInfo,
+} from '../../upstream.ts'
+import { type Question, Questions } from '../questions.ts'
+import type { ChildExit } from './child.ts'
+import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
+import { diedFault, startFault, stoppedFault } from './session-faults.ts'
+import { Settling } from './settling.ts'
+import { Channel, type ChannelDeps, type CommandSpec } from './stdio-rpc.ts'
+
+export type SessionSpec = CommandSpec & {
+  /** Whether several clients share the child: then it is told that it can ask for nothing. Default: it is one client's. */
+  shared?: boolean
+  /** What the server may ask its client for; default nothing. */
+  clientCapabilities?: JsonObject
+  /** The era to try first; default the newer where clients share the child, else the older, which alone knows sessions. */
+  prefers?: Era
+}
+
+export type SessionDeps = ChannelDeps & {
+  /** What is known of the server's era. */
+  memory: EraMemory
+  onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
+  /** Updates of watched resources, and what the server says that belongs to no call. */
+  onNotification?: (notification: Notification) => void
+  /** The server asks its client for something while no call is in flight; undefined: nobody can answer. */
+  onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer> | undefined
+}
+
+const LISTS = ['tools', 'resources', 'prompts']
+const LISTEN = 'subscriptions/listen'
+/** What we say ourselves to the server, with ids of our own. */
+const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
+/** An acknowledgement, or the answer to a request that only says whether it is taken on. */
+const MAX_TAKEN_BYTES = 256 * 1024
+const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
+
+export class Session {
+  /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
+  readonly ready: Promise<UpstreamInfo>
+  /** The child is gone. Never rejects. */
+  readonly ended: Promise<ChildExit>
+  readonly #spec: SessionSpec
+  readonly #deps: SessionDeps
+  readonly #channel: Channel
+  readonly #questions: Questions
+  readonly #over = new AbortController()
+  /** Once hands were shaken. */
+  #info: UpstreamInfo | undefined
+  /** Ended before its first answer, which may be because it was asked in the newer era. */
+  #diedOfProbe = false
+  #version = ''
+  /** Until the child knows what it asks at its start. */
+  #settling: Settling | undefined
+  #logLevel: string | undefined
+
+  /** Starts the child and shakes hands; `ready` tells when and whether calls can be sent. */
+  constructor(spec: SessionSpec, deps: SessionDeps) {
+    this.#spec = spec
+    this.#deps = deps
+    this.#channel = new Channel(spec, deps, {
+      notified: notification => this.#heard(notification),
+      asked: (request, characters) => this.#asked({ ...request, characters }),
+    })
+    this.#questions = new Questions({
+      capabilities: spec.clientCapabilities ?? {},
+      asked: (request, signal) => deps.onRequest?.(request, signal),
+      send: reply => this.#channel.reply(reply),
+    })
+    this.ended = this.#channel.ended.then(exit => {
+      this.#end(diedFault(exit, this.stderr()))
+      return exit
+    })
+    this.ready = this.#handshake()
+    this.ready.catch(() => {})
+  }
+
+  /** The child ended as it was asked in the newer era: another one may live if it is asked in the older. */
+  get diedOfProbe(): boolean {
+    return this.#diedOfProbe
+  }
+
+  /** Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the Fault that `signal` carries. */
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    if (this.#spec.shared && isOfSession(call.method))
+      return Promise.resolve({ error: ofSession(call.method) })
+    if (this.#isModern) return this.#channel.request(call, signal, envelopeOf(call, this.#version))
+    const refused = refusedAnswers(call)
+    if (refused) return Promise.resolve(refused)
+    if (call.logLevel !== undefined && call.logLevel !== this.#logLevel) this.#setLogLevel(call.logLevel)
+    if (this.#settling && call.ask) return this.#requestSettled(this.#settling, call, signal)
+    return this.#channel.request(call, signal)
+  }
+
+  /** Asks the server to tell of a resource until `signal` aborts: what it tells goes to `onNotification`. */
+  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#isModern
+      ? this.#listen({ resourceSubscriptions: [uri] }, signal)
+      : this.#subscribe(uri, signal)
+  }
+
+  /** Hands the server what its client says besides requests. */
+  tell(notification: Notification): void {
+    if (!this.#isModern && !OURS.has(notification.method))
+      this.#channel.send({ jsonrpc: '2.0', ...notification })
+  }
+
+  /** The last lines of the child's standard error, without secrets. */
+  stderr(): string[] {
+    return this.#channel.stderr()
+  }
+
+  /** Rejects calls in flight and ends the child. */
+  stop(): Promise<void> {
+    this.#end(stoppedFault())
+    return this.#channel.stop()
+  }
+
+  get #isModern(): boolean {
+    return this.#info?.era === 'modern'
+  }
+
+  async #handshake(): Promise<UpstreamInfo> {
+    const { startTimeoutMs: timeoutMs, shared = false, clientCapabilities: capabilities } = this.#spec
+    const { prefers = shared ? 'modern' : 'legacy' } = this.#spec
+    const { clock, memory } = this.#deps
+    const channel = this.#channel
+    const late = `The server did not start within ${timeoutMs / 1000} s`
+    const limit = deadline(clock, timeoutMs, late, channel.hopeless)
+    const known = { modern: memory.modern, legacy: memory.legacy }
+    const guessed = isModernFirst(memory, prefers) && known.modern === undefined
+    try {
+      const ask = (call: UpstreamCall, signal: AbortSignal) => channel.request(call, signal)
+      const { wireVersion, ...info } = await open({ ask, memory, prefers, capabilities, clock }, limit.signal)
+      this.#begin(info, wireVersion)
+      return shared ? { ...info, capabilities: withoutSessions(info) } : info
+    } catch (error) {
+      const exit = channel.over ? await channel.ended : undefined
+      this.#diedOfProbe = guessed && exit !== undefined && exit.notStarted === undefined
+      // A child that ended has refused nothing; one that refuses may have become another server.
+      if (exit) Object.assign(memory, known)
+      else forget(memory)
+      throw startFault(error, { exit, garbage: channel.garbage, stderr: this.stderr() })
+    } finally {
+      limit.clear()
+    }
+  }
+
+  #begin(info: UpstreamInfo, version: string) {
+    this.#info = info
+    this.#version = version
+    if (!this.#isModern) return this.#initialized()
+    const lists = LISTS.filter(list => declaresChanges(info.capabilities[list]))
+    const filter = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
+    if (lists.length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
+  }
+
+  #initialized() {
+    const channel = this.#channel
+    channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const ping = () => channel.request({ method: 'ping', maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
+    if (isObject(this.#spec.clientCapabilities?.roots))
+      this.#settling = new Settling({ clock: this.#deps.clock, ping })
+  }
+
+  async #requestSettled(settling: Settling, call: UpstreamCall, signal: AbortSignal) {
+    await settling.wait(call, signal)
+    this.#settling = undefined
+    return this.#channel.request(call, signal)
+  }
+
+  #end(why: Fault): void {
+    this.#over.abort(why)
+    this.#questions.end()
+  }
+
+  /** Subscribes in the newer era, until `signal` aborts; resolves when that is acknowledged or refused. */
+  #listen(notifications: JsonObject, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return new Promise((resolve, reject) => {
+      const onNotification = ({ params }: Notification) => {
+        const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
+        const all = Object.keys(notifications).every(key => taken.includes(key))
+        resolve(all ? { result: {} } : { error: NOT_WATCHABLE })
+      }
+      const call = {
+        method: LISTEN,
+        params: { notifications },
+        maxBytes: MAX_TAKEN_BYTES,
+        onNotification,
+      }
+      this.request(call, signal).then(resolve, reject)
+    })
+  }
+
+  async #subscribe(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const ask = (method: string, end: AbortSignal) =>
+      this.#channel.request({ method, params: { uri }, maxBytes: MAX_TAKEN_BYTES }, end)
+    const answer = await ask('resources/subscribe', signal)
+    const leave = () => void ask('resources/unsubscribe', this.#over.signal).catch(() => {})
+    if (!answer.error) signal.addEventListener('abort', leave, { once: true })
+    return answer
+  }
+
+  /** Ahead of a call: a server that does not log that much yet is told to. */
+  #setLogLevel(level: string): void {
+    if (this.#spec.shared || !isObject(this.#info?.capabilities.logging)) return
+    this.#logLevel = level
+    const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_TAKEN_BYTES }
+    this.#channel.request(call, this.#over.signal).catch(() => {})
+  }
+
+  /** The latest call that can ask is most likely the one that a question belongs to. */
+  #asked(question: Question) {
+    const { id, method } = question
+    const inFlight = () => this.#channel.calls().find(call => call.ask)
+    if (!this.#spec.shared || method === 'ping')
+      return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
+    const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
+    this.#channel.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
+  }
+
+  #heard(notification: Notification) {
+    const { method, params } = notification
+    const list = changedList(method)
+    if (list) return this.#deps.onListChanged(list)
+    switch (method) {
+      case 'notifications/cancelled':
+        return this.#questions.cancel(params?.requestId)
+      case 'notifications/progress': {
+        const call = this.#channel.callOf(params?.progressToken)
+        return call && tellCall(call, notification)
+      }
+      case 'notifications/subscriptions/acknowledged': {
+        const meta = isObject(params?._meta) ? params._meta : {}
+        return this.#channel.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
+      }
+      default: {
+        const call = method === RESOURCE_UPDATED ? undefined : this.#speaking()
+        return call ? call.onNotification?.(notification) : this.#deps.onNotification?.(notification)
+      }
+    }
+  }
+
+  /** The call that a log message or the like belongs to: the latest, or where clients share the child, the only one that it can be. */
+  #speaking(): UpstreamCall | undefined {
+    const { shared } = this.#spec
+    if (shared && !this.#isModern) return undefined
+    const hearing = this.#channel
+      .calls()
+      .filter(
+        call => call.onNotification && call.method !== LISTEN && (!shared || call.logLevel !== undefined),
+      )
+    return shared && hearing.length > 1 ? undefined : hearing[0]
+  }
+}
+
+/** What changes a session for its client alone, or asks for what another call left there. */
+function isOfSession(method: string): boolean {
+  return method.startsWith('tasks/') || method.startsWith('logging/')
+}
+
+function ofSession(method: string): JsonRpcError {
+  const message = `${method} wants a session of its own, and this server is shared by all callers`
+  return { code: METHOD_NOT_FOUND, message }
+}
+
+/** What clients who share a server can use of it. In the newer era each request says itself what is to be logged. */
+function withoutSessions({
+  capabilities: { logging, tasks: _tasks, ...rest },
+  era,
+}: UpstreamInfo): JsonObject {
+  return era === 'modern' && logging !== undefined ? { ...rest, logging } : rest
+}
+
+function declaresChanges(capability: JsonValue | undefined): boolean {
+  return isObject(capability) && capability.listChanged === true
+}

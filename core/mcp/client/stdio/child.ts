@@ -1,0 +1,209 @@
+/** One child process with all its descendants: started in a group of its own, ended as a group, whatever it does. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { type Clock, delay } from '../../../async.ts'
+import { groupExists, signalGroup } from './process-group.ts'
+import type { Reaper } from './reaper.ts'
+import { readStderr, type Stderr } from './stderr.ts'
+
+export type ChildSpec = {
+  command: string
+  args: readonly string[]
+  /** The whole environment: nothing is added from ours. */
+  env: Readonly<Record<string, string>>
+  cwd?: string
+}
+
+export type ChildDeps = {
+  clock: Clock
+  /** Ends the child where this process is killed. Without it that is somebody else's task, as in a container. */
+  reaper?: Reaper
+  /** Never shown in what the child writes to its standard error. */
+  secrets: readonly string[]
+  onData(chunk: Buffer): void
+  onStderr(line: string, left: number): void
+}
+
+export type ChildExit = {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** It never ran: why. */
+  notStarted?: string
+}
+
+/** A process with the three pipes that it was started with. */
+type Started = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable }
+
+const GRACE_MS = 2_000
+/** For the descendants of a child that ended by itself: its successor waits for them. */
+const ORPHANS_GRACE_MS = 500
+/** After KILL only the kernel can hold a process back. */
+const KILL_WAIT_MS = 500
+const POLL_MS = 20
+/** Descendants may hold the pipes open after the child itself has ended. */
+const LAST_OUTPUT_MS = 200
+const COMMAND_NOT_FOUND = 127
+
+/** Waits until the reaper knows the group; ends where this process is gone before that. */
+export const GATE = 'IFS= read -r go <&3 && exec "$0" "$@" 3<&-'
+/** Shells drop variables with other names; a child with such a one is started without a gate. */
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** Windows is out of scope: it has no process groups. */
+export class Child {
+  /** The child ended, and what it wrote until then was handed over. Never rejects. */
+  readonly exited: Promise<ChildExit>
+  readonly #child: Started | undefined
+  readonly #stderr: Stderr | undefined
+  readonly #deps: ChildDeps
+  #leaderGone: Promise<unknown> = Promise.resolve()
+  #hasExited = false
+  #ending: Promise<void> | undefined
+
+  /** Starts the child; a command that cannot be started shows as an exit with `notStarted`. */
+  constructor(spec: ChildSpec, deps: ChildDeps) {
+    this.#deps = deps
+    const child = launch(spec, deps.reaper !== undefined)
+    if (child instanceof Error) {
+      this.exited = Promise.resolve({ code: null, signal: null, notStarted: whyNot(child, spec) })
+      return
+    }
+    this.#child = child
+    this.#stderr = readStderr(child.stderr, { ...deps, log: deps.onStderr })
+    this.exited = exitOf(child, spec, deps.clock)
+    this.#watch(child)
+  }
+
+  /** Writes one message with one call. */
+  write(text: string): void {
+    if (this.#child?.stdin.writable) this.#child.stdin.write(text)
+  }
+
+  /** Whether the child does not read what was written: then wait for `drained` before more is written. */
+  get blocked(): boolean {
+    return this.#child?.stdin.writableNeedDrain === true
+  }
+
+  /** Rejects where the child's input is closed. */
+  async drained(): Promise<void> {
+    if (this.#child) await once(this.#child.stdin, 'drain')
+  }
+
+  /** Reads nothing for a while, so that a child that floods us has to wait too. */
+  rest(ms: number): void {
+    const stdout = this.#child?.stdout
+    stdout?.pause()
+    this.#deps.clock.after(ms, () => stdout?.resume())
+  }
+
+  /** The last lines of standard error, without secrets. */
+  stderr(): string[] {
+    return this.#stderr?.lines() ?? []
+  }
+
+  /** Ends standard input, then sends TERM, then KILL, to the whole group. Takes the grace and half a second at most. */
+  stop(graceMs = GRACE_MS): Promise<void> {
+    const group = this.#child?.pid
+    if (this.#child && group !== undefined) this.#ending ??= this.#end(this.#child, group, graceMs)
+    return this.#ending ?? Promise.resolve()
+  }
+
+  #watch(child: Started): void {
+    const stop = () => void this.stop()
+    child.stdout.on('data', this.#deps.onData)
+    // A child that closes its pipes cannot be talked to any more, though it lives.
+    child.stdout.on('end', stop)
+    for (const stream of [child.stdin, child.stdout]) stream.on('error', stop)
+    this.#leaderGone = new Promise(resolve => child.once('exit', resolve)).then(() => {
+      this.#hasExited = true
+      this.#stderr?.finish()
+      child.stdout.resume()
+      void this.stop(ORPHANS_GRACE_MS)
+    })
+    if (child.pid === undefined || !this.#deps.reaper) return
+    openGate(child, this.#deps.reaper.watch(child.pid)).catch(() => this.stop(0))
+  }
+
+  async #end(child: Started, group: number, graceMs: number): Promise<void> {
+    // The clock's timers do not keep this process; it has to stay until the group is empty.
+    const hold = setInterval(() => {}, KILL_WAIT_MS)
+    const signalled = (signal: NodeJS.Signals, waitMs: number) => {
+      signalGroup(group, signal)
+      return this.#emptied(group, waitMs)
+    }
+    child.stdin.end()
+    const gone =
+      (await this.#emptied(group, this.#hasExited ? 0 : graceMs / 4)) ||
+      (await signalled('SIGTERM', (graceMs * 3) / 4))
+    if (!gone) await signalled('SIGKILL', KILL_WAIT_MS)
+    this.#deps.reaper?.forget(group)
+    for (const stream of child.stdio) stream?.destroy()
+    clearInterval(hold)
+  }
+
+  /** Whether the group is empty within the time. No event tells of it, except for the child itself. */
+  async #emptied(group: number, waitMs: number): Promise<boolean> {
+    const { clock } = this.#deps
+    const end = clock.now() + waitMs
+    while (!(this.#hasExited && !groupExists(group))) {
+      const rest = end - clock.now()
+      if (rest <= 0) return false
+      const poll = delay(clock, Math.min(rest, POLL_MS))
+      await (this.#hasExited ? poll : Promise.race([this.#leaderGone, poll]))
+    }
+    return true
+  }
+}
+
+/** Some failures are thrown, some are events, and without free file descriptors there are no pipes. */
+function launch(spec: ChildSpec, watched: boolean): Started | Error {
+  const gated = watched && Object.keys(spec.env).every(name => SHELL_NAME.test(name))
+  const command = gated ? '/bin/sh' : spec.command
+  const args = gated ? ['-c', GATE, spec.command, ...spec.args] : spec.args
+  try {
+    const child = spawn(command, args, {
+      cwd: spec.cwd,
+      env: spec.env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', gated ? 'pipe' : 'ignore'],
+    })
+    if (child.stdin && child.stdout && child.stderr) return child as Started
+    child.on('error', () => {})
+    return new Error('out of file descriptors')
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+async function openGate(child: Started, watched: Promise<void>): Promise<void> {
+  const gate = child.stdio[3] as Writable | null | undefined
+  gate?.on('error', () => {})
+  await watched
+  gate?.end('\n', () => gate.destroy())
+}
+
+/** Settles when all output was read, or a moment after the child's end where descendants keep the pipes open. */
+function exitOf(child: Started, spec: ChildSpec, clock: Clock): Promise<ChildExit> {
+  return new Promise(resolve => {
+    child.once('error', error => {
+      if (child.pid === undefined) resolve({ code: null, signal: null, notStarted: whyNot(error, spec) })
+    })
+    child.once('exit', (code, signal) => {
+      const exit: ChildExit = { code, signal }
+      if (code === COMMAND_NOT_FOUND) exit.notStarted = `the command ${spec.command} was not found`
+      const timer = clock.after(LAST_OUTPUT_MS, () => resolve(exit))
+      child.once('close', () => {
+        timer.cancel()
+        resolve(exit)
+      })
+    })
+  })
+}
+
+function whyNot(error: NodeJS.ErrnoException, { command, cwd }: ChildSpec): string {
+  if (error.code !== 'ENOENT')
+    return `the command ${command} could not be started (${error.code ?? error.message})`
+  const folder = cwd === undefined ? '' : `, or its folder ${cwd},`
+  return `the command ${command}${folder} was not found`
+}

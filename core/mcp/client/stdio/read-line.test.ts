@@ -1,0 +1,55 @@
+/** Lines of servers, usual and strange. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
+
+test('answers in the shapes of the SDKs come with the text of their result', () => {
+  const result = { content: [{ type: 'text', text: 'ü "quoted" }' }] }
+  const resultText = JSON.stringify(result)
+  for (const line of [
+    `{"jsonrpc":"2.0","id":7,"result":${resultText}}`,
+    `{"result":${resultText},"jsonrpc":"2.0","id":7}`,
+    `{"result":${resultText},"jsonrpc":"2.0","id":7}\r`,
+  ])
+    assert.deepEqual(readLine(line), [{ kind: 'answer', id: 7, answer: { result, resultText } }])
+})
+
+test('a result whose text would smuggle keys into an answer is passed on as a value only', () => {
+  const [message] = readLine('{"result":{"a":1},"id":99,"result":{},"jsonrpc":"2.0","id":7}') ?? []
+  assert.deepEqual(message, { kind: 'answer', id: 7, answer: { result: {} } })
+})
+
+test('other spellings, batches, errors, requests and notifications are understood', () => {
+  assert.deepEqual(readLine(' { "id" : "7", "result" : {} , "jsonrpc" : "2.0" } '), [
+    { kind: 'answer', id: '7', answer: { result: {} } },
+  ])
+  assert.deepEqual(readLine('[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","id":1,"method":"b"}]'), [
+    { kind: 'notification', notification: { method: 'a' } },
+    { kind: 'request', id: 1, method: 'b' },
+  ])
+  assert.deepEqual(readLine('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}'), [
+    { kind: 'answer', id: 1, answer: { error: { code: -1, message: 'no' } } },
+  ])
+})
+
+test('lines that are not JSON-RPC are none', () => {
+  for (const line of ['Listening on 3000', '', '42', 'null', '[]', '{}', '{"half":', '"text"', '[1,2]'])
+    assert.equal(readLine(line), undefined, line)
+})
+
+test('the id of a line too long to be read is found at either end, and only where it belongs to the whole', () => {
+  assert.equal(idInHead('{"jsonrpc":"2.0","id":12,"result":{"content":['), 12)
+  assert.equal(idInHead('{ "id": "12", "jsonrpc": "2.0", "resu'), 12)
+  assert.equal(idInHead('{"result":{"id":12,'), undefined)
+  assert.equal(idInTail('xxxx"}]},"jsonrpc":"2.0","id":12}'), 12)
+  assert.equal(idInTail('xxxx"}]},"id":12,"jsonrpc":"2.0"}\r'), 12)
+  assert.equal(idInTail('xxxx,"id":12}}'), undefined)
+  assert.equal(idInTail('xxxx\\"id\\":12}"}'), undefined)
+})
+
+test('a line too long to be read is known to be no answer where it begins with a method', () => {
+  assert.equal(isAsking('{"jsonrpc":"2.0","method":"notifications/message","params":{'), true)
+  assert.equal(isAsking('{"jsonrpc":"2.0","id":"a","method":"sampling/createMessage",'), true)
+  assert.equal(isAsking('{"method":"notifications/message"'), true)
+  assert.equal(isAsking('{"jsonrpc":"2.0","id":1,"result":{"method":"x"'), false)
+})

@@ -1,0 +1,56 @@
+/** Reads one line of a stdio server, and finds the id of a line that is too long or too strange to be read. Pure. */
+import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
+
+const ENVELOPE_CHARACTERS = 80
+
+/** All messages of a line; undefined where it is not JSON-RPC. Throws nothing. */
+export function readLine(line: string): Incoming[] | undefined {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line
+  const id = idInHead(text.slice(0, ENVELOPE_CHARACTERS)) ?? idInTail(text.slice(-ENVELOPE_CHARACTERS))
+  const answer = id === undefined ? undefined : sliceAnswer(text, id)
+  if (answer && id !== undefined) return [{ kind: 'answer', id, answer }]
+  try {
+    const messages = readMessages(text)
+    return messages.length > 0 ? messages : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const HEADS = [
+  /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d{1,15})"?\s*,/,
+  /^\s*\{\s*"id"\s*:\s*"?(\d{1,15})"?\s*,/,
+]
+const TAILS = [
+  /,\s*"id"\s*:\s*"?(\d{1,15})"?\s*\}\s*$/,
+  /,\s*"id"\s*:\s*"?(\d{1,15})"?\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*\}\s*$/,
+]
+
+/** The id at the beginning of a line, where it can only be a key of the outermost object. */
+export function idInHead(head: string): number | undefined {
+  return firstMatch(HEADS, head)
+}
+
+/** The id at the end of a line, where only the outermost object can close. */
+export function idInTail(tail: string): number | undefined {
+  return firstMatch(TAILS, tail)
+}
+
+/** Whether a line that begins so is a notification or a request of the server, not an answer. */
+export function isAsking(head: string): boolean {
+  return /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*[^,{}]{1,64},\s*)?"method"\s*:/.test(head)
+}
+
+function firstMatch(patterns: RegExp[], text: string): number | undefined {
+  for (const pattern of patterns) {
+    const match = pattern.exec(text)
+    if (match) return Number(match[1])
+  }
+  return undefined
+}
+
+/** An id or a progress token as the number that we gave; some servers give it back as text. */
+export function ownId(id: unknown): number | undefined {
+  if (typeof id === 'number') return id
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : undefined
+}

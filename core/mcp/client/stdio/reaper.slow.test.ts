@@ -1,0 +1,124 @@
+/** Gateways that are killed, and what must not be left of them. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { childrenOf, groupLives, rudeCommand, until } from '../../../../test/upstreams/rude/rude.ts'
+import { systemClock } from '../../../async.ts'
+import { Child, GATE } from './child.ts'
+import { type Reaper, startReaper } from './reaper.ts'
+
+const GATEWAY = join(import.meta.dirname, '../../../test/upstreams/rude/gateway.ts')
+const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' }
+
+/** A process of its own with one child for each mode. */
+async function startGateway(...modes: string[]): Promise<{ gateway: ChildProcess; groups: number[] }> {
+  const gateway = spawn(process.execPath, [GATEWAY, ...modes], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [line] = (await once(createInterface(gateway.stdout), 'line')) as [string]
+  const groups: number[] = JSON.parse(line)
+  assert.ok(groups.length === modes.length && groups.every(groupLives))
+  return { gateway, groups }
+}
+
+const anyLives = (groups: number[]) => groups.some(groupLives)
+
+test('kill -9 of the gateway leaves nothing behind: polite, stubborn and fruitful servers end', async () => {
+  const { gateway, groups } = await startGateway('polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
+  gateway.kill('SIGKILL')
+  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+})
+
+test('a reaper that is killed is started again and knows all groups', onLinux, async () => {
+  const { gateway, groups } = await startGateway('deaf-to-end')
+  const reaper = () => childrenOf(gateway.pid ?? 0, 'portolan-reaper')[0]
+  const first = reaper()
+  assert.ok(first)
+  process.kill(first, 'SIGKILL')
+  assert.ok(await until(() => (reaper() ?? first) !== first), 'no new reaper')
+  gateway.kill('SIGKILL')
+  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+})
+
+test('the signals that end a terminal session do not end the reaper', onLinux, async () => {
+  const { gateway, groups } = await startGateway('deaf-to-end')
+  const [reaper] = childrenOf(gateway.pid ?? 0, 'portolan-reaper')
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(reaper ?? 0, signal)
+  gateway.kill('SIGKILL')
+  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+})
+
+test('closing the reaper ends what is still watched, and nothing that was forgotten', async () => {
+  const reaper = startReaper()
+  const [watched, forgotten] = [sleeper(), sleeper()]
+  await Promise.all([reaper.watch(watched.pid as number), reaper.watch(forgotten.pid as number)])
+  reaper.forget(forgotten.pid as number)
+  await reaper.close()
+  if (watched.signalCode === null) await once(watched, 'exit')
+  assert.equal(watched.signalCode, 'SIGTERM')
+  assert.equal(groupLives(forgotten.pid as number), true)
+  forgotten.kill('SIGKILL')
+  await once(forgotten, 'exit')
+})
+
+test('a child runs nothing before the reaper knows it, and ends where that never comes', async () => {
+  let tellChild: () => void = () => {}
+  const never: Reaper = {
+    watch: () => new Promise<void>(resolve => (tellChild = resolve)),
+    forget() {},
+    async close() {},
+  }
+  const { output, collect } = collector()
+  const child = new Child(
+    { command: process.execPath, args: ['-p', '1 + 1'], env: {} },
+    {
+      clock: systemClock,
+      reaper: never,
+      secrets: [],
+      onData: collect,
+      onStderr() {},
+    },
+  )
+  await child.stop()
+  assert.equal((await child.exited).notStarted, undefined)
+  assert.equal(output(), '')
+  tellChild()
+})
+
+test('a gate that closes because the gateway is gone lets the child end without running', async () => {
+  const child = spawn('/bin/sh', ['-c', GATE, 'echo', 'ran'], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
+  let output = ''
+  child.stdout?.on('data', chunk => {
+    output += chunk
+  })
+  ;(child.stdio[3] as { destroy(): void } | null | undefined)?.destroy()
+  await once(child, 'close')
+  assert.equal(output, '')
+})
+
+test('variables that a shell would drop reach the child all the same', async () => {
+  const reaper = startReaper()
+  const { output, collect } = collector()
+  const { command } = rudeCommand('polite')
+  const child = new Child(
+    { command, args: ['-p', 'JSON.stringify(process.env)'], env: { 'with-dash': '1' } },
+    { clock: systemClock, reaper, secrets: [], onData: collect, onStderr() {} },
+  )
+  await child.exited
+  await child.stop()
+  await reaper.close()
+  assert.deepEqual(JSON.parse(output()), { 'with-dash': '1' })
+})
+
+function sleeper(): ChildProcess {
+  return spawn(process.execPath, ['-e', 'setInterval(() => {}, 60_000)'], { detached: true, stdio: 'ignore' })
+}
+
+function collector() {
+  let text = ''
+  const collect = (chunk: Buffer) => {
+    text += chunk
+  }
+  return { output: () => text, collect }
+}

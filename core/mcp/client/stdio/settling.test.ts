@@ -1,0 +1,44 @@
+/** Real children that ask something as soon as they are up. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ANSWERS, askingCommand } from '../../../../test/upstreams/asking/questions.ts'
+import { textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
+import { systemClock } from '../../../async.ts'
+import type { Ask } from '../../upstream.ts'
+import { Settling } from './settling.ts'
+import { createStdioUpstream } from './stdio-upstream.ts'
+
+const { signal } = new AbortController()
+
+test('the first call of a child waits until the child knows the roots that it asks for as it starts', async t => {
+  const command = askingCommand('legacy', 'roots-first')
+  const life = { sessions: 'perClient', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
+  const upstream = createStdioUpstream({ ...command, ...life }, { clock: systemClock })
+  t.after(() => upstream.close())
+  const asked: string[] = []
+  const ask: Ask = async ({ method }) => {
+    asked.push(method)
+    return { result: ANSWERS.roots }
+  }
+  for (const client of ['ann', undefined]) {
+    const call = { ...toolCall('start-roots'), client, capabilities: { roots: {} }, ask }
+    assert.deepEqual(JSON.parse(textOf(await upstream.request(call, signal))), ANSWERS.roots)
+  }
+  assert.deepEqual(asked, ['roots/list', 'roots/list'])
+})
+
+test('a caller who leaves does not wait on, and those who stay are told that nothing was asked', async () => {
+  const { promise: pinged, resolve } = Promise.withResolvers<void>()
+  const settling = new Settling({ clock: systemClock, ping: () => pinged })
+  const ask: Ask = async () => ({ result: {} })
+  const leaving = new AbortController()
+  const left = settling.wait({ ...toolCall('pid'), ask }, leaving.signal)
+  assert.ok(settling.asking())
+  leaving.abort()
+  await assert.rejects(left, { code: 'cancelled' })
+  assert.equal(settling.asking(), undefined)
+  const stayed = settling.wait({ ...toolCall('pid') }, signal)
+  assert.equal(settling.asking(), undefined, 'it cannot ask')
+  resolve()
+  await stayed
+})

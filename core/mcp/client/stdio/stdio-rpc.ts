@@ -1,0 +1,267 @@
+/** JSON-RPC with one child: numbers requests, finds their answers, and bears with what is no message. */
+import type { Clock } from '../../../async.ts'
+import { faultOf, waitFor } from '../../../deadline.ts'
+import type { Fault } from '../../../errors.ts'
+import type { JsonObject, JsonValue } from '../../../json.ts'
+import { type Incoming, requestText } from '../../protocol/message.ts'
+import { INVALID_REQUEST } from '../../server/rejection.ts'
+import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { Child, type ChildExit, type ChildSpec } from './child.ts'
+import { LineReader, type SkippedLine } from './framing.ts'
+import { harmless, secretLines } from './harmless.ts'
+import { idInHead, idInTail, isAsking, ownId, readLine } from './read-line.ts'
+import type { Reaper } from './reaper.ts'
+import { diedFault, stoppedFault, tooLargeFault, unreadableFault } from './session-faults.ts'
+
+/** How a server is started. */
+export type CommandSpec = ChildSpec & {
+  /** Values of the environment or the arguments that must not be seen in logs and messages. */
+  secrets?: readonly string[]
+  startTimeoutMs: number
+}
+
+/** A request of the server to its client. */
+export type Asked = { id: JsonValue; method: string; params?: JsonObject }
+
+/** The part of a pino logger that is used. */
+export type StdioLog = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export type ChannelDeps = {
+  clock: Clock
+  /** Ends children where this process is killed. */
+  reaper?: Reaper
+  log?: StdioLog
+}
+
+export type ChannelEars = {
+  notified(notification: Notification): void
+  asked(request: Asked, characters: number): void
+}
+
+type Pending = { call: UpstreamCall; resolve(answer: UpstreamAnswer): void; reject(fault: Fault): void }
+
+/** The largest notification or request of a server. */
+const MAX_ASKING_BYTES = 4 * 1024 * 1024
+/** So many lines that are not JSON-RPC before the handshake's answer: this is no MCP server. Later: it has to wait a bit. */
+const MUCH_GARBAGE = 1_000
+const GARBAGE_REST_MS = 250
+const EXCERPT_CHARACTERS = 120
+const CARRIAGE_RETURN = 13
+/** These are not cancelled: a server that is asked so has not agreed on a protocol yet. */
+const OPENING: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+const LISTEN = 'subscriptions/listen'
+
+export class Channel {
+  /** The child is gone. Never rejects. */
+  readonly ended: Promise<ChildExit>
+  readonly #deps: ChannelDeps
+  readonly #ears: ChannelEars
+  readonly #secrets: readonly string[]
+  readonly #child: Child
+  readonly #pending = new Map<number, Pending>()
+  /** Aborts where it shows before the time is up that there is no MCP server. */
+  readonly #hopeless = new AbortController()
+  #nextId = 1
+  #garbage = { lines: 0, first: '' }
+  /** Why nothing can be asked any more. */
+  #over: Fault | undefined
+
+  /** Starts the child. */
+  constructor(spec: CommandSpec, deps: ChannelDeps, ears: ChannelEars) {
+    const { clock, reaper, log } = deps
+    this.#deps = deps
+    this.#ears = ears
+    this.#secrets = secretLines(spec.secrets ?? [])
+    const reader = new LineReader({
+      maxBytes: head => this.#limitOf(head),
+      onLine: line => this.#onLine(line),
+      onSkipped: line => this.#onSkipped(line),
+    })
+    this.#child = new Child(spec, {
+      clock,
+      reaper,
+      secrets: this.#secrets,
+      onData: chunk => reader.push(chunk),
+      onStderr: (stderr, left) =>
+        log?.info({ stderr, ...(left > 0 ? { left } : {}) }, 'server wrote to stderr'),
+    })
+    this.ended = this.#child.exited.then(exit => {
+      reader.end()
+      this.#end(diedFault(exit, this.#child.stderr()))
+      return exit
+    })
+  }
+
+  /** Why nothing can be asked any more; undefined while it can. */
+  get over(): Fault | undefined {
+    return this.#over
+  }
+
+  /** Lines that were not JSON-RPC. */
+  get garbage(): Readonly<{ lines: number; first: string }> {
+    return this.#garbage
+  }
+
+  /** Aborts when the child has written so much else that it is no MCP server. */
+  get hopeless(): AbortSignal {
+    return this.#hopeless.signal
+  }
+
+  /**
+   * `envelope` goes into `_meta`. Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the
+   * Fault that `signal` carries.
+   */
+  async request(call: UpstreamCall, signal: AbortSignal, envelope?: JsonObject): Promise<UpstreamAnswer> {
+    while (this.#child.blocked && !this.#over)
+      await waitFor(Promise.race([this.#child.drained().catch(() => this.ended), this.ended]), signal)
+    if (this.#over) throw this.#over
+    if (signal.aborted) throw faultOf(signal)
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      const cancel = () => {
+        this.#pending.delete(id)
+        if (!OPENING.has(call.method)) this.send(cancellation(id))
+        reject(faultOf(signal))
+      }
+      signal.addEventListener('abort', cancel, { once: true })
+      const settle = () => {
+        this.#pending.delete(id)
+        signal.removeEventListener('abort', cancel)
+      }
+      this.#pending.set(id, {
+        call,
+        resolve(answer) {
+          settle()
+          resolve(answer)
+        },
+        reject(fault) {
+          settle()
+          reject(fault)
+        },
+      })
+      this.#child.write(`${requestText(id, call, envelope)}\n`)
+      call.onSent?.()
+    })
+  }
+
+  /** Sends what nobody waits for, unless the child does not read. */
+  send(message: object): void {
+    if (!this.#child.blocked) this.#child.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** Sends what the child asked for: at once, or when it reads again. */
+  reply(message: object): Promise<unknown> | undefined {
+    const write = () => this.#child.write(`${JSON.stringify(message)}\n`)
+    if (this.#child.blocked) return this.#child.drained().then(write)
+    write()
+    return undefined
+  }
+
+  /** The call in flight that we gave this id, or its text. */
+  callOf(id: JsonValue | undefined): UpstreamCall | undefined {
+    return this.#waiting(ownId(id))?.call
+  }
+
+  /** The calls in flight, the latest first. */
+  calls(): UpstreamCall[] {
+    return [...this.#pending.values()].map(({ call }) => call).reverse()
+  }
+
+  /** The last lines of the child's standard error, without secrets. */
+  stderr(): string[] {
+    return this.#child.stderr()
+  }
+
+  /** Rejects calls in flight and ends the child. */
+  stop(): Promise<void> {
+    this.#end(stoppedFault())
+    return this.#child.stop()
+  }
+
+  #end(why: Fault): void {
+    this.#over ??= why
+    for (const waiting of [...this.#pending.values()]) waiting.reject(this.#over)
+  }
+
+  #onLine(line: Buffer) {
+    if (line.length === 0 || (line.length === 1 && line[0] === CARRIAGE_RETURN)) return
+    const text = line.toString()
+    const messages = readLine(text)
+    if (!messages) return this.#onUnreadable(text)
+    for (const message of messages) this.#onMessage(message, line.length)
+  }
+
+  #onMessage(message: Incoming, bytes: number) {
+    if (message.kind === 'request') return this.#ears.asked(message, bytes)
+    if (message.kind === 'notification') return this.#ears.notified(message.notification)
+    const { id, answer } = message
+    const waiting = id === null && answer.error ? this.#opening() : this.#waiting(ownId(id))
+    if (!waiting) return // cancelled meanwhile, answered twice, or never asked
+    if (bytes > waiting.call.maxBytes) return waiting.reject(tooLargeFault(waiting.call.maxBytes))
+    waiting.resolve(answer)
+  }
+
+  /** What an error without an id is about, while hands are shaken: some servers answer so to what they do not know. */
+  #opening(): Pending | undefined {
+    return [...this.#pending.values()].find(({ call }) => OPENING.has(call.method))
+  }
+
+  #onUnreadable(text: string) {
+    if (text.trim() === '') return
+    const id = idInHead(text.slice(0, EXCERPT_CHARACTERS)) ?? idInTail(text.slice(-EXCERPT_CHARACTERS))
+    const waiting = this.#waiting(id)
+    if (waiting) return waiting.reject(unreadableFault())
+    const garbage = this.#garbage
+    garbage.lines++
+    garbage.first ||= harmless(text.slice(0, 8 * EXCERPT_CHARACTERS), this.#secrets).slice(
+      0,
+      EXCERPT_CHARACTERS,
+    )
+    // The 1st, 10th, 100th, …: seldom enough.
+    if (Number.isInteger(Math.log10(garbage.lines)))
+      this.#deps.log?.warn({ ...garbage }, 'server writes lines to standard output that are not JSON-RPC')
+    if (garbage.lines === MUCH_GARBAGE) this.#hopeless.abort()
+    if (garbage.lines % MUCH_GARBAGE === 0) this.#child.rest(GARBAGE_REST_MS)
+  }
+
+  /** The limit of the call that a line answers, where its beginning tells which; else the largest of those in flight. */
+  #limitOf(head: Buffer): number {
+    const text = head.toString('latin1')
+    if (isAsking(text)) return MAX_ASKING_BYTES
+    const waiting = this.#waiting(idInHead(text))
+    if (waiting) return waiting.call.maxBytes
+    return Math.max(0, ...[...this.#pending.values()].map(({ call }) => call.maxBytes))
+  }
+
+  #onSkipped({ head, tail, bytes }: SkippedLine) {
+    const start = head.toString('latin1')
+    const id = idInHead(start) ?? idInTail(tail.toString('latin1'))
+    if (isAsking(start)) this.#refuse(id)
+    const waiting = isAsking(start) ? undefined : id === undefined ? this.#onlyOne() : this.#waiting(id)
+    if (waiting) waiting.reject(tooLargeFault(waiting.call.maxBytes))
+    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too long; it was left out')
+  }
+
+  /** A question that is too long to be read: without an answer the server could wait for ever. */
+  #refuse(id: number | undefined) {
+    const message = `The question is longer than ${MAX_ASKING_BYTES} bytes`
+    if (id !== undefined) this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
+  }
+
+  #waiting(id: number | undefined): Pending | undefined {
+    return id === undefined ? undefined : this.#pending.get(id)
+  }
+
+  #onlyOne(): Pending | undefined {
+    const answered = [...this.#pending.values()].filter(({ call }) => call.method !== LISTEN)
+    return answered.length === 1 ? answered[0] : undefined
+  }
+}
+
+function cancellation(requestId: number) {
+  const params = { requestId, reason: 'The caller does not wait any longer' }
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params }
+}

@@ -1,0 +1,260 @@
+/** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
+import type { Timer } from '../../../async.ts'
+import { waitFor } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+import { RESOURCE_UPDATED } from '../../protocol/message.ts'
+import type {
+  Notification,
+  Subscription,
+  UpstreamAnswer,
+  UpstreamCall,
+  UpstreamInfo,
+} from '../../upstream.ts'
+import type { Backoff } from './backoff.ts'
+import type { ChildExit } from './child.ts'
+import { Session, type SessionDeps, type SessionSpec } from './child-session.ts'
+import { forget } from './opening.ts'
+import { how, lastOf, stoppedFault } from './session-faults.ts'
+import { Watches, type Watching } from './watches.ts'
+
+export type LifeSpec = SessionSpec & {
+  /** Asleep after this time without a call; undefined: never. */
+  idleAfterMs: number | undefined
+  /** Whether a child that failed is started again before anybody asks for it. */
+  revive: boolean
+}
+
+export type LifeDeps = SessionDeps & {
+  backoff: Backoff
+  /** Told after each change of `state`. */
+  onState(): void
+  /** Told of each start that failed and each child that ended by itself; `failures` counts them in a row. */
+  onFailure?(failure: Failure, failures: number): void
+}
+
+export type Failure = { reason: string; message: string; stderr: string[] }
+
+export type LifeState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
+
+type Running = { session: Session; info: UpstreamInfo; since: number }
+
+export class Life {
+  readonly #spec: LifeSpec
+  readonly #deps: LifeDeps
+  #state: LifeState = { state: 'asleep' }
+  #running: Running | undefined
+  #starting: Promise<Running> | undefined
+  #session: Session | undefined
+  /** The end of the child before: two never run side by side. */
+  #leaving: Promise<void> = Promise.resolve()
+  /** Waits for sleep while running, for the next start after a failure. */
+  #timer: Timer | undefined
+  readonly #watches = new Watches()
+  #inFlight = 0
+  #lastUsed = 0
+  #closed = false
+
+  constructor(spec: LifeSpec, deps: LifeDeps) {
+    this.#spec = spec
+    this.#deps = deps
+  }
+
+  get state(): LifeState {
+    return this.#state
+  }
+
+  /** What the child that is up said at its handshake. */
+  get info(): UpstreamInfo | undefined {
+    return this.#running?.info
+  }
+
+  /** Calls that are served or wait. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** Resolves when the child is up: many callers share one start. Rejects with Fault upstream_starting during backoff. */
+  connect(signal: AbortSignal): Promise<UpstreamInfo> {
+    return this.#use(signal, async ({ info }) => info)
+  }
+
+  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#use(signal, ({ session }) => session.request(call, signal))
+  }
+
+  /** Tells of changes of one resource until `signal` aborts, over restarts too: a child that is watched stays up. */
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.#use(signal, running => this.#watches.add(subscription, watching(running), signal))
+  }
+
+  /** Hands the server what its client says besides requests, where the child is up. */
+  tell(notification: Notification): void {
+    this.#running?.session.tell(notification)
+  }
+
+  /** Rejects what is in flight and ends the child. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#running = undefined
+    this.#timer?.cancel()
+    await Promise.all([this.#session?.stop(), this.#leaving])
+    await this.#starting?.catch(() => {})
+  }
+
+  async #use<T>(signal: AbortSignal, work: (running: Running) => Promise<T>): Promise<T> {
+    this.#inFlight++
+    try {
+      return await work(this.#running ?? (await waitFor(this.#wake(), signal)))
+    } finally {
+      this.#inFlight--
+      this.#lastUsed = this.#deps.clock.now()
+    }
+  }
+
+  async #wake(): Promise<Running> {
+    if (this.#closed) throw stoppedFault()
+    if (this.#starting) return this.#starting
+    const retryInMs = this.#deps.backoff.remaining(this.#deps.clock.now())
+    if (retryInMs > 0) throw heldBack(this.#state, retryInMs)
+    return this.#start()
+  }
+
+  #start(): Promise<Running> {
+    this.#timer?.cancel()
+    // A server that failed stays so until it is up again: it should not seem to come and go.
+    if (this.#state.state !== 'failed') this.#enter({ state: 'starting' })
+    const starting = this.#attempt().finally(() => {
+      this.#starting = undefined
+    })
+    starting.catch(() => {})
+    this.#starting = starting
+    return starting
+  }
+
+  async #attempt(): Promise<Running> {
+    await this.#leaving
+    if (this.#closed) throw stoppedFault()
+    const first = this.#launch()
+    let session = first
+    let info: UpstreamInfo
+    try {
+      info = await first.ready.catch(async error => {
+        if (!first.diedOfProbe || this.#closed) throw error
+        await first.stop()
+        if (this.#closed) throw error
+        this.#deps.memory.modern = false
+        session = this.#launch()
+        return session.ready
+      })
+    } catch (error) {
+      this.#leaving = session.stop()
+      if (session !== first) forget(this.#deps.memory) // it was not the question that it died of
+      if (this.#closed) throw stoppedFault()
+      if (error instanceof Fault) this.#startFailed(error, session.stderr())
+      throw error
+    }
+    if (this.#closed) throw stoppedFault()
+    const running = { session, info, since: this.#deps.clock.now() }
+    this.#running = running
+    this.#watches.renew(watching(running))
+    this.#enter({ state: 'ready' })
+    if (this.#spec.idleAfterMs !== undefined) this.#restAfter(this.#spec.idleAfterMs)
+    void session.ended.then(exit => this.#died(running, exit))
+    return running
+  }
+
+  #launch(): Session {
+    const { onNotification } = this.#deps
+    this.#session = new Session(this.#spec, {
+      ...this.#deps,
+      onNotification: notification => {
+        if (notification.method === RESOURCE_UPDATED) this.#watches.heard(notification)
+        else onNotification?.(notification)
+      },
+    })
+    return this.#session
+  }
+
+  #startFailed(fault: Fault, stderr: string[]): void {
+    const { backoff, clock } = this.#deps
+    const delayMs = backoff.failed(clock.now(), undefined)
+    const named = String(fault.details.reason)
+    const reason = named === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : named
+    const failure = { reason, message: fault.message, stderr }
+    this.#deps.onFailure?.(failure, backoff.failures)
+    this.#fail(failure, delayMs)
+  }
+
+  #died(running: Running, exit: ChildExit): void {
+    if (this.#running !== running) return // it was told to
+    const { backoff, clock, log } = this.#deps
+    const { session, since } = running
+    const livedMs = clock.now() - since
+    const delayMs = backoff.failed(clock.now(), livedMs)
+    log?.warn({ exitCode: exit.code, signal: exit.signal, livedMs, delayMs }, 'server ended by itself')
+    this.#running = undefined
+    this.#leaving = session.stop()
+    this.#timer?.cancel()
+    const stderr = session.stderr()
+    const failure =
+      backoff.failures === 1
+        ? { reason: 'Ended', message: `The server ended ${how(exit)}${lastOf(stderr)}`, stderr }
+        : {
+            reason: 'CrashLooping',
+            message: `The server ends again and again, now ${how(exit)}${lastOf(stderr)}`,
+            stderr,
+          }
+    this.#deps.onFailure?.(failure, backoff.failures)
+    if (delayMs > 0) this.#fail(failure, delayMs)
+    else this.#rise()
+  }
+
+  #fail(failure: Failure, delayMs: number): void {
+    this.#timer = this.#deps.clock.after(delayMs, () => this.#rise())
+    this.#enter({ state: 'failed', ...failure })
+  }
+
+  #rise(): void {
+    if (this.#spec.revive || this.#watches.size > 0) void this.#start()
+    else this.#enter({ state: 'asleep' })
+  }
+
+  /** One timer for all calls: when it ends it looks how long nobody has called. */
+  #restAfter(ms: number): void {
+    const { clock } = this.#deps
+    this.#timer = clock.after(ms, () => {
+      const idleMs = this.#spec.idleAfterMs ?? 0
+      const used = this.#inFlight > 0 || this.#watches.size > 0
+      const rest = used ? idleMs : this.#lastUsed + idleMs - clock.now()
+      if (rest > 0) this.#restAfter(rest)
+      else this.#sleep()
+    })
+  }
+
+  #sleep(): void {
+    const session = this.#running?.session
+    this.#running = undefined
+    if (session) this.#leaving = session.stop()
+    this.#deps.backoff.endedWell()
+    this.#enter({ state: 'asleep' })
+  }
+
+  #enter(state: LifeState): void {
+    this.#state = state
+    if (!this.#closed) this.#deps.onState()
+  }
+}
+
+function watching({ session }: Running): Watching {
+  return (uri, signal) => session.watch(uri, signal)
+}
+
+/** For callers that come while nothing may be started. */
+function heldBack(state: LifeState, retryInMs: number): Fault {
+  const failed = state.state === 'failed' ? state : { reason: 'CrashLooping', message: 'The server failed' }
+  const seconds = (retryInMs / 1000).toFixed(1)
+  return new Fault('upstream_starting', `${failed.message} (started again in ${seconds} s)`, {
+    retryable: true,
+    details: { reason: failed.reason, retryInMs: Math.ceil(retryInMs) },
+  })
+}

@@ -1,0 +1,297 @@
+/** What children of both eras say and ask by themselves, and who hears it. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  ANSWERS,
+  askingCommand,
+  CAN_ALL,
+  type Kind,
+  WATCHED_URI,
+} from '../../../../test/upstreams/asking/questions.ts'
+import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { systemClock } from '../../../async.ts'
+import type { JsonObject } from '../../../json.ts'
+import type { Ask, Notification, UpstreamCall, UpstreamEvent } from '../../upstream.ts'
+import { DISCOVERY_CLIENT } from '../../upstream.ts'
+import type { CommandSpec } from './stdio-rpc.ts'
+import { createStdioUpstream, type StdioSpec } from './stdio-upstream.ts'
+
+const { signal } = new AbortController()
+const LONG_MS = 3_600_000
+
+function open(
+  t: TestContext,
+  command: Pick<CommandSpec, 'command' | 'args' | 'env'>,
+  sessions: StdioSpec['sessions'] = 'perClient',
+) {
+  const life = { sessions, startTimeoutMs: LONG_MS, idleAfterMs: LONG_MS, min: 0 }
+  const upstream = createStdioUpstream({ ...command, ...life }, { clock: systemClock, random: () => 0 })
+  t.after(() => upstream.close())
+  const call = async (name: string, args = {}, more: Partial<UpstreamCall> = {}) =>
+    textOf(await upstream.request({ ...toolCall(name, args), client: 'ann', ...more }, signal))
+  const events: UpstreamEvent[] = []
+  upstream.onEvent(event => events.push(event))
+  return { upstream, call, events }
+}
+
+/** Answers as `ANSWERS` says, and keeps what it was asked. */
+function answering() {
+  const asked: string[] = []
+  const ask: Ask = async ({ method, params }) => {
+    asked.push(method)
+    const kinds: Record<string, Kind> = { sampling: 'sampling', roots: 'roots' }
+    const kind = kinds[method.split('/')[0] ?? ''] ?? (params?.mode === 'url' ? 'url' : 'form')
+    return { result: ANSWERS[kind] }
+  }
+  return { ask, asked }
+}
+
+for (const kind of ['legacy', 'dual'] as const)
+  test(`a client’s own ${kind} child asks in the middle of a call`, async t => {
+    const { call } = open(t, askingCommand(kind))
+    const { ask, asked } = answering()
+    const caller = { ask, capabilities: CAN_ALL }
+    assert.deepEqual(JSON.parse(await call('ask', { kinds: 'form url sampling roots' }, caller)), ANSWERS)
+    assert.equal(asked.length, 4)
+  })
+
+test('a child of the newer era that clients share says with its answer what it has to know, and gets it', async t => {
+  const { upstream } = open(t, askingCommand('modern'), 'shared')
+  const call = { ...toolCall('ask', { kinds: 'roots' }), capabilities: CAN_ALL }
+  const { result } = await upstream.request(call, signal)
+  assert.equal(result?.resultType, 'input_required')
+  assert.deepEqual(result?.inputRequests, { roots: { method: 'roots/list', params: {} } })
+  const { requestState } = result ?? {}
+  const params = { ...call.params, inputResponses: { roots: ANSWERS.roots }, requestState }
+  assert.deepEqual(JSON.parse(textOf(await upstream.request({ ...call, params }, signal))), {
+    roots: ANSWERS.roots,
+  })
+  const none = await upstream.request(toolCall('ask', { kinds: 'roots' }), signal)
+  assert.equal(none.error?.code, -32021)
+})
+
+test('a child is told what its client can be asked for, and is refused the rest with a sentence', async t => {
+  const { call } = open(t, askingCommand('legacy'))
+  const { ask, asked } = answering()
+  const caller = { ask, capabilities: { roots: {} } }
+  assert.deepEqual(JSON.parse(await call('declared', {}, caller)), { roots: {} })
+  const { form } = JSON.parse(await call('ask', { kinds: 'form' }, caller)) as Record<string, JsonObject>
+  assert.match(String(form?.failed), /elicitation/)
+  assert.deepEqual(asked, [])
+})
+
+test('between calls a child’s questions and words go to the ears of its client', async t => {
+  const { upstream, call } = open(t, rudeCommand('polite'))
+  const heard: [string, string][] = []
+  const { ask } = answering()
+  upstream.hear?.({
+    notified: (client, { method }) => heard.push([client, method]),
+    asked: (client, request, end) => (client === 'ann' ? ask(request, end) : undefined),
+  })
+  const caller = { capabilities: CAN_ALL }
+  const seen = async (client: string, id: string) => {
+    for (;;) {
+      const all: JsonObject[] = JSON.parse(await call('seen', {}, { ...caller, client }))
+      const found = all.find(message => message.id === id)
+      if (found) return found
+    }
+  }
+  for (const client of ['ann', 'bob']) {
+    await call('say_later', { method: 'notifications/custom' }, { ...caller, client })
+    await call('say_later', { method: 'roots/list', id: 'later' }, { ...caller, client })
+  }
+  assert.deepEqual((await seen('ann', 'later')).result, ANSWERS.roots)
+  assert.equal(((await seen('bob', 'later')).error as JsonObject).code, -32601)
+  assert.deepEqual(heard, [
+    ['ann', 'notifications/custom'],
+    ['bob', 'notifications/custom'],
+  ])
+})
+
+test('a client’s notifications reach its child, but for those of the handshake', async t => {
+  const { upstream, call } = open(t, rudeCommand('polite'))
+  await call('pid')
+  for (const method of ['initialized', 'cancelled', 'roots/list_changed'])
+    upstream.tell?.('ann', { method: `notifications/${method}` })
+  upstream.tell?.('eve', { method: 'notifications/roots/list_changed' })
+  const seen: JsonObject[] = JSON.parse(await call('seen'))
+  const methods = seen.map(({ method }) => method)
+  assert.deepEqual(methods, ['notifications/initialized', 'notifications/roots/list_changed'])
+})
+
+test('10,000 questions at once are all answered or refused, and the child goes on', async t => {
+  const { call } = open(t, rudeCommand('polite'))
+  let asked = 0
+  const waiting: (() => void)[] = []
+  const ask: Ask = () => {
+    asked++
+    return new Promise(resolve => waiting.push(() => resolve({ result: ANSWERS.roots })))
+  }
+  const caller = { ask, capabilities: CAN_ALL }
+  assert.equal(await call('ask_many', { times: 10_000 }, caller), 'asked')
+  assert.ok(asked > 0 && asked <= 512, String(asked))
+  for (const answer of waiting) answer()
+  const answered = async (kind: 'result' | 'error') => {
+    const seen: JsonObject[] = JSON.parse(await call('seen', {}, { ...caller, maxBytes: 10_000_000 }))
+    return seen.filter(message => message[kind]).length
+  }
+  while ((await answered('result')) < asked);
+  assert.ok((await answered('error')) > 0)
+})
+
+test('a question that is too long to be read is refused, and takes no call for its own', async t => {
+  const { call } = open(t, rudeCommand('polite'))
+  for (const idFirst of ['yes', '']) {
+    assert.equal(await call('ask_large', { bytes: 5_000_000, idFirst }), 'asked')
+    const seen: JsonObject[] = JSON.parse(await call('seen'))
+    assert.match(String((seen.at(-1)?.error as JsonObject).message), /longer than 4194304 bytes/)
+  }
+})
+
+test('a question that the child takes back is not put any more, and not answered', async t => {
+  const { call } = open(t, rudeCommand('polite'))
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const ask: Ask = (_request, end) =>
+    new Promise((_resolve, reject) =>
+      end.addEventListener('abort', () => {
+        resolve()
+        reject(end.reason)
+      }),
+    )
+  assert.equal(await call('withdraw', {}, { ask, capabilities: CAN_ALL }), 'withdrawn')
+  await promise
+  const seen: JsonObject[] = JSON.parse(await call('seen'))
+  assert.deepEqual(
+    seen.map(({ method }) => method),
+    ['notifications/initialized'],
+  )
+})
+
+test('a question ends with the child that asked, and so does the call', async t => {
+  const { upstream, call } = open(t, askingCommand('legacy'))
+  const caller = { capabilities: CAN_ALL }
+  const pid = Number(await call('pid', {}, caller))
+  const ended = Promise.withResolvers<void>()
+  const ask: Ask = (_request, end) => {
+    end.addEventListener('abort', () => ended.resolve())
+    process.kill(pid, 'SIGKILL')
+    return new Promise(() => {})
+  }
+  const asking = { ...toolCall('ask', { kinds: 'roots' }), client: 'ann', ...caller, ask }
+  await assert.rejects(upstream.request(asking, signal), { code: 'upstream_died' })
+  await ended.promise
+})
+
+for (const kind of ['legacy', 'modern'] as const)
+  test(`a ${kind} child tells of watched resources until nobody watches, and after a restart too`, async t => {
+    const { upstream, call } = open(t, askingCommand(kind), 'shared')
+    const told: [string, Notification][] = []
+    const watch = async (who: string) => {
+      const end = new AbortController()
+      const onUpdate = (notification: Notification) => told.push([who, notification])
+      const answer = await upstream.subscribe?.({ uri: WATCHED_URI, onUpdate }, end.signal)
+      assert.deepEqual(answer?.error, undefined)
+      return end
+    }
+    const [ann, bob] = [await watch('ann'), await watch('bob')]
+    const update = { method: 'notifications/resources/updated', params: { uri: WATCHED_URI } }
+    await call('touch')
+    assert.deepEqual(told.splice(0), [
+      ['ann', update],
+      ['bob', update],
+    ])
+    ann.abort()
+    await call('touch')
+    assert.deepEqual(told.splice(0), [['bob', update]])
+    await call('die').catch(() => {})
+    await call('pid')
+    assert.deepEqual(told.splice(0), [['bob', update]], 'it may have changed meanwhile')
+    await call('touch')
+    assert.deepEqual(told.splice(0), [['bob', update]])
+    bob.abort()
+    await call('touch')
+    assert.deepEqual(told, [])
+  })
+
+test('a resource that cannot be watched is refused by the server itself', async t => {
+  const onUpdate = () => assert.fail('nothing is told')
+  for (const command of [rudeCommand('polite'), rudeCommand('slow-modern')]) {
+    const { upstream } = open(t, command, 'shared')
+    const answer = await upstream.subscribe?.({ uri: 'a://b', onUpdate }, signal)
+    assert.equal(answer?.error?.code, -32601)
+  }
+  const { upstream } = open(t, rudeCommand('polite'))
+  const answer = await upstream.subscribe?.({ uri: 'a://b', onUpdate }, signal)
+  assert.match(answer?.error?.message ?? '', /no session/)
+})
+
+for (const kind of ['legacy', 'modern'] as const)
+  test(`a ${kind} child logs as much as its client wants to hear`, async t => {
+    const { call } = open(t, askingCommand(kind))
+    const logged = async (logLevel?: string) => {
+      const heard: Notification[] = []
+      await call('log', {}, { logLevel, onNotification: notification => heard.push(notification) })
+      return heard.map(({ params }) => params?.data)
+    }
+    assert.deepEqual(await logged('error'), ['large'])
+    assert.deepEqual(await logged('debug'), ['small', 'large'])
+  })
+
+test('log messages of a child that clients share reach nobody where two of them listen', async t => {
+  const { upstream, call } = open(t, askingCommand('modern'), 'shared')
+  const heard: string[] = []
+  const listening = (who: string) => ({ logLevel: 'debug', onNotification: () => heard.push(who) })
+  await call('log', {}, listening('ann'))
+  assert.deepEqual(heard, ['ann', 'ann'])
+  const end = new AbortController()
+  const other = upstream.request({ ...toolCall('hang'), ...listening('bob') }, end.signal)
+  await call('log', {}, listening('ann'))
+  end.abort()
+  await assert.rejects(other)
+  assert.equal(heard.length, 2)
+})
+
+for (const kind of ['legacy', 'modern'] as const)
+  test(`a ${kind} child tells that its list changed, and the progress of a call`, async t => {
+    const { call, events } = open(t, askingCommand(kind), 'shared')
+    await call('grow')
+    assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
+    const heard: Notification[] = []
+    await call(
+      'progress',
+      {},
+      {
+        params: { name: 'progress', arguments: {}, _meta: { progressToken: 'mine' } },
+        onNotification: notification => heard.push(notification),
+      },
+    )
+    assert.deepEqual(heard, [
+      { method: 'notifications/progress', params: { progressToken: 'mine', progress: 1 } },
+    ])
+  })
+
+test('what wants a session of its own is refused where clients share the child', async t => {
+  for (const kind of ['legacy', 'modern'] as const) {
+    const { upstream } = open(t, askingCommand(kind), 'shared')
+    const { capabilities } = await upstream.connect(signal)
+    assert.equal('logging' in capabilities, kind === 'modern')
+    for (const method of ['logging/setLevel', 'tasks/get']) {
+      const { error } = await upstream.request({ method, params: {}, maxBytes: 1_000 }, signal)
+      assert.match(error?.message ?? '', /shared by all callers/)
+    }
+  }
+})
+
+test('answers to questions that a legacy child never asked are refused', async t => {
+  const { upstream } = open(t, askingCommand('legacy'))
+  const params = { ...toolCall('pid').params, requestState: 'forged' }
+  assert.equal((await upstream.request({ ...toolCall('pid'), params }, signal)).error?.code, -32602)
+})
+
+test('that the list of one client’s child changed says nothing of the others’', async t => {
+  const { call, events } = open(t, askingCommand('legacy'))
+  await call('grow')
+  await call('grow', {}, { client: DISCOVERY_CLIENT })
+  assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
+  assert.equal(events.filter(event => event.kind === 'listChanged').length, 1)
+})

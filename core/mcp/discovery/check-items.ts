@@ -1,0 +1,96 @@
+/** Tells good items of a list from bad ones, so that a bad one costs itself and not the list. Pure. */
+import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { wrongParamHeader } from '../protocol/param-headers.ts'
+import type { Era } from '../protocol/revisions.ts'
+
+export const MAX_NAME_CHARACTERS = 256
+export const MAX_URI_CHARACTERS = 8_192
+export const MAX_ITEM_CHARACTERS = 256 * 1024
+export const MAX_DEPTH = 64
+
+/** The tools that can be used, sorted by name, and the others with the reason. The first of equal names wins. */
+export function checkTools(
+  items: readonly JsonValue[],
+  era: Era = 'legacy',
+): { tools: ToolDefinition[]; invalid: InvalidItem[] } {
+  const tools = new Map<string, ToolDefinition>()
+  const invalid: InvalidItem[] = []
+  for (const item of items) {
+    const name = isObject(item) && typeof item.name === 'string' ? item.name : undefined
+    const reason =
+      toolReason(item, era) ?? (tools.has(name ?? '') ? 'duplicate name: the first one is used' : undefined)
+    if (reason === undefined) tools.set(name ?? '', toolOf(item as JsonObject & { name: string }))
+    else invalid.push({ ...(name === undefined ? {} : { name: name.slice(0, MAX_NAME_CHARACTERS) }), reason })
+  }
+  return { tools: [...tools.values()].sort((a, b) => compare(a.name, b.name)), invalid }
+}
+
+function toolReason(item: JsonValue, era: Era): string | undefined {
+  if (!isObject(item)) return 'not an object'
+  const reason = keyReason(item, 'name', MAX_NAME_CHARACTERS) ?? sizeReason(item)
+  if (reason) return reason
+  if (item.inputSchema === undefined) return undefined
+  if (!isObject(item.inputSchema)) return 'inputSchema is not an object'
+  // Only a server of the later era wants its marks followed.
+  return era === 'modern' ? wrongParamHeader(item.inputSchema) : undefined
+}
+
+function toolOf(item: JsonObject & { name: string }): ToolDefinition {
+  const { description, ...rest } = item
+  const inputSchema = isObject(item.inputSchema) ? item.inputSchema : { type: 'object' }
+  return typeof description === 'string'
+    ? { ...item, description, inputSchema }
+    : { ...rest, name: item.name, inputSchema }
+}
+
+/** Resources, templates or prompts that have their key, sorted by it, each once; `left` counts the others. */
+export function checkItems(
+  items: readonly JsonValue[],
+  key: 'uri' | 'uriTemplate' | 'name',
+): { items: JsonObject[]; left: number; reason?: string } {
+  const good = new Map<string, JsonObject>()
+  let left = 0
+  let reason: string | undefined
+  for (const item of items) {
+    const wrong = isObject(item)
+      ? (keyReason(item, key, MAX_URI_CHARACTERS) ?? sizeReason(item))
+      : 'not an object'
+    const id = isObject(item) ? String(item[key]) : ''
+    if (wrong !== undefined || good.has(id)) {
+      left++
+      reason ??= wrong ?? `duplicate ${key}`
+    } else good.set(id, item as JsonObject)
+  }
+  const sorted = [...good.entries()].sort(([a], [b]) => compare(a, b)).map(([, item]) => item)
+  return { items: sorted, left, reason }
+}
+
+function keyReason(item: JsonObject, key: string, max: number): string | undefined {
+  const value = item[key]
+  if (value === undefined) return `no ${key}`
+  if (typeof value !== 'string') return `${key} is not a string`
+  if (value === '') return `${key} is empty`
+  return value.length > max ? `${key} is longer than ${max} characters` : undefined
+}
+
+function sizeReason(item: JsonObject): string | undefined {
+  if (tooDeep(item)) return `nested deeper than ${MAX_DEPTH} levels`
+  return JSON.stringify(item).length > MAX_ITEM_CHARACTERS
+    ? `larger than ${MAX_ITEM_CHARACTERS} characters`
+    : undefined
+}
+
+/** True for a value that is nested deeper than MAX_DEPTH. */
+export function tooDeep(value: JsonValue | undefined): boolean {
+  return deeperThan(value, MAX_DEPTH)
+}
+
+function deeperThan(value: JsonValue | undefined, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(inner => deeperThan(inner, levels - 1))
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,154 @@
+/** Asks an upstream for all it offers: tools first, then resources, templates and prompts. */
+import { hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../../async.ts'
+import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../catalog/server-catalog.ts'
+import { Fault, messageOf } from '../../errors.ts'
+import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { toolText } from '../../tokens.ts'
+import { METHOD_NOT_FOUND } from '../server/rejection.ts'
+import type { Upstream, UpstreamInfo } from '../upstream.ts'
+import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './check-items.ts'
+import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './read-list.ts'
+
+export type DiscoverOptions = {
+  /** metadata.name of the McpServer. */
+  server: string
+  clock: Clock
+  /** o200k_base tokens of each text; see createTokenCounter. */
+  countTokens: (texts: readonly string[]) => Promise<number[]>
+  /** The last good catalog: stands in for lists that are not read yet or fail, and saves counting what has not changed. */
+  previous?: ServerCatalog
+}
+
+type Unsealed = Omit<ServerCatalog, 'digest'>
+type OtherList = 'resources' | 'resourceTemplates' | 'prompts'
+type Others = Pick<ServerCatalog, OtherList | 'incomplete'>
+
+/**
+ * Yields the catalog as soon as the tools are known, and once more when the other lists were read and changed it.
+ * Throws a Fault where the upstream cannot be reached or its tools cannot be listed; other lists cost an `incomplete` entry.
+ */
+export async function* discover(
+  upstream: Upstream,
+  options: DiscoverOptions,
+  signal: AbortSignal,
+): AsyncGenerator<ServerCatalog> {
+  const info = await upstream.connect(signal)
+  const reader: ListReader = {
+    upstream,
+    clock: options.clock,
+    budget: { bytes: MAX_DISCOVERY_BYTES },
+  }
+  const found = { ...describe(options.server, info), ...(await readTools(reader, info, options, signal)) }
+  const lists = declaredLists(info.capabilities)
+  const first = await seal({ ...found, ...standIn(lists, options.previous) })
+  yield first
+  if (lists.length === 0) return
+  const complete = await seal({ ...found, ...(await readOthers(reader, lists, options.previous, signal)) })
+  if (complete.digest !== first.digest) yield complete
+}
+
+function describe(server: string, info: UpstreamInfo) {
+  if (tooDeep(info.capabilities) || tooDeep(info.serverInfo))
+    throw new Fault(
+      'upstream_protocol',
+      `The answer to the handshake is nested deeper than ${MAX_DEPTH} levels`,
+    )
+  return {
+    server,
+    protocol: info.protocolVersion,
+    ...(info.serverInfo ? { serverInfo: info.serverInfo } : {}),
+    ...(info.instructions === undefined ? {} : { instructions: info.instructions }),
+    capabilities: info.capabilities,
+  }
+}
+
+/** A server that does not declare tools is still asked for them: some forget to. */
+async function readTools(
+  reader: ListReader,
+  info: UpstreamInfo,
+  options: DiscoverOptions,
+  signal: AbortSignal,
+) {
+  const listed = await readList(reader, 'tools', signal)
+  if (listed.error && isObject(info.capabilities.tools)) throw rejection('tools', listed.error)
+  const { tools, invalid } = checkTools(listed.items ?? [], info.era)
+  if (listed.items && listed.cut)
+    invalid.unshift({ reason: `the list of tools was not read to its end: ${listed.cut}` })
+  return { tools: await countTools(tools, options), invalid }
+}
+
+async function countTools(tools: ToolDefinition[], options: DiscoverOptions): Promise<CatalogTool[]> {
+  const known = new Map(options.previous?.tools.map(tool => [toolText(tool.definition), tool]))
+  const fresh = tools.filter(tool => !known.has(toolText(tool)))
+  const counts = await options.countTokens(
+    fresh.flatMap(tool => [toolText(tool), tool.description ?? '', JSON.stringify(tool.inputSchema)]),
+  )
+  const counted = new Map(fresh.map((tool, at) => [tool, counts.slice(3 * at, 3 * at + 3)]))
+  return tools.map(definition => {
+    const same = known.get(toolText(definition))
+    const [tokens = 0, descriptionTokens = 0, schemaTokens = 0] = counted.get(definition) ?? []
+    return same ? { ...same, definition } : { definition, tokens, descriptionTokens, schemaTokens }
+  })
+}
+
+function declaredLists(capabilities: JsonObject): OtherList[] {
+  return [
+    ...(isObject(capabilities.resources) ? (['resources', 'resourceTemplates'] as const) : []),
+    ...(isObject(capabilities.prompts) ? (['prompts'] as const) : []),
+  ]
+}
+
+function standIn(lists: OtherList[], previous: ServerCatalog | undefined): Others {
+  const of = (list: OtherList) => (lists.includes(list) ? (previous?.[list] ?? []) : [])
+  return {
+    resources: of('resources'),
+    resourceTemplates: of('resourceTemplates'),
+    prompts: of('prompts'),
+    incomplete: previous?.incomplete.filter(({ list }) => lists.includes(list)) ?? [],
+  }
+}
+
+async function readOthers(
+  reader: ListReader,
+  lists: OtherList[],
+  previous: ServerCatalog | undefined,
+  signal: AbortSignal,
+): Promise<Others> {
+  const others: Others = { resources: [], resourceTemplates: [], prompts: [], incomplete: [] }
+  const read = await Promise.all(lists.map(list => readOther(reader, list, signal)))
+  for (const { list, items, message } of read) {
+    others[list] = items ?? previous?.[list] ?? []
+    if (message !== undefined) others.incomplete.push({ list, message })
+  }
+  return others
+}
+
+const KEYS = { resources: 'uri', resourceTemplates: 'uriTemplate', prompts: 'name' } as const
+
+type OtherRead = { list: OtherList; items?: JsonObject[]; message?: string }
+
+async function readOther(reader: ListReader, list: OtherList, signal: AbortSignal): Promise<OtherRead> {
+  try {
+    const listed = await readList(reader, list, signal)
+    if (listed.items) return { list, ...keepGood(listed.items, list, listed.cut) }
+    const unknown = list === 'resourceTemplates' && listed.error.code === METHOD_NOT_FOUND
+    return unknown ? { list, items: [] } : { list, message: rejection(list, listed.error).message }
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Fault)) throw error
+    return { list, message: messageOf(error) }
+  }
+}
+
+function keepGood(found: JsonValue[], list: OtherList, cut: string | undefined) {
+  const { items, left, reason } = checkItems(found, KEYS[list])
+  const wrong = left > 0 ? `${left} of ${found.length} left out: ${reason}` : undefined
+  return { items, message: [cut, wrong].filter(text => text !== undefined).join('; ') || undefined }
+}
+
+/** In a turn of its own: many servers may answer at once, and each list takes its time. */
+async function seal(catalog: Unsealed): Promise<ServerCatalog> {
+  await nextTurn()
+  return { ...catalog, digest: hash('sha256', canonicalJson(catalog), 'hex') }
+}

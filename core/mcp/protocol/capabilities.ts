@@ -1,0 +1,108 @@
+/** What a client can be asked for: read from what it declares, written short for session ids, checked against a question. Pure. */
+import { isObject, type JsonObject } from '../../json.ts'
+import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from '../server/rejection.ts'
+import type { JsonRpcError, ServerRequest } from '../upstream.ts'
+
+const ASKABLE = ['elicitation', 'sampling', 'roots']
+/** A letter for each capability, and one for each member of it. */
+const LETTERS: readonly (readonly [letter: string, capability: string, member?: string])[] = [
+  ['e', 'elicitation'],
+  ['f', 'elicitation', 'form'],
+  ['u', 'elicitation', 'url'],
+  ['s', 'sampling'],
+  ['t', 'sampling', 'tools'],
+  ['c', 'sampling', 'context'],
+  ['r', 'roots'],
+  ['l', 'roots', 'listChanged'],
+]
+
+/** Of what a client declares, what it can be asked for; undefined where that is nothing. */
+export function askable(declared: unknown): JsonObject | undefined {
+  if (!isObject(declared)) return undefined
+  let found: JsonObject | undefined
+  for (const name of ASKABLE) {
+    if (!isObject(declared[name])) continue
+    found ??= {}
+    found[name] = declared[name]
+  }
+  return found
+}
+
+/** The capabilities in a few letters: what is declared at all, not what stands in it. */
+export function capabilityCode(capabilities: JsonObject | undefined): string {
+  if (!capabilities) return ''
+  const has = ([, capability, member]: (typeof LETTERS)[number]) => {
+    const declared = capabilities[capability]
+    return isObject(declared) && (member === undefined || isDeclared(declared[member]))
+  }
+  return LETTERS.filter(has)
+    .map(([letter]) => letter)
+    .join('')
+}
+
+/** What such letters say; undefined where they say nothing. */
+export function readCapabilityCode(code: string): JsonObject | undefined {
+  const found: { [capability: string]: JsonObject } = {}
+  for (const [letter, capability, member] of LETTERS) {
+    if (!code.includes(letter)) continue
+    found[capability] ??= {}
+    if (member !== undefined) found[capability][member] = member === 'listChanged' ? true : {}
+  }
+  return Object.keys(found).length > 0 ? found : undefined
+}
+
+/**
+ * What a client would have had to declare for a question and did not; undefined where it did, or where this is no question for
+ * clients at all. Source: requiredClientCapabilitiesForInputRequest of the 2.x SDK; `elicitation: {}` stands for forms.
+ */
+export function missingCapabilities(
+  question: ServerRequest,
+  declared: JsonObject | undefined,
+): JsonObject | undefined {
+  const required = requiredFor(question)
+  if (!required) return undefined
+  const [capability, member] = required
+  const own = declared?.[capability]
+  if (isObject(own) && (member === undefined || isDeclared(own[member]))) return undefined
+  const isImplied = member === 'form' && isObject(own) && !isDeclared(own.url)
+  if (isImplied) return undefined
+  return { [capability]: member === undefined ? {} : { [member]: {} } }
+}
+
+/** Whether this is one of the questions that the protocol knows. */
+export function isQuestion(method: string): boolean {
+  return requiredFor({ method }) !== undefined
+}
+
+/** The answer to a legacy server whose question cannot be put. */
+export function unaskable({ method }: ServerRequest): JsonRpcError {
+  const message = `The client did not declare that it can be asked for ${method.slice(0, 100)}`
+  return { code: METHOD_NOT_FOUND, message }
+}
+
+/** The answer to a caller whom the server has to ask for what it did not declare. */
+export function missingCapability(question: ServerRequest, requiredCapabilities: JsonObject): JsonRpcError {
+  const message =
+    `The server has to ask for ${question.method.slice(0, 100)} to go on, and the client did not declare ` +
+    `that it can be asked for this: ${Object.keys(requiredCapabilities).join(', ')}`
+  return { code: MISSING_CAPABILITY, message, data: { requiredCapabilities } }
+}
+
+function requiredFor({ method, params }: ServerRequest): [string, string?] | undefined {
+  switch (method) {
+    case 'elicitation/create':
+      return ['elicitation', params?.mode === 'url' ? 'url' : 'form']
+    case 'sampling/createMessage':
+      return params?.tools !== undefined || params?.toolChoice !== undefined
+        ? ['sampling', 'tools']
+        : ['sampling']
+    case 'roots/list':
+      return ['roots']
+    default:
+      return undefined
+  }
+}
+
+function isDeclared(member: unknown): boolean {
+  return member === true || isObject(member)
+}

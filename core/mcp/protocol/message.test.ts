@@ -1,0 +1,60 @@
+/** How requests are written. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decodeHeaderValue } from '../server/headers.ts'
+import { encodeHeaderValue } from './header-value.ts'
+import { requestText, tellCall } from './message.ts'
+import { envelopeOf } from './standard-headers.ts'
+
+const call = { method: 'tools/call', maxBytes: 1 }
+
+test('arguments are written as the caller wrote them, on one line, wherever else something changes', () => {
+  const argumentsText = '{\n"n":12345678901234567890,\r\n"s":"a\\nb"}'
+  const params = { name: 'a', arguments: { n: 1 }, _meta: { progressToken: 'mine', x: 1 } }
+  const text = requestText(7, { ...call, params, argumentsText })
+  assert.ok(text.includes('"arguments":{ "n":12345678901234567890,  "s":"a\\nb"}}'))
+  assert.doesNotMatch(text, /[\r\n]/)
+  assert.deepEqual(JSON.parse(text).params._meta, { progressToken: 7, x: 1 })
+  const alone = requestText(8, { ...call, params: { arguments: {} }, argumentsText: '{}' })
+  assert.equal(alone, '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"arguments":{}}}')
+})
+
+test('a request is the same whether the text of its arguments is at hand or not', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), fc.boolean(), (args, other, modern) => {
+      const params = { name: 'a', arguments: { args }, other } as never
+      const envelope = modern ? envelopeOf({ logLevel: 'info' }, '2026-07-28') : undefined
+      const argumentsText = JSON.stringify({ args })
+      assert.deepEqual(
+        JSON.parse(requestText(1, { ...call, params, argumentsText }, envelope)),
+        JSON.parse(requestText(1, { ...call, params }, envelope)),
+      )
+    }),
+  )
+})
+
+test('progress reaches a call under the token that its caller gave, and no other', () => {
+  const told: unknown[] = []
+  const hearing = { ...call, onNotification: (one: unknown) => void told.push(one) }
+  const progress = { method: 'notifications/progress', params: { progressToken: 1, progress: 5 } }
+  tellCall(hearing, progress)
+  tellCall({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)
+  assert.deepEqual(told, [])
+  tellCall({ ...hearing, params: { _meta: { progressToken: 'mine' } } }, progress)
+  assert.deepEqual(told, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
+})
+
+test('every text survives as the value of a header', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), text => {
+      const value = encodeHeaderValue(text)
+      assert.match(value, /^[\x20-\x7E\t]+$/)
+      assert.equal(value, value.trim())
+      assert.equal(decodeHeaderValue(value), text)
+    }),
+  )
+  for (const text of ['', ' a', 'a ', '=?base64?YQ==?=', 'a\r\nb: c', '検索'])
+    assert.match(encodeHeaderValue(text), /^=\?base64\?.*\?=$/)
+  for (const text of ['a', 'a b', 'file:///x?y=z', '~']) assert.equal(encodeHeaderValue(text), text)
+})

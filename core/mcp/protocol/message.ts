@@ -1,0 +1,128 @@
+/** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import type { JsonRpcError, Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+
+export type Incoming =
+  | { kind: 'answer'; id: JsonValue; answer: UpstreamAnswer }
+  | { kind: 'notification'; notification: Notification }
+  | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
+
+/**
+ * The text of a request, on one line. `envelope` are the keys that a later revision wants in `_meta`. Arguments whose text is at
+ * hand are written as the caller wrote them: numbers beyond 2^53, and their cost.
+ */
+export function requestText(id: number, call: UpstreamCall, envelope?: JsonObject): string {
+  const { method, params, argumentsText } = call
+  if (argumentsText === undefined || params === undefined)
+    return JSON.stringify(requestMessage(id, method, params, envelope))
+  const { arguments: _arguments, ...rest } = params
+  const others = JSON.stringify(paramsWith(id, rest, envelope))
+  const comma = others === '{}' ? '' : ','
+  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":`
+  return `${head}${others.slice(0, -1)}${comma}"arguments":${onOneLine(argumentsText)}}}`
+}
+
+function requestMessage(
+  id: number,
+  method: string,
+  params: JsonObject | undefined,
+  envelope?: JsonObject,
+): JsonObject {
+  return { jsonrpc: '2.0', id, method, params: paramsWith(id, params, envelope) }
+}
+
+/** A progress token is replaced by the id, which is unique where the caller's token may not be. */
+function paramsWith(
+  id: number,
+  params: JsonObject | undefined,
+  envelope: JsonObject | undefined,
+): JsonObject | undefined {
+  const meta = isObject(params?._meta) ? params._meta : undefined
+  const token = meta?.progressToken
+  if (token === undefined && envelope === undefined) return params
+  return {
+    ...params,
+    _meta: { ...meta, ...envelope, ...(token === undefined ? {} : { progressToken: id }) },
+  }
+}
+
+/** Line breaks in JSON text only stand between its parts, never within a string. */
+function onOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text
+}
+
+/** Hands a call what its upstream tells it: progress under the caller's own token, and none to a caller that gave no token. */
+export function tellCall({ params, onNotification }: UpstreamCall, notification: Notification): void {
+  const isProgress = notification.method === 'notifications/progress'
+  const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
+  if (!isProgress) onNotification?.(notification)
+  else if (progressToken !== undefined)
+    onNotification?.({ ...notification, params: { ...notification.params, progressToken } })
+}
+
+/**
+ * The answer with this id, from text that servers usually write as `{"jsonrpc":"2.0","id":7,"result":…}` or
+ * `{"result":…,"jsonrpc":"2.0","id":7}`: then only the result is parsed, and its text kept. Undefined: not of this shape.
+ */
+export function sliceAnswer(text: string, id: number): UpstreamAnswer | undefined {
+  const slice =
+    sliceBetween(text, `{"jsonrpc":"2.0","id":${id},"result":`, '}') ??
+    sliceBetween(text, '{"result":', `,"jsonrpc":"2.0","id":${id}}`)
+  if (slice === undefined) return undefined
+  try {
+    const result: unknown = JSON.parse(slice)
+    if (!isObject(result)) return undefined
+    // Text with line breaks could not be written into an event stream as it is.
+    return slice.includes('\n') || slice.includes('\r') ? { result } : { result, resultText: slice }
+  } catch {
+    return undefined
+  }
+}
+
+function sliceBetween(text: string, head: string, tail: string): string | undefined {
+  return text.startsWith(head) && text.endsWith(tail)
+    ? text.slice(head.length, text.length - tail.length)
+    : undefined
+}
+
+/** The messages of a body or an event: one, or a batch as 2025-03-26 allowed. Throws SyntaxError where it is not JSON. */
+export function readMessages(text: string): Incoming[] {
+  const parsed: unknown = JSON.parse(text)
+  const messages = Array.isArray(parsed) ? parsed : [parsed]
+  return messages.map(classify).filter(message => message !== undefined)
+}
+
+/** What a parsed message is; undefined where it is no JSON-RPC. */
+export function classify(message: unknown): Incoming | undefined {
+  if (!isObject(message)) return undefined
+  const { id, method, params, result, error } = message
+  if (typeof method === 'string') {
+    const said = isObject(params) ? { method, params } : { method }
+    if (id !== undefined && id !== null) return { kind: 'request', id, ...said }
+    return { kind: 'notification', notification: said }
+  }
+  if (isObject(error)) return { kind: 'answer', id: id ?? null, answer: { error: readError(error) } }
+  if (isObject(result)) return { kind: 'answer', id: id ?? null, answer: { result } }
+  return undefined
+}
+
+function readError(error: JsonObject): JsonRpcError {
+  return {
+    code: typeof error.code === 'number' ? error.code : -32603,
+    message: typeof error.message === 'string' ? error.message : 'The upstream gave no message',
+    ...(error.data === undefined ? {} : { data: error.data }),
+  }
+}
+
+/** Whether a notification tells of what changed at the upstream: never a call's own, wherever it comes. */
+export function isChange(method: string): boolean {
+  return method === RESOURCE_UPDATED || LIST_CHANGED.test(method)
+}
+
+export const RESOURCE_UPDATED = 'notifications/resources/updated'
+const LIST_CHANGED = /^notifications\/(tools|resources|prompts)\/list_changed$/
+
+/** The list that a list_changed notification is about. */
+export function changedList(method: string): 'tools' | 'resources' | 'prompts' | undefined {
+  return LIST_CHANGED.exec(method)?.[1] as 'tools' | 'resources' | 'prompts' | undefined
+}

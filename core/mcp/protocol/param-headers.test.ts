@@ -1,0 +1,65 @@
+/** Which markers of a schema count, which are wrong, and what the headers of a call say. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../json.ts'
+import { headersOfParams, paramHeadersOf, wrongParamHeader } from './param-headers.ts'
+
+const marked = (name: unknown, more: JsonObject = { type: 'string' }) =>
+  ({ ...more, 'x-mcp-header': name }) as JsonObject
+const schemaOf = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties,
+  ...more,
+})
+
+test('headers are made of the arguments that are marked, at any depth, and of nothing that was not given', () => {
+  const schema = schemaOf({
+    region: marked('Region'),
+    on: marked('On', { type: 'boolean' }),
+    at: schemaOf({ zone: marked('Zone', { type: 'integer' }) }),
+    list: marked('List', { type: 'array' }),
+    absent: marked('Absent'),
+    plain: { type: 'string' },
+  })
+  const args = { region: 'Zürich\n', on: false, at: { zone: 7 }, list: [1], plain: 'x', absent: null }
+  assert.deepEqual(headersOfParams(paramHeadersOf(schema), args), {
+    'mcp-param-region': `=?base64?${Buffer.from('Zürich\n').toString('base64')}?=`,
+    'mcp-param-on': 'false',
+    'mcp-param-zone': '7',
+  })
+})
+
+test('a number that was rounded when it was read is in no header, and no argument comes from a prototype', () => {
+  const schema = schemaOf({
+    id: marked('Id', { type: 'integer' }),
+    constructor: schemaOf({ name: marked('Name') }),
+  })
+  assert.deepEqual(headersOfParams(paramHeadersOf(schema), JSON.parse('{"id":9007199254740993}')), {})
+})
+
+test('markers that a client must not follow are found, wherever they stand', () => {
+  const text = marked('Text')
+  for (const [schema, wrong] of [
+    [schemaOf({ a: marked('') }), /no name/],
+    [schemaOf({ a: marked('a b') }), /no name/],
+    [schemaOf({ a: marked(1) }), /no name/],
+    [schemaOf({ a: marked('A', { type: 'object' }) }), /no string/],
+    [schemaOf({ a: marked('A', { type: 'number' }) }), /no string/],
+    [schemaOf({ a: marked('A', {}) }), /no string/],
+    [schemaOf({ a: marked('Same'), b: schemaOf({ c: marked('sAME') }) }), /twice/],
+    [schemaOf({ a: { type: 'array', items: text } }), /no single argument/],
+    [schemaOf({ a: { anyOf: [{ type: 'null' }, schemaOf({ b: text })] } }), /no single argument/],
+    [schemaOf({}, { $defs: { a: text } }), /no single argument/],
+    [marked('Root', { type: 'object' }), /no single argument/],
+  ] as const)
+    assert.match(wrongParamHeader(schema) ?? 'nothing', wrong, JSON.stringify(schema))
+})
+
+test('right markers, and properties that are only called so, are nothing wrong', () => {
+  for (const schema of [
+    {},
+    schemaOf({ a: marked('A'), b: schemaOf({ c: marked('C', { type: 'integer' }) }) }),
+    schemaOf({ 'x-mcp-header': { type: 'string' } }),
+  ])
+    assert.equal(wrongParamHeader(schema), undefined, JSON.stringify(schema))
+})

@@ -1,0 +1,30 @@
+/** Updates of resources as servers of both eras tell them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { covers, readUpdate } from './resource-update.ts'
+import { META_SUBSCRIPTION_ID } from './revisions.ts'
+
+const method = 'notifications/resources/updated'
+
+test('watchers are told all but the id of our own subscription', () => {
+  const plain = { method, params: { uri: 'a://1', title: 'one' } }
+  assert.equal(readUpdate(plain)?.told, plain)
+  const own = { [META_SUBSCRIPTION_ID]: 7 }
+  assert.deepEqual(readUpdate({ method, params: { uri: 'a://1', title: 'one', _meta: own } })?.told, plain)
+  const _meta = { trace: 'x' }
+  const traced = readUpdate({ method, params: { uri: 'a://1', _meta: { ...own, ..._meta } } })
+  assert.deepEqual(traced, { uri: 'a://1', told: { method, params: { uri: 'a://1', _meta } } })
+  assert.equal(readUpdate({ method, params: { uri: 7 } }), undefined)
+  assert.equal(readUpdate({ method }), undefined)
+})
+
+test('a part of what is watched counts, a longer name does not', () => {
+  for (const [watched, uri] of [
+    ['a://one', 'a://one'],
+    ['a://one', 'a://one/part'],
+    ['a://', 'a://one'],
+  ] as const)
+    assert.ok(covers(watched, uri), `${watched} ${uri}`)
+  assert.ok(!covers('a://one', 'a://one-more'))
+  assert.ok(!covers('a://one/part', 'a://one'))
+})

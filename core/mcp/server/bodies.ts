@@ -1,0 +1,104 @@
+/** Reads request bodies as text: bounded one by one, and all that are held at a time together. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { writeText } from './post-response.ts'
+import { PARSE_ERROR, TRANSPORT_ERROR } from './rejection.ts'
+import { errorText } from './reply.ts'
+
+export type Bodies = {
+  /** Reads the body of a request, and counts it until its answer is over. Calls `done` once, or answers why it is not taken. */
+  read(request: IncomingMessage, raw: ServerResponse, done: (body: string) => void): void
+  /** Of large bodies, held now. */
+  bytes(): number
+}
+
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
+/** Of all requests that are not answered yet. Parsed, the worst of them take fifteen times as much, and pods have 512 MiB. */
+export const MAX_HELD_BYTES = 16 * 1024 * 1024
+/** Smaller ones are not counted: how many there are is bounded, and most calls are so small. */
+const SMALL_BYTES = 4 * 1024
+/** Of a body too large so much more is read and forgotten: who writes first and reads then, gets to read why. */
+const MAX_FORGOTTEN_BYTES = 64 * 1024 * 1024
+
+export function createBodies(): Bodies {
+  let held = 0
+
+  /** Counts what is held of one body. */
+  function account(raw: ServerResponse): Account {
+    let own = 0
+    const free = (): void => {
+      held -= own
+      own = 0
+    }
+    raw.once('close', free)
+    return {
+      free,
+      take(bytes) {
+        if (held + bytes > MAX_HELD_BYTES) return false
+        held += bytes
+        own += bytes
+        return true
+      },
+    }
+  }
+
+  return {
+    bytes: () => held,
+    read(request, raw, done) {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      let counted: Account | undefined
+      let refusal: Refusal | undefined
+      let isOver = false
+      const take = (chunk: Buffer): void => {
+        bytes += chunk.length
+        if (!refusal && bytes > SMALL_BYTES) {
+          counted ??= account(raw)
+          if (bytes > MAX_BODY_BYTES) refusal = TOO_LARGE
+          else if (!counted.take(chunk.length)) refusal = TOO_MANY
+          if (refusal) counted.free()
+        }
+        if (!refusal) chunks.push(chunk)
+        else if (bytes > MAX_FORGOTTEN_BYTES) end()
+        else chunks.length = 0
+      }
+      const end = (): void => {
+        if (isOver) return
+        isOver = true
+        request.off('data', take)
+        if (refusal) refuse(raw, refusal)
+        else done(textOf(chunks))
+      }
+      request.on('data', take).on('end', end)
+      request.on('error', () => {
+        refusal ??= BROKE_OFF
+        end()
+      })
+    },
+  }
+}
+
+type Refusal = { status: number; message: string; code?: number; headers?: readonly string[] }
+
+const TOO_LARGE: Refusal = {
+  status: 413,
+  message: `Payload too large: at most ${MAX_BODY_BYTES} bytes`,
+}
+const TOO_MANY: Refusal = {
+  status: 503,
+  message: 'Too many large requests at once; try again in a second.',
+  headers: ['retry-after', '1'],
+}
+const BROKE_OFF: Refusal = { status: 400, code: PARSE_ERROR, message: 'The request body broke off' }
+
+/** The connection ends with it: what is left of the body may still come. */
+function refuse(raw: ServerResponse, { status, message, headers, code = TRANSPORT_ERROR }: Refusal): void {
+  raw.shouldKeepAlive = false
+  writeText(raw, status, errorText(null, { code, message }), headers)
+}
+
+type Account = { take(bytes: number): boolean; free(): void }
+
+function textOf(chunks: readonly Buffer[]): string {
+  const [only] = chunks
+  return only && chunks.length === 1 ? only.toString() : Buffer.concat(chunks).toString()
+}

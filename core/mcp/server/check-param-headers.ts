@@ -1,0 +1,40 @@
+/** Checks that the `Mcp-Param-*` headers of 2026-07-28 say what the arguments do that they repeat. Pure. */
+import type { JsonObject } from '../../json.ts'
+import { type ParamHeader, paramHeadersOf, paramText, paramValue } from '../protocol/param-headers.ts'
+import { decodeHeaderValue, headerOf, type RequestHeaders } from './headers.ts'
+import { type Rejected, type RequestId, rejectMismatch } from './rejection.ts'
+
+const DECIMAL = /^-?\d+(\.\d+)?$/
+
+/**
+ * 400 and −32020 where an argument that the schema marks with `x-mcp-header` has no header or another value there.
+ * Source: SEP-2243 and `validateMcpParamHeaders` of the 2.x SDK.
+ */
+export function checkParamHeaders(
+  headers: RequestHeaders,
+  id: RequestId,
+  schema: JsonObject,
+  args: unknown,
+): Rejected | undefined {
+  for (const declared of paramHeadersOf(schema)) {
+    const problem = disagreement(headers, declared, paramValue(declared, args))
+    if (problem) return rejectMismatch(id, declared.header, problem)
+  }
+  return undefined
+}
+
+function disagreement(
+  headers: RequestHeaders,
+  { header, path, numeric }: ParamHeader,
+  value: unknown,
+): string | undefined {
+  const text = paramText(value)
+  if (text === undefined) return undefined
+  const body = `the body carries ${path.join('.')}=${JSON.stringify(value)}`
+  const given = headerOf(headers, header.toLowerCase())
+  if (given === undefined) return `${body} but the ${header} header is absent`
+  const decoded = decodeHeaderValue(given)
+  if (decoded === undefined) return `the ${header} header carries an invalid Base64 sentinel value`
+  const equal = numeric && DECIMAL.test(decoded) ? Number(decoded) === value : decoded === text
+  return equal ? undefined : `the ${header} header decodes to ${JSON.stringify(decoded)} but ${body}`
+}

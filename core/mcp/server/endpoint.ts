@@ -1,0 +1,237 @@
+/** An MCP endpoint: what arrives by POST, GET or DELETE on a route is read by the front, handled, and answered. */
+import type { ServerResponse } from 'node:http'
+import { Fault } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { type Answer, answer } from './answer.ts'
+import { checkParamHeaders } from './check-param-headers.ts'
+import { createClients, type FrontClients } from './clients.ts'
+import { type HandedHeaders, handedHeaders, isRejected } from './handed-headers.ts'
+import type { McpHandler, McpRoute } from './handler.ts'
+import type { Call } from './handling.ts'
+import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
+import type { InFlight } from './in-flight.ts'
+import { openStream } from './open-stream.ts'
+import { writeText } from './post-response.ts'
+import {
+  checkBare,
+  type InboundBatch,
+  type InboundNotification,
+  type InboundRequest,
+  type InboundResponse,
+  readMessage,
+} from './read-message.ts'
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  type Rejected,
+  reject,
+  rejectUnknownSession,
+} from './rejection.ts'
+import { errorText, idText } from './reply.ts'
+import type { ClientSession, Sessions } from './session-ids.ts'
+
+export type Endpoint = {
+  /** Answers a POST, whose body is given as text, on `raw`. */
+  post(route: McpRoute, headers: RequestHeaders, body: string | undefined, raw: ServerResponse): void
+  /** Answers a GET: with an event stream for the session that the headers name. */
+  get(route: McpRoute, headers: RequestHeaders, raw: ServerResponse): void
+  /** Ends the session that the headers name. */
+  remove(headers: RequestHeaders, raw: ServerResponse): void
+  /** The end begins: GET streams, listeners and held calls are ended, as nobody knows how long they would last. Idempotent. */
+  end(): void
+}
+
+export type EndpointOptions = {
+  handler: McpHandler
+  sessions: Sessions
+  inFlight: InFlight
+  log: Log
+  /** Given where others tell clients something between their requests, or replicas share a key. */
+  clients?: FrontClients
+  /** Whether callers without a session may listen by GET too, where lists change. Default false. */
+  openToAll?: boolean
+  /** Called with a notifications/cancelled that fits no request here: a replica may have it. */
+  onStrayCancel?: (route: McpRoute, headers: RequestHeaders, body: string) => void
+}
+
+type Options = EndpointOptions & { clients: FrontClients }
+
+/** One POST: where it came, with what, and on behalf of which session. */
+type Post = {
+  route: McpRoute
+  headers: RequestHeaders
+  body: string
+  raw: ServerResponse
+  session?: ClientSession
+  handed?: HandedHeaders
+}
+
+export function createEndpoint(given: EndpointOptions): Endpoint {
+  const options: Options = { ...given, clients: given.clients ?? createClients() }
+  const { clients, log } = options
+  const answering = (raw: ServerResponse, run: () => Rejected | undefined) => {
+    try {
+      const refused = run()
+      if (refused) refuse(raw, refused)
+    } catch (error) {
+      log.error({ err: error }, 'request failed unexpectedly')
+      refuse(raw, reject(500, null, INTERNAL_ERROR, 'Internal error'))
+    }
+  }
+  return {
+    post: (route, headers, body = '', raw) =>
+      answering(raw, () => checkMediaTypes(headers) ?? receive(options, { route, headers, body, raw })),
+    get: (route, headers, raw) => answering(raw, () => openStream(options, route, headers, raw)),
+    remove: (headers, raw) => answering(raw, () => endSession(options, headers, raw)),
+    end: () => clients.endAll(),
+  }
+}
+
+function refuse(raw: ServerResponse, { status, id, error, headers }: Rejected): void {
+  writeText(raw, status, errorText(id, error), headers)
+}
+
+function endSession(
+  { sessions, clients, handler, inFlight }: Options,
+  headers: RequestHeaders,
+  raw: ServerResponse,
+): Rejected | undefined {
+  const unserved = checkBare(headers)
+  if (unserved) return unserved
+  const id = headerOf(headers, 'mcp-session-id')
+  if (id === undefined) return reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required')
+  const client = sessions.find(id)?.client
+  if (client === undefined) return rejectUnknownSession()
+  sessions.end(id)
+  clients.end(client)
+  inFlight.abortOf(client, new Fault('cancelled', 'The client ended its session.'))
+  handler.forget?.(client)
+  writeText(raw, 204, undefined)
+  return undefined
+}
+
+/** Returns the refusal where the body is none that can be handled; everything else answers for itself. */
+function receive(options: Options, post: Post): Rejected | undefined {
+  const { headers, body, raw } = post
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    return reject(400, null, PARSE_ERROR, 'Parse error: the request body is not valid JSON')
+  }
+  const message = readMessage(headers, parsed)
+  if (message.kind === 'rejected') return message
+  const id = headerOf(headers, 'mcp-session-id')
+  if (id !== undefined && !isSessionless(message)) {
+    post.session = options.sessions.find(id)
+    if (!post.session) return rejectUnknownSession()
+  }
+  switch (message.kind) {
+    case 'request':
+      return receiveRequest(options, post, message)
+    case 'batch':
+      void exchangeBatch(options, post, message)
+      return undefined
+    case 'notification':
+      hear(options, post, message)
+      writeText(raw, 202, undefined)
+      return undefined
+    case 'response':
+      return takeAnswer(options, post, message)
+  }
+}
+
+/** The newer era knows no sessions, and initialize begins one. */
+function isSessionless(message: { kind: string; era?: string; method?: string }): boolean {
+  return message.era === 'modern' || (message.kind === 'request' && message.method === 'initialize')
+}
+
+function receiveRequest(options: Options, post: Post, message: InboundRequest): Rejected | undefined {
+  const handed = handedHeaders(post.headers)
+  if (handed) {
+    if (isRejected(handed)) return { ...handed, id: message.id }
+    post.handed = handed
+  }
+  const refused = message.era === 'modern' ? checkParams(options.handler, post, message) : undefined
+  if (!refused) void exchangeOne(options, post, message)
+  return refused
+}
+
+function checkParams(
+  handler: McpHandler,
+  { route, headers }: Post,
+  { method, params, id }: InboundRequest,
+): Rejected | undefined {
+  if (method !== 'tools/call' || typeof params.name !== 'string') return undefined
+  const schema = handler.inputSchema?.(route, params.name)
+  return schema && checkParamHeaders(headers, id, schema, params.arguments)
+}
+
+function hear(
+  { inFlight, handler, onStrayCancel }: Options,
+  { route, session, headers, body }: Post,
+  { method, params }: InboundNotification,
+): void {
+  // The handshake was with us.
+  if (!session || method === 'notifications/initialized') return
+  const { client } = session
+  const id = params.requestId
+  if (method !== 'notifications/cancelled') handler.tell?.(client, { method, params })
+  else if (typeof id !== 'string' && typeof id !== 'number') return
+  else if (!inFlight.cancel(keyOf(client, id))) onStrayCancel?.(route, headers, body)
+}
+
+function keyOf(client: string, id: string | number): string {
+  return `${client} ${idText(id)}`
+}
+
+/** The answer to a question of ours. One that came too late, or from another client, is left without a word. */
+function takeAnswer(
+  { clients: { asks } }: Options,
+  { session, raw }: Post,
+  { message }: InboundResponse,
+): Rejected | undefined {
+  if (!asks.isOurs(message.id)) {
+    const why =
+      'The replica that asked is gone, and with it the call that wants to know; call the tool again.'
+    return reject(400, null, INVALID_PARAMS, why)
+  }
+  asks.answer(session?.client, message)
+  writeText(raw, 202, undefined)
+  return undefined
+}
+
+async function exchangeOne(options: Options, post: Post, message: InboundRequest): Promise<void> {
+  const { route, body: text, raw, session, handed: headers } = post
+  const starts = message.era === 'legacy' && message.method === 'initialize'
+  const key = session && keyOf(session.client, message.id)
+  const id = starts ? options.sessions.issue(message.params) : undefined
+  const head = id === undefined ? undefined : ['mcp-session-id', id]
+  const exchange = options.inFlight.open(raw, key, head)
+  const { signal } = exchange
+  const { client, capabilities } = session ?? NOBODY
+  const call: Call = { route, client, capabilities, headers, text, signal, exchange }
+  const { status, text: answered } = await answer(options, call, message)
+  exchange.end(status, answered)
+}
+
+const NOBODY: Partial<ClientSession> = {}
+
+/** All requests of a batch side by side; none of their ids is in the key, so that no single one is cancelled. */
+async function exchangeBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
+  const { inFlight, clients } = options
+  const { route, raw, session } = post
+  const exchange = inFlight.open(raw, session && `${session.client} batch`)
+  const { signal } = exchange
+  const { client, capabilities } = session ?? NOBODY
+  const call: Call = { route, client, capabilities, signal, exchange }
+  const answers: Promise<Answer>[] = []
+  for (const message of messages) {
+    if (message.kind === 'request') answers.push(answer(options, call, message))
+    else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
+    else hear({ ...options, onStrayCancel: undefined }, post, message)
+  }
+  exchange.endBatch((await Promise.all(answers)).map(({ text }) => text))
+}

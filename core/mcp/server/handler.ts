@@ -1,0 +1,94 @@
+/** The seam between the protocol front (eras, HTTP, sessions) and what a gateway or a bridge answers. */
+import type { Profile } from '../../catalog/router-config.ts'
+import type { JsonObject } from '../../json.ts'
+import type { Era } from '../protocol/revisions.ts'
+import type { Ask, JsonRpcError, Notification } from '../upstream.ts'
+
+/** A request of either era, already checked by the front: same shape, era's metadata taken off. */
+export type McpRequest = {
+  method: string
+  params: JsonObject
+  route: McpRoute
+  /** Absent: legacy. The handler need not care, save for what it says itself: the front translates results, questions and errors. */
+  era?: Era
+  /** Key of the downstream session or authenticated subject; absent for callers that have neither. */
+  client?: string
+  /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Absent: for nothing. */
+  capabilities?: JsonObject
+  /**
+   * Asks the caller, in the way of its era: a request on its stream, or `input_required` and a repeated call that finds this one
+   * waiting. Absent: it cannot be asked.
+   */
+  ask?: Ask
+  /** The least severe level of log messages that the caller wants; absent: it never said. */
+  logLevel?: string
+  /** Headers to be handed on as they are, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
+  headers?: Readonly<Record<string, string>>
+  /** The body that the request stood in alone, as it came: for what must be passed on to the letter. */
+  text?: string
+  /** Aborts when the caller goes away or cancels. */
+  signal: AbortSignal
+  /** Sends a notification ahead of the response. Absent where the caller cannot take any. */
+  notify?: (notification: Notification) => void
+}
+
+export type McpRoute = { kind: 'gateway'; profile: Profile } | { kind: 'server'; server: string }
+
+/** `resultText`, where present, is the JSON text of `result` and is written as it is. */
+export type McpReply =
+  | { result: JsonObject; resultText?: string; error?: undefined }
+  | { error: JsonRpcError; result?: undefined }
+
+/**
+ * Answers tools/*, resources/*, prompts/*, completion/* and what else is the server's; the front answers initialize, server/discover,
+ * ping, logging/setLevel, resources/subscribe and unsubscribe, subscriptions/listen itself, and bridges questions between the eras: a
+ * reply whose `resultType` is `input_required` becomes requests to a legacy caller, whose answers come as a repeated request with
+ * `inputResponses` and `requestState` in its params.
+ */
+export type McpHandler = {
+  handle(request: McpRequest): Promise<McpReply>
+  /** A notification of a client with a session that is for the server, such as roots/list_changed. */
+  tell?(client: string, notification: Notification): void
+  /**
+   * Tells of changes of one resource until `signal` aborts; replies once it is taken on. Absent: no route declares `resources.subscribe`.
+   */
+  subscribe?(subscribing: Subscribing): Promise<McpReply>
+  /** A client ended its session. Absent: nothing is kept for one. */
+  forget?(client: string): void
+  /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
+  describe(route: McpRoute): RouteDescription | undefined
+  /**
+   * Tells of changed lists, with `tell`, until `signal` aborts or there is nothing more to tell. Asked only for lists whose capability
+   * says `listChanged`. Absent: no route declares any.
+   */
+  listen?(listening: Listening): Promise<void>
+  /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */
+  inputSchema?(route: McpRoute, tool: string): JsonObject | undefined
+}
+
+export type Subscribing = {
+  route: McpRoute
+  uri: string
+  client?: string
+  capabilities?: JsonObject
+  signal: AbortSignal
+  /** Takes `notifications/resources/updated`, under the URI that was subscribed to. */
+  tell: (notification: Notification) => void
+}
+
+export type Listening = {
+  route: McpRoute
+  /** Who listens, where that is known. */
+  client?: string
+  signal: AbortSignal
+  /** Sends `notifications/<list>/list_changed`, where the caller asked for that list. */
+  tell: (notification: Notification) => void
+}
+
+export type RouteDescription = {
+  capabilities: JsonObject
+  serverInfo: JsonObject
+  instructions?: string
+  /** `_meta` of the answers to initialize and server/discover. */
+  meta?: JsonObject
+}

@@ -1,0 +1,133 @@
+/** Bridges a reply `input_required` to a caller of the 2025 era: asks it what is wanted, and repeats its request with the answers. */
+import { randomUUID } from 'node:crypto'
+import { type Clock, delay } from '../../async.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isQuestion, missingCapabilities, missingCapability, unaskable } from '../protocol/capabilities.ts'
+import type { JsonRpcError, ServerRequest } from '../upstream.ts'
+import type { McpHandler, McpReply, McpRequest } from './handler.ts'
+import { INTERNAL_ERROR } from './rejection.ts'
+
+type Question = readonly [key: string, request: ServerRequest]
+
+/** So often a request is repeated; a server that still wants to know more is refused. */
+export const MAX_ROUNDS = 16
+const MAX_QUESTIONS = 32
+/** Before a request is repeated that nothing was asked for: the server only wants to have a rest. */
+const REST_MS = 250
+
+const NOTHING_WANTED: JsonRpcError = {
+  code: INTERNAL_ERROR,
+  message: 'The server wants answers to go on, and names neither a question nor a state to go on from.',
+}
+
+/** Resolves with the first reply that wants nothing more. Rejects with the Fault of the request's signal, or of a question nobody answered. */
+export async function goThroughRounds(
+  handler: McpHandler,
+  request: McpRequest,
+  first: JsonObject,
+  clock: Clock,
+): Promise<McpReply> {
+  let result = first
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { requestState, inputRequests } = result
+    const questions = readQuestions(inputRequests)
+    const refused = refusal(questions, request)
+    if (refused) return { error: refused }
+    // The same request once more would be another call.
+    if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
+    if (questions.length === 0) await delay(clock, REST_MS, request.signal)
+    const answers = await askAll(questions, request)
+    if ('error' in answers) return { error: answers.error }
+    const { responses } = answers
+    const params = {
+      ...request.params,
+      ...(questions.length > 0 ? { inputResponses: responses } : {}),
+      ...(requestState === undefined ? {} : { requestState }),
+    }
+    const reply = await handler.handle({ ...request, params })
+    if (reply.error || !wantsInput(reply.result)) return reply
+    result = reply.result
+  }
+  const message = `The server still asks for more after ${MAX_ROUNDS} rounds of answers.`
+  return { error: { code: INTERNAL_ERROR, message } }
+}
+
+/** Whether a result is none yet: its server wants answers first. */
+export function wantsInput({ resultType }: JsonObject): boolean {
+  return resultType === 'input_required'
+}
+
+/** Why a caller of either era cannot be asked what a reply wants to know; undefined where it can. */
+export function unaskableInput(
+  { inputRequests }: JsonObject,
+  declared: JsonObject | undefined,
+): JsonRpcError | undefined {
+  for (const [, question] of readQuestions(inputRequests)) {
+    const missing = missingCapabilities(question, declared)
+    if (missing) return missingCapability(question, missing)
+  }
+  return undefined
+}
+
+function readQuestions(inputRequests: JsonValue | undefined): Question[] {
+  if (!isObject(inputRequests)) return []
+  return Object.entries(inputRequests).map(([key, asked]) => {
+    const { method, params } = isObject(asked) ? asked : {}
+    return [key, { method: String(method), ...(isObject(params) ? { params } : {}) }]
+  })
+}
+
+function refusal(
+  questions: readonly Question[],
+  { ask, capabilities }: McpRequest,
+): JsonRpcError | undefined {
+  if (questions.length > MAX_QUESTIONS)
+    return { code: INTERNAL_ERROR, message: `The server asks more than ${MAX_QUESTIONS} questions at once.` }
+  for (const [, question] of questions) {
+    if (!isQuestion(question.method)) {
+      const message = `The server wants ${question.method.slice(0, 100)}, which no client of this revision can be asked for.`
+      return { code: INTERNAL_ERROR, message }
+    }
+    const missing = missingCapabilities(question, ask && capabilities)
+    if (missing) return missingCapability(question, missing)
+  }
+  return undefined
+}
+
+/** All at once; the first that fails ends the others. */
+async function askAll(
+  questions: readonly Question[],
+  { ask, signal }: McpRequest,
+): Promise<{ responses: JsonObject } | { error: JsonRpcError }> {
+  const round = new AbortController()
+  const either = AbortSignal.any([signal, round.signal])
+  try {
+    const answers = questions.map(async ([key, question]) => {
+      const answer = await (ask?.(legacyQuestion(question), either) ?? { error: unaskable(question) })
+      if (answer.error) throw new Unanswered(question, answer.error)
+      return [key, answer.result] as const
+    })
+    return { responses: Object.fromEntries(await Promise.all(answers)) }
+  } catch (error) {
+    if (error instanceof Unanswered) return { error: error.rpcError }
+    throw error
+  } finally {
+    round.abort()
+  }
+}
+
+class Unanswered extends Error {
+  readonly rpcError: JsonRpcError
+
+  constructor({ method }: ServerRequest, error: JsonRpcError) {
+    super(error.message)
+    this.rpcError = { ...error, message: `The client answered ${method} with an error: ${error.message}` }
+  }
+}
+
+/** The 2025 era wants an id for what is asked at a URL; the newer one has none. */
+function legacyQuestion({ method, params }: ServerRequest): ServerRequest {
+  if (method !== 'elicitation/create' || params?.mode !== 'url' || params.elicitationId !== undefined)
+    return { method, params }
+  return { method, params: { ...params, elicitationId: randomUUID() } }
+}

@@ -1,0 +1,150 @@
+/** What is told to those who listen: changed lists and updated resources, on a long answer of the newer era. */
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
+import type { JsonRpcError, Notification } from '../upstream.ts'
+import type { FrontClients } from './clients.ts'
+import type { McpHandler, McpReply } from './handler.ts'
+import type { Call } from './handling.ts'
+import type { InboundRequest } from './read-message.ts'
+import { INVALID_PARAMS, TRANSPORT_ERROR } from './rejection.ts'
+
+const MAX_URIS = 1_000
+/** So many subscriptions are begun at a time. */
+const MAX_BEGINNING = 16
+
+/** The lists whose changes are told of, by what a route declares. */
+export function changingLists(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
+  if (!handler.listen) return []
+  return ['tools', 'prompts', 'resources'].filter(list => declares(capabilities?.[list], 'listChanged'))
+}
+
+/** Whether resources can be subscribed to. */
+export function tellsOfUpdates(handler: McpHandler, capabilities: JsonObject | undefined): boolean {
+  return handler.subscribe !== undefined && declares(capabilities?.resources, 'subscribe')
+}
+
+/**
+ * Answers subscriptions/listen: acknowledges what can be told of, and ends when there is nothing more to tell, at once where that is
+ * nothing.
+ */
+export async function listen(
+  handler: McpHandler,
+  clients: FrontClients,
+  call: Call,
+  { id, params, capabilities }: InboundRequest,
+): Promise<McpReply> {
+  const filter = readFilter(params.notifications)
+  if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
+  const { streams, heartbeats, ending } = clients
+  if (streams.full) return { error: NO_PLACE }
+  const leave = streams.take()
+  const stopBeating = heartbeats.add(() => call.exchange.beat())
+  const over = new AbortController()
+  const signal = AbortSignal.any([call.signal, ending, over.signal])
+  try {
+    const _meta = { [META_SUBSCRIPTION_ID]: id }
+    await tellOf(filter, handler, { ...call, capabilities, signal }, _meta)
+    return { result: { _meta } }
+  } finally {
+    over.abort()
+    stopBeating()
+    leave()
+  }
+}
+
+async function tellOf(filter: Filter, handler: McpHandler, call: Call, _meta: JsonObject): Promise<void> {
+  const { route, capabilities, signal, exchange } = call
+  const declared = handler.describe(route)?.capabilities
+  const lists = changingLists(handler, declared).filter(list => filter.lists.has(list))
+  const { tell, release } = holdBack(({ method, params }) =>
+    exchange.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
+  )
+  const canSubscribe = tellsOfUpdates(handler, declared)
+  const uris = await subscribeAll(canSubscribe ? filter.uris : [], async uri => {
+    const reply = await handler.subscribe?.({ route, uri, capabilities, signal, tell })
+    return reply !== undefined && !reply.error
+  })
+  const notifications = acknowledged(lists, uris)
+  exchange.notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
+  release()
+  if (lists.length > 0) await handler.listen?.({ route, signal, tell: onlyLists(lists, tell) })
+  if (uris.length > 0) await aborted(signal)
+}
+
+const NO_PLACE: JsonRpcError = {
+  code: TRANSPORT_ERROR,
+  message: 'All places for event streams are taken; try again later',
+  data: { retryable: true },
+}
+
+/** Lets the changes of these lists through, and nothing else. */
+export function onlyLists(
+  lists: readonly string[],
+  tell: (notification: Notification) => void,
+): (notification: Notification) => void {
+  const methods = new Set(lists.map(list => `notifications/${list}/list_changed`))
+  return notification => {
+    if (methods.has(notification.method)) tell(notification)
+  }
+}
+
+/** What is told before the acknowledgement waits for it: that has to be the first word. */
+function holdBack(send: (notification: Notification) => void) {
+  let waiting: Notification[] | undefined = []
+  return {
+    tell(notification: Notification): void {
+      if (!waiting) send(notification)
+      else if (waiting.length < MAX_URIS) waiting.push(notification)
+    },
+    release(): void {
+      const held = waiting ?? []
+      waiting = undefined
+      for (const notification of held) send(notification)
+    },
+  }
+}
+
+function acknowledged(lists: readonly string[], uris: readonly string[]): JsonObject {
+  const changed = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
+  return uris.length > 0 ? { ...changed, resourceSubscriptions: [...uris] } : changed
+}
+
+type Filter = { lists: ReadonlySet<string>; uris: string[] }
+
+/** What is listened for, or what is wrong with that. */
+function readFilter(asked: JsonValue | undefined): Filter | string {
+  if (!isObject(asked)) return "Invalid params: 'notifications' is required"
+  const { resourceSubscriptions: uris = [] } = asked
+  if (!Array.isArray(uris) || !uris.every(uri => typeof uri === 'string'))
+    return "Invalid params: 'resourceSubscriptions' is not a list of URIs"
+  if (uris.length > MAX_URIS) return `Invalid params: more than ${MAX_URIS} resource subscriptions`
+  const lists = ['tools', 'prompts', 'resources'].filter(list => asked[`${list}ListChanged`] === true)
+  return { lists: new Set(lists), uris: [...new Set(uris as string[])] }
+}
+
+/** The URIs that were taken on, a few at a time. */
+async function subscribeAll(
+  uris: readonly string[],
+  subscribe: (uri: string) => Promise<boolean>,
+): Promise<string[]> {
+  const taken = new Set<string>()
+  const left = uris.values()
+  const worker = async () => {
+    for (const uri of left) if (await subscribe(uri)) taken.add(uri)
+  }
+  await Promise.all(Array.from({ length: Math.min(MAX_BEGINNING, uris.length) }, worker))
+  return uris.filter(uri => taken.has(uri))
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+function metaOf(params: JsonObject | undefined): JsonObject {
+  return isObject(params?._meta) ? params._meta : {}
+}
+
+function declares(capability: JsonValue | undefined, member: string): boolean {
+  return isObject(capability) && capability[member] === true
+}

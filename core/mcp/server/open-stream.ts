@@ -1,0 +1,73 @@
+/** Opens the stream of a GET: what a client of the 2025 era is told and asked between its requests. */
+import type { ServerResponse } from 'node:http'
+import type { Log } from '../../log.ts'
+import type { FrontClients } from './clients.ts'
+import type { McpHandler, McpRoute } from './handler.ts'
+import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
+import { changingLists, onlyLists } from './listen.ts'
+import { checkBare } from './read-message.ts'
+import { type Rejected, reject, rejectUnknownSession, TRANSPORT_ERROR } from './rejection.ts'
+import type { ClientSession, Sessions } from './session-ids.ts'
+import type { Stream } from './streams.ts'
+
+export type StreamOptions = {
+  handler: McpHandler
+  sessions: Sessions
+  clients: FrontClients
+  log: Log
+  /** Whether callers without a session may listen too, where lists change. */
+  openToAll?: boolean
+}
+
+/** Returns the refusal where there is no stream for this caller. */
+export function openStream(
+  options: StreamOptions,
+  route: McpRoute,
+  headers: RequestHeaders,
+  raw: ServerResponse,
+): Rejected | undefined {
+  const { sessions, clients, handler } = options
+  const unserved = checkBare(headers)
+  if (unserved) return unserved
+  const id = headerOf(headers, 'mcp-session-id')
+  const session = id === undefined ? undefined : sessions.find(id)
+  if (id !== undefined && !session) return rejectUnknownSession()
+  const lists = changingLists(handler, handler.describe(route)?.capabilities)
+  if (!session && !options.openToAll)
+    return noStream('There is no stream without a session; initialize first')
+  if (!session && lists.length === 0) return noStream('Nothing is told between calls here')
+  if (!takesEventStream(headers))
+    return reject(406, null, TRANSPORT_ERROR, 'Not Acceptable: Client must accept text/event-stream')
+  if (clients.ending.aborted) return busy('The server is shutting down')
+  if (clients.streams.full) return busy('All places for event streams are taken')
+  open(options, route, session, lists, raw)
+  return undefined
+}
+
+function open(
+  { clients: { streams }, handler, log }: StreamOptions,
+  route: McpRoute,
+  session: ClientSession | undefined,
+  lists: readonly string[],
+  raw: ServerResponse,
+): void {
+  const { client, capabilities } = session ?? {}
+  const place = route.kind === 'server' ? `server ${route.server}` : route.profile
+  const stream: Stream = streams.open(raw, { client, capabilities, place })
+  if (lists.length === 0) return
+  // Of several streams of a client, each of which listens, one tells.
+  const tell = onlyLists(lists, notification => {
+    if (client === undefined || streams.newest(client, place) === stream) stream.send(notification)
+  })
+  handler
+    .listen?.({ route, client, signal: stream.closed, tell })
+    .catch(error => log.error({ err: error }, 'listening failed unexpectedly'))
+}
+
+function noStream(message: string): Rejected {
+  return { ...reject(405, null, TRANSPORT_ERROR, message), headers: ['allow', 'POST, DELETE'] }
+}
+
+function busy(message: string): Rejected {
+  return { ...reject(503, null, TRANSPORT_ERROR, message), headers: ['retry-after', '1'] }
+}

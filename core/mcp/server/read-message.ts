@@ -1,0 +1,254 @@
+/**
+ * Reads one HTTP body as a checked message of either era, or as the error it is answered with. Pure.
+ * Which era a request is of is decided by its body, as `createMcpHandler` of the 2.x SDK does; headers only cross-check.
+ */
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { askable } from '../protocol/capabilities.ts'
+import {
+  envelopeIssue,
+  hasEnvelope,
+  rejectEnvelope,
+  rejectMissingEnvelope,
+  withoutEnvelope,
+} from '../protocol/envelope.ts'
+import {
+  allowsBatches,
+  type Era,
+  isModernVersion,
+  LEGACY_VERSIONS,
+  META_CLIENT_CAPABILITIES,
+  META_LOG_LEVEL,
+  META_PROTOCOL_VERSION,
+  MODERN_VERSIONS,
+} from '../protocol/revisions.ts'
+import { checkStandardHeaders, headerOf, type RequestHeaders } from './headers.ts'
+import {
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  type Rejected,
+  type RequestId,
+  reject,
+  rejectMismatch,
+  TRANSPORT_ERROR,
+  UNSUPPORTED_VERSION,
+} from './rejection.ts'
+
+export type InboundRequest = {
+  kind: 'request'
+  era: Era
+  id: RequestId
+  method: string
+  /** Without the era's own metadata. */
+  params: JsonObject
+  /** What the caller can be asked for, and the least severe log message that it wants: the newer era says it with each request. */
+  capabilities?: JsonObject
+  logLevel?: string
+}
+export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
+/** An answer to a request that was sent to the client, as it came. */
+export type InboundResponse = { kind: 'response'; message: JsonObject }
+export type InboundBatch = {
+  kind: 'batch'
+  messages: (InboundRequest | InboundNotification | InboundResponse)[]
+}
+export type Inbound = InboundRequest | InboundNotification | InboundResponse | InboundBatch | Rejected
+
+export const MAX_BATCH_MESSAGES = 50
+
+/** What the newer era took away, or never asks a server for. All else may be the handler's. */
+const LEGACY_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+])
+
+/** Reads a parsed body under its headers. Never throws. */
+export function readMessage(headers: RequestHeaders, body: unknown): Inbound {
+  return Array.isArray(body) ? readBatch(headers, body) : readOne(headers, body)
+}
+
+function readOne(headers: RequestHeaders, body: unknown): Exclude<Inbound, InboundBatch> {
+  if (!isObject(body) || body.jsonrpc !== '2.0') return invalid(body)
+  const { method, params, id } = body
+  if (typeof method !== 'string')
+    return isResponse(body) ? { kind: 'response', message: body } : invalid(body)
+  if (params !== undefined && !isObject(params)) return invalid(body)
+  if (id === undefined) return readNotification(headers, method, params ?? {})
+  return isRequestId(id) ? readRequest(headers, id, method, params ?? {}) : invalid(body)
+}
+
+function invalid(body: unknown): Rejected {
+  const id = isObject(body) && isRequestId(body.id) ? body.id : null
+  return reject(400, id, INVALID_REQUEST, 'Bad Request: the request body is not a valid JSON-RPC message')
+}
+
+function isRequestId(id: JsonValue | undefined): id is RequestId {
+  return typeof id === 'string' || Number.isSafeInteger(id)
+}
+
+function isResponse(body: JsonObject): boolean {
+  return 'id' in body && ('result' in body || 'error' in body)
+}
+
+function readRequest(
+  headers: RequestHeaders,
+  id: RequestId,
+  method: string,
+  params: JsonObject,
+): InboundRequest | Rejected {
+  const version = headerOf(headers, 'mcp-protocol-version')
+  if (method === 'initialize' && !claimsModern(params)) {
+    if (version !== undefined && isModernVersion(version)) {
+      return rejectMismatch(
+        id,
+        version,
+        'an initialize request (legacy handshake) was sent with a modern MCP-Protocol-Version header',
+      )
+    }
+    return legacy(id, method, params)
+  }
+  if (hasEnvelope(params)) return readModern(headers, id, method, params)
+  if (version !== undefined && !LEGACY_VERSIONS.includes(version)) {
+    return isModernVersion(version)
+      ? rejectMissingEnvelope(id, version, params)
+      : rejectLegacyVersion(id, version)
+  }
+  return legacy(id, method, params)
+}
+
+function legacy(id: RequestId, method: string, params: JsonObject): InboundRequest {
+  return { kind: 'request', era: 'legacy', id, method, params }
+}
+
+/** A GET or DELETE, which the newer era does not have, names a revision that is served, if any. */
+export function checkBare(headers: RequestHeaders): Rejected | undefined {
+  const version = headerOf(headers, 'mcp-protocol-version')
+  if (version === undefined || LEGACY_VERSIONS.includes(version)) return undefined
+  if (!isModernVersion(version)) return rejectLegacyVersion(null, version)
+  const message =
+    'This revision of the protocol has POST alone; to be told of changes, use subscriptions/listen'
+  return { ...reject(405, null, TRANSPORT_ERROR, message), headers: ['allow', 'POST'] }
+}
+
+function rejectLegacyVersion(id: RequestId | null, version: string): Rejected {
+  const supported = [...LEGACY_VERSIONS, ...MODERN_VERSIONS].join(', ')
+  const message = `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`
+  return reject(400, id, TRANSPORT_ERROR, message)
+}
+
+/** Only a sound envelope of the newer era makes `initialize` anything but the old handshake. */
+function claimsModern(params: JsonObject): boolean {
+  if (!hasEnvelope(params)) return false
+  const meta = params._meta as JsonObject
+  return envelopeIssue(meta) === undefined && isModernVersion(meta[META_PROTOCOL_VERSION] as string)
+}
+
+function readModern(
+  headers: RequestHeaders,
+  id: RequestId,
+  method: string,
+  params: JsonObject,
+): InboundRequest | Rejected {
+  const meta = params._meta as JsonObject
+  const issue = envelopeIssue(meta)
+  if (issue) return rejectEnvelope(id, issue)
+  const claimed = meta[META_PROTOCOL_VERSION] as string
+  const wrong =
+    checkVersionHeader(headers, id, claimed) ??
+    checkMethodHeader(headers, id, method) ??
+    checkServed(id, claimed) ??
+    checkStandardHeaders(headers, id, method, params)
+  if (wrong) return wrong
+  if (LEGACY_METHODS.has(method)) return reject(404, id, METHOD_NOT_FOUND, 'Method not found')
+  return {
+    kind: 'request',
+    era: 'modern',
+    id,
+    method,
+    params: withoutEnvelope(params),
+    capabilities: askable(meta[META_CLIENT_CAPABILITIES]),
+    logLevel: meta[META_LOG_LEVEL] as string | undefined,
+  }
+}
+
+function checkServed(id: RequestId | null, claimed: string): Rejected | undefined {
+  if (MODERN_VERSIONS.includes(claimed)) return undefined
+  const data = { supported: [...MODERN_VERSIONS], requested: claimed }
+  return reject(400, id, UNSUPPORTED_VERSION, `Unsupported protocol version: ${claimed}`, data)
+}
+
+function checkVersionHeader(
+  headers: RequestHeaders,
+  id: RequestId | null,
+  claimed: string,
+): Rejected | undefined {
+  const version = headerOf(headers, 'mcp-protocol-version')
+  if (version === undefined || version === claimed) return undefined
+  return rejectMismatch(
+    id,
+    version,
+    `the body envelope names protocol version ${claimed} but the MCP-Protocol-Version header names ${version}`,
+  )
+}
+
+function checkMethodHeader(
+  headers: RequestHeaders,
+  id: RequestId | null,
+  method: string,
+): Rejected | undefined {
+  const named = headerOf(headers, 'mcp-method')
+  if (named === undefined || named === method) return undefined
+  return rejectMismatch(id, named, `the body names method ${method} but the Mcp-Method header names ${named}`)
+}
+
+/** Notifications carry no envelope of their own as a rule: there the header tells the era. */
+function readNotification(
+  headers: RequestHeaders,
+  method: string,
+  params: JsonObject,
+): InboundNotification | Rejected {
+  const version = headerOf(headers, 'mcp-protocol-version')
+  const enveloped = hasEnvelope(params)
+  const claimed = enveloped ? (params._meta as JsonObject)[META_PROTOCOL_VERSION] : version
+  if (enveloped && typeof claimed !== 'string') {
+    return rejectEnvelope(null, { key: META_PROTOCOL_VERSION, problem: 'expected a protocol version string' })
+  }
+  if (typeof claimed !== 'string' || (!enveloped && LEGACY_VERSIONS.includes(claimed))) {
+    return { kind: 'notification', era: 'legacy', method, params }
+  }
+  if (!enveloped && !isModernVersion(claimed)) return rejectLegacyVersion(null, claimed)
+  const wrong =
+    checkVersionHeader(headers, null, claimed) ??
+    (isModernVersion(claimed) ? checkMethodHeader(headers, null, method) : undefined) ??
+    checkServed(null, claimed)
+  return wrong ?? { kind: 'notification', era: 'modern', method, params: withoutEnvelope(params) }
+}
+
+function readBatch(headers: RequestHeaders, body: unknown[]): InboundBatch | Rejected {
+  const refuse = (problem: string) => reject(400, null, INVALID_REQUEST, `Bad Request: ${problem}`)
+  if (!allowsBatches(headerOf(headers, 'mcp-protocol-version'))) {
+    return refuse('JSON-RPC batches were removed in protocol revision 2025-06-18; send one message a request')
+  }
+  if (body.length === 0) return refuse('empty JSON-RPC batch')
+  if (body.length > MAX_BATCH_MESSAGES) {
+    return refuse(`a JSON-RPC batch must not exceed ${MAX_BATCH_MESSAGES} messages`)
+  }
+  const messages: InboundBatch['messages'] = []
+  for (const element of body) {
+    const message = readOne(headers, element)
+    if (message.kind === 'rejected') return { ...message, id: null }
+    if ('era' in message && message.era === 'modern') {
+      return refuse('JSON-RPC batches may not contain requests for protocol revision 2026-07-28 or later')
+    }
+    if (message.kind === 'request' && message.method === 'initialize') {
+      return refuse('initialize must be sent alone')
+    }
+    messages.push(message)
+  }
+  return { kind: 'batch', messages }
+}

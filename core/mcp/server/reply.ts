@@ -1,0 +1,107 @@
+/** Writes JSON-RPC answers as text, in the shape each era wants; a result's own text is spliced in where it stands. Pure. */
+import { isObject, type JsonObject } from '../../json.ts'
+import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
+import type { JsonRpcError } from '../upstream.ts'
+import type { RouteDescription } from './handler.ts'
+import {
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  RESOURCE_NOT_FOUND,
+  type RequestId,
+} from './rejection.ts'
+
+/** How long, and by whom, an answer may be kept; the newer era wants it on every list. */
+export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
+
+type Result = { result: JsonObject; resultText?: string }
+
+const CACHEABLE: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'server/discover',
+])
+const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: 'private' }
+
+export function idText(id: RequestId | null): string {
+  return typeof id === 'number' ? `${id}` : JSON.stringify(id)
+}
+
+/** The answer of the 2025 era: the result as it is. */
+export function legacyResultText(id: RequestId, { result, resultText }: Result): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${resultText ?? JSON.stringify(result)}}`
+}
+
+/**
+ * The answer of 2026-07-28: `resultType` on every result, `ttlMs` and `cacheScope` on cacheable ones, the server's name
+ * in `_meta`. What the handler said itself stands. Source: encodeContract of the 2.x SDK.
+ */
+export function modernResultText(
+  id: RequestId,
+  method: string,
+  reply: Result,
+  serverInfo: JsonObject | undefined,
+  policy: CachePolicy = NOT_CACHED,
+): string {
+  const { result } = reply
+  const added: JsonObject = {}
+  if (result.resultType === undefined) added.resultType = 'complete'
+  if (CACHEABLE.has(method)) {
+    if (result.ttlMs === undefined) added.ttlMs = policy.ttlMs
+    if (result.cacheScope === undefined) added.cacheScope = policy.cacheScope
+  }
+  const meta = result._meta
+  if (serverInfo !== undefined && isObject(meta) && meta[META_SERVER_INFO] === undefined) {
+    const stamped = { ...result, ...added, _meta: { ...meta, [META_SERVER_INFO]: serverInfo } }
+    return legacyResultText(id, { result: stamped })
+  }
+  if (serverInfo !== undefined && meta === undefined) added._meta = { [META_SERVER_INFO]: serverInfo }
+  return legacyResultText(id, { result, resultText: spliced(added, reply) })
+}
+
+/** The members of `added` in front of the result's own, without parsing or writing that again. */
+function spliced(added: JsonObject, { result, resultText }: Result): string {
+  const own = resultText ?? JSON.stringify(result)
+  const front = JSON.stringify(added)
+  if (front === '{}') return own
+  const rest = own.slice(own.indexOf('{') + 1)
+  return Object.keys(result).length === 0 ? front : `${front.slice(0, -1)},${rest}`
+}
+
+export function errorText(id: RequestId | null, error: JsonRpcError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
+/** The newer era has no code of its own for a resource that is not there. */
+export function eraError(era: Era, error: JsonRpcError): JsonRpcError {
+  return era === 'modern' && error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error
+}
+
+/** HTTP status of an error that a handler gave: 200, save for two that the newer era gives one of their own. */
+export function errorStatus(era: Era, { code }: JsonRpcError): number {
+  if (era === 'legacy') return 200
+  return code === METHOD_NOT_FOUND ? 404 : code === MISSING_CAPABILITY ? 400 : 200
+}
+
+/** The answer to `initialize`: the client's revision where it is served, else our newest of that era. */
+export function initializeResult(params: JsonObject, description: RouteDescription): JsonObject {
+  const asked = params.protocolVersion
+  const protocolVersion = LEGACY_VERSIONS.find(version => version === asked) ?? (LEGACY_VERSIONS[0] as string)
+  return { protocolVersion, ...described(description), serverInfo: description.serverInfo }
+}
+
+/** The answer to `server/discover`, before `modernResultText` stamps it. */
+export function discoverResult(description: RouteDescription): JsonObject {
+  return { supportedVersions: [...MODERN_VERSIONS], ...described(description) }
+}
+
+function described({ capabilities, instructions, meta }: RouteDescription): JsonObject {
+  return {
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(meta === undefined ? {} : { _meta: meta }),
+  }
+}

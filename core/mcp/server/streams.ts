@@ -1,0 +1,124 @@
+/** The event streams that clients keep open by GET, for what they are told and asked between their requests. */
+import type { ServerResponse } from 'node:http'
+import type { JsonObject, JsonValue } from '../../json.ts'
+import type { Notification } from '../upstream.ts'
+import type { Heartbeats } from './heartbeats.ts'
+import { frame, HEARTBEAT, STREAM_HEAD, whenClosed } from './post-response.ts'
+
+/** Whose stream it is. */
+export type StreamOwner = {
+  /** Absent where there are no sessions. */
+  client?: string
+  /** The route that it was opened at. */
+  place: string
+  /** What the client can be asked for. */
+  capabilities?: JsonObject
+}
+
+export type Stream = StreamOwner & {
+  /** Sends a notification or a request; false where the stream is closed. */
+  send(message: Notification & { id?: JsonValue }): boolean
+  end(): void
+  /** Aborts when the stream is closed, whoever closed it. */
+  readonly closed: AbortSignal
+}
+
+export const MAX_STREAMS = 4_096
+const MAX_STREAMS_A_CLIENT = 4
+/** A reader that leaves more than this unread is cut off; it may listen again. */
+const MAX_UNSENT_BYTES = 256 * 1024
+
+export class Streams {
+  readonly #heartbeats: Heartbeats
+  readonly #limit: number
+  readonly #all = new Set<Stream>()
+  /** Oldest first. */
+  readonly #ofClient = new Map<string, Stream[]>()
+  /** Places of streams that are kept elsewhere. */
+  #taken = 0
+
+  constructor(heartbeats: Heartbeats, limit: number = MAX_STREAMS) {
+    this.#heartbeats = heartbeats
+    this.#limit = limit
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** No more can listen. */
+  get full(): boolean {
+    return this.#all.size + this.#taken >= this.#limit
+  }
+
+  /** Takes a place for a long answer of the newer era, until the returned function is called. */
+  take(): () => void {
+    this.#taken++
+    return () => void this.#taken--
+  }
+
+  /** Answers with an event stream. The oldest of a client that opens too many is ended. */
+  open(raw: ServerResponse, owner: StreamOwner): Stream {
+    raw.writeHead(200, [...STREAM_HEAD])
+    raw.write(HEARTBEAT)
+    const stopBeating = this.#heartbeats.add(() => write(raw, HEARTBEAT))
+    const closing = new AbortController()
+    const stream: Stream = {
+      ...owner,
+      closed: closing.signal,
+      send: message => write(raw, frame(JSON.stringify({ jsonrpc: '2.0', ...message }))),
+      end: () => {
+        raw.end()
+        close()
+      },
+    }
+    const close = () => {
+      if (closing.signal.aborted) return
+      stopBeating()
+      this.#forget(stream)
+      closing.abort()
+    }
+    whenClosed(raw, close)
+    this.#add(stream)
+    return stream
+  }
+
+  /** Of a client's streams the one that it opened last: a message goes to one only. */
+  newest(client: string, place?: string): Stream | undefined {
+    const streams = this.#ofClient.get(client)
+    return place === undefined ? streams?.at(-1) : streams?.findLast(stream => stream.place === place)
+  }
+
+  /** Ends the streams of one client. */
+  end(client: string): void {
+    for (const stream of [...(this.#ofClient.get(client) ?? [])]) stream.end()
+  }
+
+  endAll(): void {
+    for (const stream of [...this.#all]) stream.end()
+  }
+
+  #add(stream: Stream): void {
+    this.#all.add(stream)
+    if (stream.client === undefined) return
+    const streams = this.#ofClient.get(stream.client) ?? []
+    streams.push(stream)
+    this.#ofClient.set(stream.client, streams)
+    if (streams.length > MAX_STREAMS_A_CLIENT) streams[0]?.end()
+  }
+
+  #forget(stream: Stream): void {
+    this.#all.delete(stream)
+    if (stream.client === undefined) return
+    const left = (this.#ofClient.get(stream.client) ?? []).filter(other => other !== stream)
+    if (left.length > 0) this.#ofClient.set(stream.client, left)
+    else this.#ofClient.delete(stream.client)
+  }
+}
+
+function write(raw: ServerResponse, text: string): boolean {
+  if (raw.writableLength > MAX_UNSENT_BYTES) raw.destroy()
+  if (raw.writableEnded || raw.destroyed) return false
+  raw.write(text)
+  return true
+}

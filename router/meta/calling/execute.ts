@@ -1,0 +1,47 @@
+/** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
+import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { findCalled } from '../arguments/find-called.ts'
+import { readArguments } from '../arguments/read-arguments.ts'
+import { profileOf, type Work } from '../meta-tool.ts'
+import { getPromptAsText } from '../resources/prompt-text.ts'
+import { readAsText } from '../resources/resource-text.ts'
+import { refuse } from '../wording/answers.ts'
+import { callTool } from './call-tool.ts'
+import type { PromptTarget, ToolTarget } from './targets.ts'
+
+/** `server|uri`, a page of an app, or the handle of a result that was cut. */
+const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
+
+/** `given`: what stands where the arguments belong; `beside`: what stands next to it. */
+export function execute(
+  work: Work,
+  name: string,
+  given: JsonValue | undefined,
+  beside: JsonObject,
+  notes: readonly string[] = [],
+): McpReply | Promise<McpReply> {
+  if (RESOURCE.test(name)) return readAsText(work, name)
+  const called = findCalled(work.catalog, name, profileOf(work))
+  if ('refusal' in called) return refuse(work, called)
+  const { target } = called
+  const properties = 'tool' in target ? target.tool.definition.inputSchema.properties : undefined
+  const read = readArguments(given, beside, properties)
+  if (!read)
+    return refuse(work, {
+      refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
+      outcome: 'rejected',
+    })
+  return executeTarget(work, target, read.args, [...notes, ...called.notes, ...read.notes])
+}
+
+function executeTarget(
+  work: Work,
+  target: ToolTarget | PromptTarget,
+  args: JsonObject,
+  notes: readonly string[],
+): McpReply | Promise<McpReply> {
+  if ('prompt' in target) return getPromptAsText(work, target, args, notes)
+  work.activated.touch(work.request.client, target.tool.path)
+  return callTool(work, target, args, work.request.params, notes)
+}

@@ -1,0 +1,39 @@
+/** What of a call may stand in the request log. Pure. */
+import type { Payloads } from '../../../core/catalog/router-config.ts'
+import { Fault } from '../../../core/errors.ts'
+import { isObject } from '../../../core/json.ts'
+import type { UpstreamAnswer } from '../../../core/mcp/upstream.ts'
+import type { CallRecord } from '../../observer.ts'
+import { shorten } from '../wording/shorten.ts'
+import type { Forwarded } from './forward.ts'
+
+const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie|session/i
+const LONGEST_REDACTED_TEXT = 200
+const DEEPEST_REDACTED = 6
+
+/** `redacted`: the arguments without values that look secret, long texts cut, and no result. */
+export function payloadOf(
+  allowed: Payloads,
+  sent: Forwarded,
+  answer: UpstreamAnswer | Fault,
+): CallRecord['payload'] {
+  if (allowed === 'none') return undefined
+  const { arguments: args = sent.params } = sent.params
+  if (allowed === 'redacted') return { arguments: redact(args, 0) }
+  return answer instanceof Fault
+    ? { arguments: args }
+    : { arguments: args, result: answer.error ?? answer.result }
+}
+
+function redact(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return shorten(value, LONGEST_REDACTED_TEXT)
+  if (depth > DEEPEST_REDACTED) return '…'
+  if (Array.isArray(value)) return value.map(item => redact(item, depth + 1))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      SECRET_KEY.test(key) ? '[redacted]' : redact(inner, depth + 1),
+    ]),
+  )
+}

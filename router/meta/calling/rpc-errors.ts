@@ -1,0 +1,43 @@
+/** Refusals and faults as JSON-RPC errors, for requests whose answer is no tool result. */
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import type { Fault } from '../../../core/errors.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  RESOURCE_NOT_FOUND,
+} from '../../../core/mcp/server/rejection.ts'
+import type { Work } from '../meta-tool.ts'
+import { type Refusal, reportRefusal } from '../wording/answers.ts'
+import { faultSentence } from '../wording/sentences.ts'
+
+export function invalid(message: string): McpReply {
+  return { error: { code: INVALID_PARAMS, message } }
+}
+
+export function notFound(message: string): McpReply {
+  return { error: { code: METHOD_NOT_FOUND, message } }
+}
+
+/** Reports a request that goes no further, and answers it. */
+export function refuseNatively(work: Work, refusal: Refusal): McpReply {
+  reportRefusal(work, refusal)
+  return {
+    error: {
+      code: refusal.outcome === 'rejected' ? INVALID_PARAMS : INTERNAL_ERROR,
+      message: refusal.refusal,
+    },
+  }
+}
+
+/** The same for a URI: where it is nobody's, in the code that says so. */
+export function unknownResource(work: Work, uri: string, refusal: Refusal): McpReply {
+  if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
+  reportRefusal(work, refusal)
+  return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
+}
+
+export function unanswered(fault: Fault, server: RouterServer): McpReply {
+  return { error: { code: INTERNAL_ERROR, message: faultSentence(fault, server) } }
+}

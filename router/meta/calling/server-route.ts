@@ -1,0 +1,90 @@
+/** One server as it is, at /servers/<name>/mcp: its lists from the catalog, its answers untouched. */
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import { Fault } from '../../../core/errors.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { carriesTasks } from '../listing/describe.ts'
+import { type ListName, listPage, serverList } from '../listing/lists.ts'
+import type { Work } from '../meta-tool.ts'
+import { errorReply, refuse } from '../wording/answers.ts'
+import { faultSentence, quote, stateSentence } from '../wording/sentences.ts'
+import { forward } from './forward.ts'
+import { invalid, notFound, refuseNatively, unanswered } from './rpc-errors.ts'
+import { findServer } from './targets.ts'
+
+const PAGE_ITEMS = 500
+/** Of methods that we do not know, which stand in logs. */
+const LONGEST_METHOD = 128
+
+const LISTS: ReadonlyMap<string, ListName> = new Map([
+  ['tools/list', 'tools'],
+  ['resources/list', 'resources'],
+  ['resources/templates/list', 'resourceTemplates'],
+  ['prompts/list', 'prompts'],
+])
+
+export function handleServer(work: Work, name: string): McpReply | Promise<McpReply> {
+  const { catalog, request } = work
+  const { method } = request
+  if (!catalog.config.exposeServers) return notFound('Servers are not exposed one by one at this gateway.')
+  const server = findServer(catalog, name)
+  if ('refusal' in server) return refuseNatively(work, server)
+  if (method === 'tools/call') return callTool(work, server)
+  const list = LISTS.get(method)
+  if (list) return listOf(work, server, list)
+  if (method.startsWith('tasks/') && !carriesTasks(server, catalog.catalogs.get(name)))
+    return notFound(
+      `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
+    )
+  return method.length <= LONGEST_METHOD
+    ? passOn(work, server)
+    : notFound('There is no method of such a name.')
+}
+
+/** A page of a list; the first one is written once a catalog. */
+function listOf(work: Work, server: RouterServer, list: ListName): McpReply {
+  const { catalog, once, request, observer } = work
+  const { name } = server
+  const { cursor } = request.params
+  if (!catalog.catalogs.has(name))
+    return refuseNatively(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
+  const pageAt = (at: unknown) => listPage(list, serverList(once, catalog, name, list), at, PAGE_ITEMS)
+  const page =
+    cursor === undefined ? once(catalog, `first ${list} of ${name}`, () => pageAt(undefined)) : pageAt(cursor)
+  if (!page) return invalid('cursor is not valid')
+  if (list === 'tools' && cursor === undefined) {
+    const tokens = catalog.parts.find(part => part.server === name)?.tokens ?? 0
+    observer.tokensDirect('server', tokens)
+    observer.tokensServed('server', 'definitions', tokens)
+  }
+  return page.reply
+}
+
+async function callTool(work: Work, server: RouterServer): Promise<McpReply> {
+  const { catalog, request } = work
+  const { params, method } = request
+  const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
+  if (tool === undefined) return unknownTool(work, server)
+  const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
+  const answer = await forward(work, { server, method, params: carried ? params : untasked(params), tool })
+  return answer instanceof Fault ? errorReply(work, faultSentence(answer, server)) : answer
+}
+
+/** To a server that declares no tasks, the wish for one means nothing. */
+function untasked({ task: _, ...params }: JsonObject): JsonObject {
+  return params
+}
+
+function unknownTool(work: Work, server: RouterServer): McpReply {
+  if (!work.catalog.catalogs.has(server.name))
+    return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
+  const name = quote(String(work.request.params.name))
+  return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
+}
+
+/** Whatever else a server may know, methods that we have never heard of too. */
+async function passOn(work: Work, server: RouterServer): Promise<McpReply> {
+  const { params, method } = work.request
+  const answer = await forward(work, { server, method, params })
+  return answer instanceof Fault ? unanswered(answer, server) : answer
+}

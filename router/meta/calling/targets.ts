@@ -1,0 +1,128 @@
+/** Finds the tool or prompt that a name in a request means, or says why there is none. Pure. */
+import { parseListedName, parseToolPath } from '../../../core/catalog/names.ts'
+import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { nearestNames } from '../../catalog/search/nearest.ts'
+import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
+import type { Refusal } from '../wording/answers.ts'
+import { quote, stateSentence } from '../wording/sentences.ts'
+
+const MOST_NAMES = 3
+
+/** Where the agents of a profile look for a tool. */
+const FINDERS: Readonly<Record<Profile, string>> = {
+  hierarchical: 'search with discover_mcp_tools',
+  search: 'search with mcp_search_tools',
+  registry: 'search with discover',
+  direct: 'look through tools/list',
+}
+
+/** What agents of a profile give to say which of several tools they mean. */
+const WHOLE_NAMES: Readonly<Record<Profile, string>> = {
+  hierarchical: 'Give the whole tool_path.',
+  search: 'Give its serverId too.',
+  registry: 'Give the whole name.',
+  direct: 'Give the whole name.',
+}
+
+export type ToolTarget = { server: RouterServer; tool: ToolRoute }
+export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
+
+/**
+ * By `server:tool`, `server__tool`, or the tool's own name where only one server has it; prompts likewise. A refusal says what
+ * to do in the words of the profile.
+ */
+export function findTarget(
+  catalog: Catalog,
+  name: string,
+  profile: Profile = 'hierarchical',
+): ToolTarget | PromptTarget | Refusal {
+  const refused = stateRefusal(catalog, name)
+  if (refused) return refused
+  const named =
+    catalog.toolsByOwnName.get(name)?.filter(candidate => isShown(catalog, candidate.server)) ?? []
+  const prompt = catalog.promptByName.get(name)
+  const tool = catalog.toolByName.get(name) ?? (prompt || named.length > 1 ? undefined : named[0])
+  if (tool) return { server: serverOf(catalog, tool.server), tool }
+  if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
+  if (named.length > 1) return { refusal: ambiguous(name, named, profile), outcome: 'rejected' }
+  return unknownTool(catalog, name, profile)
+}
+
+/** Why the server of a path cannot be used in the state it is in, or has no list yet; undefined where it can be. */
+export function stateRefusal(catalog: Catalog, path: string): Refusal | undefined {
+  const tool = catalog.toolByName.get(path)
+  const server = tool ? serverOf(catalog, tool.server) : meantServer(catalog, path)
+  if (!server || (!server.status.hidden && catalog.catalogs.has(server.name))) return undefined
+  return { refusal: stateSentence(server), outcome: 'unavailable', server, tool: tool?.tool }
+}
+
+/** By `server:prompt`, `server__prompt`, or the prompt's own name where only one server has it. */
+export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refusal {
+  const refused = stateRefusal(catalog, name)
+  if (refused) return refused
+  const shown = ({ server }: PromptRoute) => isShown(catalog, server)
+  const named = catalog.promptsByOwnName.get(name)?.filter(shown) ?? []
+  const prompt = catalog.promptByName.get(name) ?? (named.length === 1 ? named[0] : undefined)
+  if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
+  const candidates = named.length > 1 ? named : catalog.prompts.filter(shown)
+  const hint = nearest(
+    name,
+    candidates.map(({ listedName }) => listedName),
+  )
+  return {
+    refusal: `There is no prompt ${quote(name)}.${hint}`,
+    outcome: 'rejected',
+    server: meantServer(catalog, name),
+  }
+}
+
+/** A server by its name, where it may be used. */
+export function findServer(catalog: Catalog, name: string): RouterServer | Refusal {
+  const server = catalog.servers.get(name)
+  if (server?.status.hidden) return { refusal: stateSentence(server), outcome: 'unavailable', server }
+  if (server) return server
+  const names = [...catalog.servers.values()].filter(({ status }) => !status.hidden).map(known => known.name)
+  return { refusal: `There is no server ${quote(name)}.${nearest(name, names)}`, outcome: 'rejected' }
+}
+
+/** Of an item in the catalog, whose server is in it too. */
+function serverOf(catalog: Catalog, name: string): RouterServer {
+  return catalog.servers.get(name) as RouterServer
+}
+
+/** The server that a path or listed name begins with, whatever follows. */
+function meantServer({ servers }: Catalog, name: string): RouterServer | undefined {
+  const { server = '' } = parseToolPath(name) ?? {}
+  return servers.get(server) ?? servers.get(parseListedName(name)?.server ?? '')
+}
+
+function ambiguous(name: string, tools: readonly ToolRoute[], profile: Profile): string {
+  const paths = tools.slice(0, MOST_NAMES).map(tool => tool.path)
+  const more = tools.length > MOST_NAMES ? `, and ${tools.length - MOST_NAMES} more` : ''
+  return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${WHOLE_NAMES[profile]}`
+}
+
+/** Names the nearest tools: those of the server that was meant, then others. */
+function unknownTool(catalog: Catalog, name: string, profile: Profile): Refusal {
+  const server = meantServer(catalog, name)
+  const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
+  const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
+  const own = shown.filter(isOwn).map(tool => tool.path)
+  const others = () => shown.filter(tool => !isOwn(tool)).map(tool => tool.path)
+  const hint = nearest(name, own, others)
+  const finder = FINDERS[profile]
+  const search = hint === '' ? `${finder.charAt(0).toUpperCase()}${finder.slice(1)}` : `Or ${finder}`
+  return {
+    refusal: `There is no tool ${quote(name)}.${hint} ${search}.`,
+    outcome: 'rejected',
+    server,
+  }
+}
+
+/** Three of `names`; what is missing comes from `others`. */
+function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
+  const found = nearestNames(name, names, MOST_NAMES)
+  if (found.length < MOST_NAMES) found.push(...nearestNames(name, others(), MOST_NAMES - found.length))
+  return found.length > 0 ? ` The nearest: ${found.join(', ')}.` : ''
+}

@@ -1,0 +1,171 @@
+/** Finds tools, resources and prompts for one need or several: what every profile's search is made of. */
+import type { Vector } from '../../../core/catalog/vectors.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import { type Catalog, type Extra, isShown, routeOf } from '../../catalog/catalog.ts'
+import type {
+  Explanation,
+  SearchHit,
+  SearchIndex,
+  SearchOptions,
+  VectorTable,
+} from '../../catalog/search/search-index.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import type { Work } from '../meta-tool.ts'
+import { searched } from '../spans.ts'
+
+/** `whole`: named by its exact path. */
+export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
+
+export type FoundItems = {
+  /** Best first; of several queries the first of each, then the second of each, without repeating one. */
+  tools: Found<ToolRoute>[]
+  extras: Found<Extra>[]
+  /** How many tools matched at all. */
+  total: number
+}
+
+/** What may be wanted or not: a tool, a resource, a template or a prompt. */
+export type Item = { server: string; definition: JsonObject }
+
+export type SearchScope = {
+  /** Of what may be shown, that which is wanted; default: all. */
+  wanted?: (item: Item) => boolean
+}
+
+const MOST_EXTRAS = 3
+/** Resources and prompts are a by-product: only those that match well are worth their tokens. */
+const LEAST_EXTRA_RELEVANCE = 0.4
+
+export async function searchCatalog(
+  work: Work,
+  queries: readonly string[],
+  limit: number,
+  scope: SearchScope = {},
+): Promise<FoundItems> {
+  return joinFound(await Promise.all(queries.map(query => findItems(work, query, limit, scope))), limit)
+}
+
+/** What was found for several queries as one answer. */
+export function joinFound(found: readonly FoundItems[], limit: number): FoundItems {
+  const tools = interleave(
+    found.map(({ tools }) => tools),
+    limit,
+  )
+  return {
+    tools,
+    extras: interleave(
+      found.map(({ extras }) => extras),
+      MOST_EXTRAS,
+    ),
+    total: Math.max(tools.length, ...found.map(({ total }) => total)),
+  }
+}
+
+/** What was found for one query; a tool's whole path or listed name finds that tool alone. */
+export function findItems(
+  work: Work,
+  query: string,
+  limit: number,
+  scope: SearchScope = {},
+): Promise<FoundItems> {
+  const search = () => find(work, query, limit, scope)
+  return work.span ? searched(work.span, search) : search()
+}
+
+async function find(work: Work, query: string, limit: number, { wanted }: SearchScope): Promise<FoundItems> {
+  const { catalog } = work
+  const named = catalog.toolByName.get(query)
+  if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))
+    return { tools: [{ item: named, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
+  const [vector, extraVector] = await queryVectors(work, query)
+  const visible = visibleOf(catalog, wanted)
+  const meaning = meaningOf(vector, catalog.vectors?.tools)
+  const { hits, total } = catalog.index.search(query, { limit, visible, meaning })
+  const tools = hits.map(hit => foundIn(catalog.tools, hit))
+  return { tools, extras: findExtras(catalog, query, extraVector, wanted), total }
+}
+
+/** For the tools and for the extras: of two texts where one index takes for a slip what is a word of the other. */
+async function queryVectors(
+  { catalog, encodeQuery, request }: Work,
+  query: string,
+): Promise<(Vector | undefined)[]> {
+  if (!catalog.vectors) return []
+  const { index, extraIndex, extras } = catalog
+  const text = index.queryText(query)
+  const extraText = extras.length > 0 ? extraIndex.queryText(query) : text
+  const vector = encodeQuery?.(text, request.signal)
+  return Promise.all([vector, extraText === text ? vector : encodeQuery?.(extraText, request.signal)])
+}
+
+/** Why the tools are found that are found for a query, whoever asks. */
+export async function explainSearch(
+  { catalog, encodeQuery }: Pick<Work, 'catalog' | 'encodeQuery'>,
+  query: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const meaning = await meaningIn(catalog.index, catalog.vectors?.tools, query, { encodeQuery, signal })
+  return catalog.index.explain(query, { limit, visible: visibleOf(catalog, undefined), meaning })
+}
+
+/** How near to a query the documents of one index are; undefined where words have to do. */
+export async function meaningIn(
+  index: SearchIndex,
+  documents: VectorTable | undefined,
+  query: string,
+  { encodeQuery, signal }: Pick<Work, 'encodeQuery'> & { signal: AbortSignal },
+): Promise<SearchOptions['meaning'] | undefined> {
+  return documents && meaningOf(await encodeQuery?.(index.queryText(query), signal), documents)
+}
+
+function visibleOf(
+  { shown, tools }: Catalog,
+  wanted: SearchScope['wanted'],
+): ((tool: number) => boolean) | undefined {
+  if (!wanted) return shown
+  return tool => (shown?.(tool) ?? true) && wanted(tools[tool] as ToolRoute)
+}
+
+function meaningOf(
+  query: Vector | undefined,
+  documents: VectorTable | undefined,
+): SearchOptions['meaning'] | undefined {
+  return query && documents && { query, documents }
+}
+
+function findExtras(
+  catalog: Catalog,
+  query: string,
+  vector: Vector | undefined,
+  wanted: SearchScope['wanted'],
+): Found<Extra>[] {
+  if (catalog.extras.length === 0) return []
+  const visible = (extra: number): boolean => {
+    const item = routeOf(catalog.extras[extra] as Extra)
+    return isShown(catalog, item.server) && (wanted?.(item) ?? true)
+  }
+  const meaning = meaningOf(vector, catalog.vectors?.extras)
+  const { hits } = catalog.extraIndex.search(query, { limit: MOST_EXTRAS, visible, meaning })
+  return hits
+    .filter(hit => !hit.weak && hit.relevance >= LEAST_EXTRA_RELEVANCE)
+    .map(hit => foundIn(catalog.extras, hit))
+}
+
+function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHit): Found<T> {
+  return { item: items[document] as T, relevance, weak, whole: false }
+}
+
+/** The first of each list, then the second of each, and so on, without repeating an item. */
+function interleave<T>(lists: readonly Found<T>[][], limit: number): Found<T>[] {
+  const [first, second] = lists
+  if (first && !second) return first.slice(0, limit)
+  const taken = new Map<T, Found<T>>()
+  const longest = Math.max(...lists.map(list => list.length))
+  for (let rank = 0; rank < longest; rank++)
+    for (const list of lists) {
+      const found = list[rank]
+      if (found && !taken.has(found.item) && taken.size < limit) taken.set(found.item, found)
+    }
+  return [...taken.values()]
+}

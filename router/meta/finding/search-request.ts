@@ -1,0 +1,55 @@
+/** Reads what a search was asked: the queries, and how many answers are wanted. Pure. */
+import type { JsonValue } from '../../../core/json.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { stateRefusal } from '../calling/targets.ts'
+import type { Refusal } from '../wording/answers.ts'
+
+const MOST_QUERIES = 10
+const HIGHEST_LIMIT = 50
+
+/** One text or several in an array, trimmed; undefined where there is none, or too many. */
+export function readQueries(query: JsonValue | undefined): string[] | undefined {
+  const given = Array.isArray(query) ? query : [query]
+  if (!given.every(one => typeof one === 'string')) return undefined
+  const asked = given.map(one => one.trim()).filter(one => one !== '')
+  return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
+}
+
+/** Nothing, or nothing but spaces. */
+export function isBlank(query: JsonValue | undefined): boolean {
+  return String(query ?? '').trim() === ''
+}
+
+export const QUERY_MISSING: Refusal = {
+  refusal: `query is missing: a text such as "github create issue", or up to ${MOST_QUERIES} of them in an array.`,
+  outcome: 'rejected',
+}
+
+/** Within 1 to 50, whatever number was asked for, in digits too; undefined for what is no number. */
+export function readLimit(limit: JsonValue | undefined, usual: number): number | undefined {
+  const given = limit ?? usual
+  const asked = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
+  return Number.isNaN(asked) ? undefined : Math.min(HIGHEST_LIMIT, Math.max(1, Math.trunc(asked)))
+}
+
+export const LIMIT_WRONG: Refusal = {
+  refusal: `limit is no number: give 1 to ${HIGHEST_LIMIT}.`,
+  outcome: 'rejected',
+}
+
+export const CURSOR_WRONG: Refusal = {
+  refusal:
+    'cursor is not valid here: give it beside what the page before was asked, or begin again without it.',
+  outcome: 'rejected',
+}
+
+/** As the definition of a meta-tool says it. */
+export function limitSchema(usual: number) {
+  return { type: 'integer', minimum: 1, maximum: HIGHEST_LIMIT, default: usual }
+}
+
+/** Why a single query that is a path cannot be answered: its server cannot be used now. A bare name is a search like any other. */
+export function refusedPath(catalog: Catalog, queries: readonly string[]): Refusal | undefined {
+  const [query = ''] = queries
+  return queries.length === 1 && /:|__/.test(query) ? stateRefusal(catalog, query) : undefined
+}

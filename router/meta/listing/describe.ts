@@ -1,0 +1,98 @@
+/** What a route declares to its clients: what can be done on a gateway, or what one server can do that reaches its clients here. Pure. */
+import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { isModernVersion } from '../../../core/mcp/protocol/revisions.ts'
+import type { McpRoute, RouteDescription } from '../../../core/mcp/server/handler.ts'
+import packageJson from '../../../package.json' with { type: 'json' }
+import type { Catalog } from '../../catalog/catalog.ts'
+import { PROFILES } from '../profiles/profiles.ts'
+import { instructionsOf } from './instructions.ts'
+
+/** `tells`: whether clients are told of changed lists. Undefined: no such route. */
+export function describe(catalog: Catalog, route: McpRoute, tells: boolean): RouteDescription | undefined {
+  return route.kind === 'server'
+    ? describeServer(catalog, route.server, tells)
+    : describeGateway(catalog, route.profile, tells)
+}
+
+export function isServed({ config }: Catalog, profile: Profile): boolean {
+  return profile === config.profile || config.allowedProfiles.includes(profile)
+}
+
+/** Whether what becomes of a task can be asked for later: the session that began it is the caller's own, or there are none. */
+export function carriesTasks({ sessions }: RouterServer, known: ServerCatalog | undefined): boolean {
+  return sessions === 'perClient' || (known !== undefined && isModernVersion(known.protocol))
+}
+
+function describeGateway(catalog: Catalog, name: Profile, tells: boolean): RouteDescription | undefined {
+  if (!isServed(catalog, name)) return undefined
+  const changing: JsonObject = tells ? { listChanged: true } : {}
+  const toolsChange = name === 'registry' || (name === 'direct' && tells)
+  return {
+    capabilities: {
+      tools: toolsChange ? { listChanged: true } : {},
+      resources: { subscribe: true, ...changing },
+      prompts: changing,
+      completions: {},
+      logging: {},
+    },
+    serverInfo: { name: 'portolan', version: packageJson.version },
+    instructions: instructionsOf(catalog, PROFILES[name].usage),
+  }
+}
+
+function describeServer(
+  { catalogs, servers, config }: Catalog,
+  name: string,
+  tells: boolean,
+): RouteDescription | undefined {
+  const server = servers.get(name)
+  if (!config.exposeServers || !server) return undefined
+  const known = catalogs.get(name)
+  const declared = Object.entries(known?.capabilities ?? { tools: {} }).flatMap(([capability, value]) => {
+    const carried = carriedOf(server, known, capability, value, tells)
+    return carried === undefined ? [] : [[capability, carried] as const]
+  })
+  return {
+    capabilities: Object.fromEntries(declared),
+    serverInfo: known?.serverInfo ?? { name, version: '0' },
+    instructions: known?.instructions,
+  }
+}
+
+/** What of a capability its clients have here; undefined: nothing. One that we do not know passes, as its methods do. */
+function carriedOf(
+  server: RouterServer,
+  known: ServerCatalog | undefined,
+  capability: string,
+  value: JsonValue | undefined,
+  tells: boolean,
+): JsonValue | undefined {
+  switch (capability) {
+    case 'tools':
+    case 'prompts':
+      return listCapability(value, tells)
+    case 'resources':
+      return { ...listCapability(value, tells), ...(says(value, 'subscribe') && { subscribe: true }) }
+    case 'logging':
+      return hasOwnLog(server) ? {} : undefined
+    case 'tasks':
+      return carriesTasks(server, known) ? value : undefined
+    default:
+      return value
+  }
+}
+
+function listCapability(value: JsonValue | undefined, tells: boolean): JsonObject {
+  return tells && says(value, 'listChanged') ? { listChanged: true } : {}
+}
+
+function says(value: JsonValue | undefined, flag: string): boolean {
+  return isObject(value) && value[flag] === true
+}
+
+/** Whose call a message of a log belongs to is known only where there is a stream or a session for it alone. */
+function hasOwnLog({ sessions, transport }: RouterServer): boolean {
+  return sessions === 'perClient' || transport === 'http'
+}

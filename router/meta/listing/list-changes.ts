@@ -1,0 +1,127 @@
+/**
+ * Tells clients that a list changed: on the stream where they listen. Those of the direct profile who keep none are told of their tools
+ * ahead of their next answer.
+ */
+import type { Listening, McpRequest, McpRoute } from '../../../core/mcp/server/handler.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { isDirect, routeName } from '../meta-tool.ts'
+import type { Once } from '../once.ts'
+import { gatewayLists, type Listed, serverList } from './lists.ts'
+
+export const LIST_CHANGED = { method: 'notifications/tools/list_changed' }
+
+export type ListChanges = {
+  /** Takes note of a request: what it lists is known to its client, and what changed since then is told. */
+  notice(request: McpRequest, catalog: Catalog): void
+  /** Tells until `signal` aborts. */
+  listen(listening: Listening): Promise<void>
+  forget(client: string): void
+}
+
+export type ListChangesOptions = {
+  /** Yields the newest catalog at once and whenever there is one; ends when `signal` aborts. */
+  watch: (signal: AbortSignal) => AsyncIterable<Catalog>
+  once: Once
+}
+
+/** The items of each server: the same arrays as long as nothing changed. */
+type Items = readonly (readonly Listed[])[]
+type Kind = 'tools' | 'resources' | 'prompts'
+type State = Partial<Record<Kind, Items>>
+
+const KINDS: readonly Kind[] = ['tools', 'resources', 'prompts']
+const MAX_CLIENTS = 10_000
+const MAX_LISTENERS = 4_096
+
+export function createListChanges({ watch, once }: ListChangesOptions): ListChanges {
+  /** What clients of the direct profile know. Never the catalog itself: its vectors would live on with it. */
+  const known = new Map<string, { servers: Catalog['servers']; tools: Items }>()
+  /** Clients of the direct profile with a stream: they are told there, and nowhere else. */
+  const streaming = new Map<string, number>()
+  let listeners = 0
+
+  function remember(client: string, servers: Catalog['servers'], tools: Items): void {
+    known.delete(client)
+    known.set(client, { servers, tools })
+    if (known.size > MAX_CLIENTS) known.delete(known.keys().next().value as string)
+  }
+
+  function stateOf(catalog: Catalog, route: McpRoute): State {
+    return once(catalog, `state of ${routeName(route)}`, () =>
+      route.kind === 'server' ? serverState(once, catalog, route.server) : gatewayState(once, catalog, route),
+    )
+  }
+
+  async function follow({ route, client, signal, tell }: Listening): Promise<void> {
+    const kept = client !== undefined && isDirect(route) ? client : undefined
+    let before: State | undefined = kept === undefined ? undefined : { tools: known.get(kept)?.tools }
+    for await (const catalog of watch(signal)) {
+      const state = stateOf(catalog, route)
+      for (const kind of KINDS)
+        if (isChanged(before?.[kind], state[kind])) tell({ method: `notifications/${kind}/list_changed` })
+      before = state
+      if (kept !== undefined) remember(kept, catalog.servers, state.tools ?? [])
+    }
+  }
+
+  return {
+    notice({ client, method, notify, route }, catalog) {
+      if (client === undefined || streaming.has(client)) return
+      const before = known.get(client)
+      if (method !== 'tools/list' && (!before || !notify || before.servers === catalog.servers)) return
+      const { tools = [] } = stateOf(catalog, route)
+      if (method !== 'tools/list' && isChanged(before?.tools, tools)) notify?.(LIST_CHANGED)
+      remember(client, catalog.servers, tools)
+    },
+    async listen(listening) {
+      if (listeners >= MAX_LISTENERS) return
+      const { client, route } = listening
+      listeners++
+      if (client !== undefined && isDirect(route)) streaming.set(client, (streaming.get(client) ?? 0) + 1)
+      try {
+        await follow(listening)
+      } finally {
+        listeners--
+        const left = client === undefined ? 0 : (streaming.get(client) ?? 1) - 1
+        if (client !== undefined && left > 0) streaming.set(client, left)
+        else if (client !== undefined) streaming.delete(client)
+      }
+    },
+    forget: client => void known.delete(client),
+  }
+}
+
+/** Meta-tools never change; what a session activates is told when it does. */
+function gatewayState(once: Once, catalog: Catalog, route: McpRoute): State {
+  const items = gatewayLists.bind(undefined, once, catalog)
+  return {
+    tools: isDirect(route) ? some(items('tools')) : undefined,
+    resources: [...some(items('resources')), ...some(items('resourceTemplates'))],
+    prompts: some(items('prompts')),
+  }
+}
+
+function serverState(once: Once, catalog: Catalog, server: string): State {
+  const items = serverList.bind(undefined, once, catalog, server)
+  return {
+    tools: [items('tools')],
+    resources: [items('resources'), items('resourceTemplates')],
+    prompts: [items('prompts')],
+  }
+}
+
+function isChanged(before: Items | undefined, now: Items | undefined): boolean {
+  if (!before || !now || before === now) return false
+  return (
+    before.length !== now.length || before.some((items, at) => !areSame(items, now[at] as readonly Listed[]))
+  )
+}
+
+/** A server that offers nothing is none. */
+function some(items: Items): Items {
+  return items.filter(({ length }) => length > 0)
+}
+
+function areSame(a: readonly Listed[], b: readonly Listed[]): boolean {
+  return a === b || (a.length === b.length && a.every(({ text }, at) => text === b[at]?.text))
+}

@@ -1,0 +1,14 @@
+/** A real tool as a gateway lists it: the upstream's own definition under its listed name. Pure. */
+import type { JsonObject } from '../../../core/json.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { listedItem } from './listed-item.ts'
+
+/** What it costs so: as counted at discovery, with the longer name. */
+export function listedTokens({ tokens, tool, listedName }: ToolRoute): number {
+  return tokens + estimateTokens(listedName) - estimateTokens(tool)
+}
+
+export function listedDefinition({ server, listedName, definition }: ToolRoute): JsonObject {
+  return { ...listedItem(server, definition), name: listedName }
+}

@@ -1,0 +1,82 @@
+/**
+ * A tool, resource, template or prompt in a list of a gateway. Official clients refuse a whole list for one wrong field of one item:
+ * such fields are left out, so that a server's slip costs only itself. Pure.
+ */
+import { z } from 'zod'
+import { exposeItem } from '../../../core/catalog/expose.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+
+const text = z.string()
+const flag = z.boolean()
+const objectSchema = z.object({
+  type: z.literal('object'),
+  properties: z
+    .record(
+      text,
+      z.custom<object>(value => typeof value === 'object' && value !== null),
+    )
+    .optional(),
+  required: z.array(text).optional(),
+})
+const icon = z.object({
+  src: text,
+  mimeType: text.optional(),
+  sizes: z.array(text).optional(),
+  theme: z.enum(['light', 'dark']).optional(),
+})
+const argument = z.object({ name: text, description: text.optional(), required: flag.optional() })
+const annotations = z.object({
+  title: text,
+  readOnlyHint: flag,
+  destructiveHint: flag,
+  idempotentHint: flag,
+  openWorldHint: flag,
+  audience: z.array(z.enum(['user', 'assistant'])),
+  priority: z.number().min(0).max(1),
+  lastModified: z.iso.datetime({ offset: true }),
+})
+
+/** What clients want of the fields that an item may have. */
+const OPTIONAL_FIELDS: readonly (readonly [string, z.ZodType])[] = Object.entries({
+  title: text,
+  description: text,
+  mimeType: text,
+  size: z.number(),
+  icons: z.array(icon),
+  arguments: z.array(argument),
+  annotations: annotations.partial(),
+  execution: z.object({ taskSupport: z.enum(['required', 'optional', 'forbidden']).optional() }),
+  outputSchema: objectSchema,
+  _meta: z.custom(isObject),
+})
+
+/** What is right passes unchanged; URIs are those of the gateway. */
+export function listedItem(server: string, item: JsonObject): JsonObject {
+  const wrong = OPTIONAL_FIELDS.filter(
+    ([field, right]) => item[field] !== undefined && !right.safeParse(item[field]).success,
+  )
+  const { name, uri, uriTemplate, inputSchema } = item
+  return {
+    ...exposeItem(server, item),
+    ...Object.fromEntries(wrong.map(([field]) => [field, undefined])),
+    ...(typeof name !== 'string' && { name: uri ?? uriTemplate }),
+    ...(isObject(inputSchema) && { inputSchema: listedSchema(inputSchema) }),
+  }
+}
+
+/** Some servers leave out that arguments are an object, or mark required properties as draft-03 did. */
+function listedSchema(schema: JsonObject): JsonObject {
+  if (objectSchema.safeParse(schema).success) return schema
+  const { properties, required } = schema
+  return {
+    ...schema,
+    type: 'object',
+    properties: isObject(properties) ? listedProperties(properties) : undefined,
+    required: Array.isArray(required) ? required.filter(name => typeof name === 'string') : undefined,
+  }
+}
+
+function listedProperties(properties: JsonObject): JsonObject {
+  const listed = (schema: JsonValue | undefined) => (isObject(schema) ? schema : {})
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, listed(schema)]))
+}

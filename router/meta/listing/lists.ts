@@ -1,0 +1,101 @@
+/** The items of native lists, each with its text: written once for as long as what its server offers stays the same. */
+import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import type { ServerPart } from '../../catalog/server-part.ts'
+import type { Once } from '../once.ts'
+import { listedDefinition, listedTokens } from './listed-definition.ts'
+import { listedItem } from './listed-item.ts'
+import { pageOf } from './pages.ts'
+
+/** As the protocol names them in its results. */
+export type ListName = 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
+
+export type Listed = {
+  /** By which the list is sorted. */
+  key: string
+  item: JsonObject
+  /** The item in JSON. */
+  text: string
+  /** What a tool costs an agent so; 0 for anything else. */
+  tokens: number
+}
+
+export type ListPage = { reply: McpReply; tokens: number }
+
+/** What a gateway lists, of all servers that are shown, by server. */
+export function gatewayLists(once: Once, catalog: Catalog, list: ListName): readonly (readonly Listed[])[] {
+  return catalog.parts
+    .filter(part => isShown(catalog, part.server))
+    .map(part => once(part, `exposed ${list}`, () => sorted(exposedItems(part, list))))
+}
+
+/** What one server lists itself. */
+export function serverList(once: Once, catalog: Catalog, server: string, list: ListName): readonly Listed[] {
+  const known = catalog.catalogs.get(server)
+  if (list !== 'tools')
+    return known ? once(known, `own ${list}`, () => sorted(ownItems(known, list))) : NOTHING
+  const part = catalog.parts.find(one => one.server === server)
+  const toolsOf = ({ tools }: ServerPart) =>
+    tools.map(({ tool, definition, tokens }) => listed(tool, definition, tokens))
+  return part ? once(part, 'own tools', () => sorted(toolsOf(part))) : NOTHING
+}
+
+/** The page at a cursor, of as many items and tokens as are allowed, but at least one; undefined where the cursor is none of ours. */
+export function listPage(
+  list: ListName,
+  items: readonly Listed[],
+  cursor: unknown,
+  mostItems: number,
+  mostTokens = Number.POSITIVE_INFINITY,
+): ListPage | undefined {
+  let tokens = 0
+  const page = pageOf(
+    items,
+    ({ key }) => key,
+    cursor,
+    (item, count) => {
+      const fits = count < mostItems && tokens + item.tokens <= mostTokens
+      if (fits || count === 0) tokens += item.tokens
+      return fits
+    },
+  )
+  if (!page) return undefined
+  const { nextCursor } = page
+  const result = { [list]: page.items.map(({ item }) => item), nextCursor }
+  const more = nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`
+  const resultText = `{"${list}":[${page.items.map(({ text }) => text).join(',')}]${more}}`
+  return { reply: { result, resultText }, tokens }
+}
+
+export function sorted(items: readonly Listed[]): readonly Listed[] {
+  return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+}
+
+const NOTHING: readonly Listed[] = []
+
+function exposedItems(part: ServerPart, list: ListName): Listed[] {
+  switch (list) {
+    case 'tools':
+      return part.tools.map(tool => listed(tool.listedName, listedDefinition(tool), listedTokens(tool)))
+    case 'prompts':
+      return part.prompts.map(({ server, listedName, definition }) =>
+        listed(listedName, { ...listedItem(server, definition), name: listedName }),
+      )
+    default:
+      return (list === 'resources' ? part.resources : part.templates).map(
+        ({ server, shownUri, definition }) => listed(shownUri, listedItem(server, definition)),
+      )
+  }
+}
+
+const OWN_KEYS = { resources: 'uri', resourceTemplates: 'uriTemplate', prompts: 'name' } as const
+
+function ownItems(known: ServerCatalog, list: Exclude<ListName, 'tools'>): Listed[] {
+  return known[list].map(item => listed(String(item[OWN_KEYS[list]]), item))
+}
+
+function listed(key: string, item: JsonObject, tokens = 0): Listed {
+  return { key, item, text: JSON.stringify(item), tokens }
+}

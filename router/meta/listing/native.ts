@@ -1,0 +1,87 @@
+/** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
+import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
+import { Fault } from '../../../core/errors.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { isQuestion } from '../calling/for-programs.ts'
+import { type Forwarded, forward } from '../calling/forward.ts'
+import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
+import { findPrompt } from '../calling/targets.ts'
+import type { Work } from '../meta-tool.ts'
+import { findResource } from '../resources/resource-target.ts'
+import { readKeptNatively } from '../results/read-kept.ts'
+import { gatewayLists, type ListName, listPage, sorted } from './lists.ts'
+
+const PAGE_ITEMS = 200
+
+/** A page of what all servers that are shown have; the first one is written once a catalog. */
+export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpReply {
+  const { catalog, once, request } = work
+  const { cursor } = request.params
+  const items = once(catalog, `all ${list}`, () => sorted(gatewayLists(once, catalog, list).flat()))
+  const first = once(catalog, `first ${list}`, () => listPage(list, items, undefined, PAGE_ITEMS))
+  const page = cursor === undefined ? first : listPage(list, items, cursor, PAGE_ITEMS)
+  return page?.reply ?? invalid('cursor is not valid')
+}
+
+export async function readNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  if (typeof params.uri !== 'string') return invalid('uri is missing')
+  const kept = readKeptNatively(work, params.uri)
+  if (kept) return kept
+  const target = findResource(work.catalog, params.uri)
+  if ('refusal' in target) return unknownResource(work, params.uri, target)
+  const sent = { server: target.server, method: 'resources/read', params: { ...params, uri: target.uri } }
+  return passOn(work, sent, exposeReadResult)
+}
+
+export async function getPromptNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  if (typeof params.name !== 'string') return invalid('name is missing')
+  const target = findPrompt(work.catalog, params.name)
+  if ('refusal' in target) return refuseNatively(work, target)
+  const { server, prompt } = target
+  return passOn(
+    work,
+    { server, method: 'prompts/get', params: { ...params, name: prompt.prompt } },
+    exposePromptResult,
+  )
+}
+
+/** Completes an argument of a prompt or of a resource template. */
+export async function completeNatively(work: Work): Promise<McpReply> {
+  const { params } = work.request
+  const { ref } = params
+  const method = 'completion/complete'
+  if (isObject(ref) && typeof ref.name === 'string') {
+    const target = findPrompt(work.catalog, ref.name)
+    if ('refusal' in target) return refuseNatively(work, target)
+    const { server, prompt } = target
+    return passOn(work, { server, method, params: { ...params, ref: { ...ref, name: prompt.prompt } } }, asIs)
+  }
+  if (isObject(ref) && typeof ref.uri === 'string') {
+    const target = findResource(work.catalog, ref.uri)
+    if ('refusal' in target) return refuseNatively(work, target)
+    return passOn(
+      work,
+      { server: target.server, method, params: { ...params, ref: { ...ref, uri: target.uri } } },
+      asIs,
+    )
+  }
+  return invalid('ref names neither a prompt nor a resource')
+}
+
+type Rewrite = (server: string, result: JsonObject) => JsonObject
+
+/** An upstream's error is passed on as it is; a fault becomes an error that says what to do. */
+async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpReply> {
+  const answer = await forward(work, sent)
+  if (answer instanceof Fault) return unanswered(answer, sent.server)
+  if (answer.error || isQuestion(answer.result)) return answer
+  const result = rewrite(sent.server.name, answer.result)
+  return result === answer.result ? answer : { result }
+}
+
+function asIs(_server: string, result: JsonObject): JsonObject {
+  return result
+}

@@ -1,0 +1,30 @@
+/** The direct profile: all tools under their listed names, for clients that search themselves. */
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { invalid } from '../../calling/rpc-errors.ts'
+import { gatewayLists, listPage, sorted } from '../../listing/lists.ts'
+import { tokenRoute, type Work } from '../../meta-tool.ts'
+import type { ProfileTools } from '../profile.ts'
+
+/** Many clients read the first page only, so pages are large: some 4 MB at most. */
+const PAGE_ITEMS = 1_000
+const PAGE_TOKENS = 1_000_000
+
+export const direct: ProfileTools = {
+  tools: new Map(),
+  definitionTokens: 0,
+  usage: 'each is listed as server__tool and called by that name',
+  list,
+}
+
+function list(work: Work): McpReply {
+  const { catalog, observer, once, request } = work
+  const { cursor } = request.params
+  const tools = once(catalog, 'all tools', () => sorted(gatewayLists(once, catalog, 'tools').flat()))
+  const pageAt = (at: unknown) => listPage('tools', tools, at, PAGE_ITEMS, PAGE_TOKENS)
+  const page = cursor === undefined ? once(catalog, 'first tools', () => pageAt(undefined)) : pageAt(cursor)
+  if (!page) return invalid('cursor is not valid')
+  // Direct use costs the whole list once, however many pages it is read in.
+  if (cursor === undefined) observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
+  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens)
+  return page.reply
+}

@@ -1,0 +1,68 @@
+/** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
+import type { JsonObject } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
+import {
+  LIMIT_WRONG,
+  limitSchema,
+  QUERY_MISSING,
+  readLimit,
+  readQueries,
+  refusedPath,
+} from '../../finding/search-request.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { findPart } from '../../schemas/part-of-tool.ts'
+import { refuse, schemaReply } from '../../wording/answers.ts'
+import { composeDiscovery } from './discovery-answer.ts'
+
+const DEFAULT_LIMIT = 10
+
+export const discoverMcpTools: MetaTool = {
+  definition: {
+    name: 'discover_mcp_tools',
+    description:
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. Answers tool_path, description and, for the best, input_schema; a tool_path as query answers its full schema. Then call execute_mcp_tool.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string' },
+        limit: limitSchema(DEFAULT_LIMIT),
+      },
+      required: ['query'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call: discover,
+}
+
+async function discover(work: Work, args: JsonObject): Promise<McpReply> {
+  const queries = readQueries(args.query)
+  if (!queries) return refuse(work, QUERY_MISSING)
+  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  if (!limit) return refuse(work, LIMIT_WRONG)
+  const { catalog, observer } = work
+  const startedMs = performance.now()
+  const refused = refusedPath(catalog, queries)
+  if (refused) return refuse(work, refused)
+  const part = queries.length === 1 ? findPart(catalog, queries[0] as string) : undefined
+  if (part && 'refusal' in part) return refuse(work, part)
+  const found = part ? onlyPart(part) : await searchCatalog(work, queries, limit)
+  const searchMs = performance.now() - startedMs
+  const { tools } = found
+  const answer = composeDiscovery({
+    catalog,
+    tools,
+    extras: found.extras,
+    totalFound: found.total,
+    searchMs,
+    query: Array.isArray(args.query) ? queries : (queries[0] as string),
+  })
+  observer.searched(searchMs, tools.length)
+  const { text, tokens, schemaTokens } = answer
+  return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
+}
+
+function onlyPart(item: ToolRoute): FoundItems {
+  return { tools: [{ item, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
+}

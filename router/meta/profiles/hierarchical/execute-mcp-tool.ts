@@ -1,0 +1,55 @@
+/** The meta-tool that calls a tool, or fetches a prompt, by its path. */
+import type { JsonObject } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { asObject } from '../../arguments/read-arguments.ts'
+import { readName } from '../../arguments/read-name.ts'
+import { execute } from '../../calling/execute.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { refuse } from '../../wording/answers.ts'
+
+export const executeMcpTool: MetaTool = {
+  definition: {
+    name: 'execute_mcp_tool',
+    description:
+      'Call a tool by its tool_path from discover_mcp_tools (or get a prompt by its prompt_path). No input_schema yet? Discover with the tool_path as query first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        tool_path: { type: 'string', description: 'As discover_mcp_tools gave it, e.g. github:create_issue' },
+        arguments: { type: 'object', description: "Arguments by the tool's input_schema" },
+      },
+      required: ['tool_path'],
+    },
+  },
+  call,
+}
+
+const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'
+
+const NOTHING: JsonObject = Object.freeze({})
+
+function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpReply | Promise<McpReply> {
+  if (isPlain(args)) return execute(work, args.tool_path, args.arguments, NOTHING, notes)
+  const nested = asObject(args.arguments)
+  if (!pathOf(args) && nested && pathOf(nested)) return call(work, nested, [NESTED])
+  const read = readName(pathOf(args) ?? args, 'tool_path')
+  if (!read)
+    return refuse(work, {
+      refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
+      outcome: 'rejected',
+    })
+  const { arguments: given, ...beside } = read.rest
+  return execute(work, read.name, given, beside, [...notes, ...read.notes])
+}
+
+/** As it is described, and as nearly every call is: there is nothing to be read out of it. */
+function isPlain(args: JsonObject): args is JsonObject & { tool_path: string } {
+  for (const name in args) if (name !== 'tool_path' && name !== 'arguments') return false
+  return typeof args.tool_path === 'string' && args.tool_path !== ''
+}
+
+/** The call with its path as `tool_path`, for prompts too; undefined where it has none. */
+function pathOf({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
+  const path = tool_path ?? prompt_path
+  return path === undefined ? undefined : { ...rest, tool_path: path }
+}

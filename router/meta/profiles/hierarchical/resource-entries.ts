@@ -1,0 +1,55 @@
+/** Which resources and resource templates a list is of: all of them in the order of their URIs, or those that a query finds, best first. */
+import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import type { ResourceRoute } from '../../../catalog/server-part.ts'
+import { meaningIn } from '../../finding/search-catalog.ts'
+import type { Work } from '../../meta-tool.ts'
+
+/** A resource or template; `key` grows with the position in the list. */
+export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
+
+const MOST_FOUND = 200
+/** A list is narrowed by its query: what matches so much worse than the best is not what was meant. */
+const LEAST_SHARE_OF_BEST = 0.5
+const RANK_DIGITS = 4
+
+/** All that may be shown, of one server where it is given; resources before templates. */
+export function* allEntries(catalog: Catalog, server: string | undefined): Generator<ResourceEntry> {
+  for (const kind of ['resource', 'template'] as const)
+    for (const route of kind === 'resource' ? catalog.resources : catalog.templates)
+      if (isWanted(catalog, route, server)) yield { key: `${kind} ${route.shownUri}`, kind, route }
+}
+
+/** What a query finds by its words, and by meaning where there is an encoder; weak matches only where there is nothing else. */
+export async function foundEntries(
+  work: Work,
+  query: string,
+  server: string | undefined,
+): Promise<ResourceEntry[]> {
+  const { catalog, encodeQuery, request } = work
+  const { extraIndex, extras, vectors } = catalog
+  const { signal } = request
+  const meaning = await meaningIn(extraIndex, vectors?.extras, query, { encodeQuery, signal })
+  const visible = (extra: number): boolean => {
+    const entry = entryOf(catalog, extra, 0)
+    return entry !== undefined && isWanted(catalog, entry.route, server)
+  }
+  const { hits } = extraIndex.search(query, { limit: Math.min(MOST_FOUND, extras.length), visible, meaning })
+  const best = hits[0]?.relevance ?? 0
+  const good = hits.filter(({ weak, relevance }) => !weak && relevance >= LEAST_SHARE_OF_BEST * best)
+  return (good.length > 0 ? good : hits).flatMap(
+    ({ document }, rank) => entryOf(catalog, document, rank) ?? [],
+  )
+}
+
+function entryOf({ extras }: Catalog, extra: number, rank: number): ResourceEntry | undefined {
+  const found = extras[extra]
+  const key = String(rank).padStart(RANK_DIGITS, '0')
+  if (!found || 'prompt' in found) return undefined
+  return 'resource' in found
+    ? { key, kind: 'resource', route: found.resource }
+    : { key, kind: 'template', route: found.template }
+}
+
+function isWanted(catalog: Catalog, route: ResourceRoute, server: string | undefined): boolean {
+  return (server === undefined || route.server === server) && isShown(catalog, route.server)
+}

@@ -1,0 +1,92 @@
+/** The lines of found tools in a discovery answer, without their schemas, and what they cost. Pure. */
+import { exposeItem } from '../../../../core/catalog/expose.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../../core/json.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
+import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import type { Found } from '../../finding/search-catalog.ts'
+import { lineCost, rounded } from '../../wording/lines.ts'
+import { shorten } from '../../wording/shorten.ts'
+
+/** Tokens of the key and the punctuation around a schema. */
+export const SCHEMA_KEY_TOKENS = 4
+
+export type ToolLine = { line: JsonObject; found: Found<ToolRoute>; tokens: number }
+
+/** The first few hits are read closely, the others skimmed. */
+const CLOSE_HITS = 3
+const CLOSE_CHARACTERS = 130
+const SKIMMED_CHARACTERS = 80
+/** Of a tool that was asked for by its path: what its description may take at the cost of its schema. */
+const WHOLE_DESCRIPTION_SHARE = 0.4
+const MOST_META_TOKENS = 30
+/** A cut text may cost a little more than its share of the whole. */
+const CUT_SHARE = 0.9
+/** Of a description that is cut, what is looked at. */
+const LONGEST_SKIMMED = 16_384
+const LEAST_DESCRIPTION_CHARACTERS = 40
+
+/** As many as `room` allows, best first, but the first in any case. */
+export function toolLines(catalog: Catalog, tools: readonly Found<ToolRoute>[], room: number): ToolLine[] {
+  const lines: ToolLine[] = []
+  const wholes = tools.filter(({ whole }) => whole).length
+  let spent = 0
+  for (const found of tools) {
+    const next = toolLine(catalog, found, lines.length, room / Math.max(1, wholes))
+    spent += next.tokens
+    if (lines.length > 0 && spent > room) break
+    lines.push(next)
+  }
+  return lines
+}
+
+function toolLine(catalog: Catalog, found: Found<ToolRoute>, rank: number, room: number): ToolLine {
+  const { item, relevance, weak } = found
+  const { _meta: meta } = item.definition
+  const line: JsonObject = {
+    tool_path: item.path,
+    description: '',
+    server_name: item.server,
+    transport: catalog.servers.get(item.server)?.transport,
+    relevance_score: rounded(relevance),
+    input_schema: undefined, // Its place in the order of fields; whether it comes is decided later.
+    weak: weak || undefined,
+    _meta: exposeItem(item.server, { _meta: shownMeta(meta) })._meta,
+  }
+  const frameTokens = lineCost(line)
+  const description = describe(found, rank, room - frameTokens)
+  return { line: { ...line, description }, found, tokens: frameTokens + descriptionCost(description, item) }
+}
+
+/** Of an exact path the whole description, where its schema fits too; else what leaves room for the schema. */
+function describe({ item, whole }: Found<ToolRoute>, rank: number, room: number): string {
+  const { description = '' } = item.definition
+  const most = rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  if (!whole) return description.length <= most ? description : shorten(oneLine(description), most)
+  const left = Math.max(room - item.schemaTokens - SCHEMA_KEY_TOKENS, room * WHOLE_DESCRIPTION_SHARE)
+  if (descriptionCost(description, item) <= left) return description
+  const dense = oneLine(description)
+  const share = (left * CUT_SHARE) / descriptionCost(dense, item)
+  return shorten(dense, Math.max(LEAST_DESCRIPTION_CHARACTERS, Math.floor(dense.length * share)))
+}
+
+function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRoute): number {
+  const { description = '' } = definition
+  const whole = { length: description.length, tokens: descriptionTokens }
+  return tokensOfCut(cut, whole) + escapeTokens(cut)
+}
+
+/** The tool's own, where it is small; else only what says which page shows its results. */
+function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(meta)) return undefined
+  if (lineCost(meta) <= MOST_META_TOKENS) return meta
+  const kept = Object.entries(meta).filter(([key]) => key === 'ui/resourceUri')
+  const { ui } = meta
+  if (isObject(ui)) kept.push(['ui', { resourceUri: ui.resourceUri }])
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
+}
+
+/** Without line breaks and indentation, which say little and cost the same. */
+function oneLine(text: string): string {
+  return text.slice(0, LONGEST_SKIMMED).replaceAll(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,42 @@
+/** What a profile is: the meta-tools that it shows, and what tools/list answers. */
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+
+export type ProfileTools = {
+  /** By name, in the order in which they are listed. */
+  tools: ReadonlyMap<string, MetaTool>
+  /** o200k_base tokens of the meta-tools' definitions as they are listed; a test counts them. */
+  definitionTokens: number
+  /** How to use it, as the gateway's instructions say it: a part of a sentence. */
+  usage: string
+  /** Answers tools/list. */
+  list(work: Work): McpReply
+}
+
+/** A profile of meta-tools alone: the same list for everyone, written once. */
+export function metaToolProfile(
+  tools: readonly MetaTool[],
+  { definitionTokens, usage }: Pick<ProfileTools, 'definitionTokens' | 'usage'>,
+): ProfileTools {
+  const result = { tools: tools.map(tool => tool.definition) }
+  const reply: McpReply = { result, resultText: JSON.stringify(result) }
+  return {
+    tools: byName(tools),
+    definitionTokens,
+    usage,
+    list(work) {
+      countList(work, work.catalog.totals.tokens, definitionTokens)
+      return reply
+    },
+  }
+}
+
+export function byName(tools: readonly MetaTool[]): ReadonlyMap<string, MetaTool> {
+  return new Map(tools.map(tool => [tool.definition.name, tool]))
+}
+
+/** Counts what a list cost, and what all tools would have. */
+export function countList(work: Work, directTokens: number, listedTokens: number): void {
+  work.observer.tokensDirect(tokenRoute(work), directTokens)
+  work.observer.tokensServed(tokenRoute(work), 'definitions', listedTokens)
+}

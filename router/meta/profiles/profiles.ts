@@ -1,0 +1,25 @@
+/** The profiles of a gateway, and what each shows at once. */
+import type { Profile } from '../../../core/catalog/router-config.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { listedTokens } from '../listing/listed-definition.ts'
+import { direct } from './direct/profile.ts'
+import { hierarchical } from './hierarchical/profile.ts'
+import type { ProfileTools } from './profile.ts'
+import { registry } from './registry/profile.ts'
+import { search } from './search/profile.ts'
+
+export const PROFILES: Readonly<Record<Profile, ProfileTools>> = { hierarchical, search, registry, direct }
+
+/** o200k_base tokens of what tools/list answers to a client that has activated nothing. */
+export function exposedTokens(catalog: Catalog, profile: Profile): number {
+  if (profile !== 'direct') return PROFILES[profile].definitionTokens
+  const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
+  return shown.reduce((sum, tool) => sum + listedTokens(tool), 0)
+}
+
+/** The same for every profile that the gateway serves, its own first. */
+export function servedTokens(catalog: Catalog): Partial<Record<Profile, number>> {
+  const { profile, allowedProfiles } = catalog.config
+  const names = [...new Set([profile, ...allowedProfiles])]
+  return Object.fromEntries(names.map(name => [name, exposedTokens(catalog, name)]))
+}

@@ -1,0 +1,159 @@
+/** The meta-tool that loads tools: into the session's list where there is a session, and their definitions into the answer. */
+import type { JsonObject, JsonValue } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { findTarget } from '../../calling/targets.ts'
+import { LIST_CHANGED } from '../../listing/list-changes.ts'
+import { listedTokens } from '../../listing/listed-definition.ts'
+import { type MetaTool, tellCaller, type Work } from '../../meta-tool.ts'
+import { findPart } from '../../schemas/part-of-tool.ts'
+import { type Refusal, refuse, schemaReply } from '../../wording/answers.ts'
+import { answerBudget, fitLines, fitNames } from '../../wording/lines.ts'
+import { quote } from '../../wording/sentences.ts'
+import { shorten } from '../../wording/shorten.ts'
+import { composeDefinitions } from './definitions.ts'
+import { type Loading, load } from './loading.ts'
+
+/** o200k_base tokens of the definitions of discover, activate and execute; a test counts them. */
+export const META_TOKENS = 268
+const MOST_TOOLS = 50
+/** To so many unknown names the nearest ones are named, which takes time. */
+const MOST_EXPLAINED = 3
+/** Of a name that was not loaded, what is repeated. */
+const LONGEST_NAME = 100
+/** What may be said about tools that were not loaded, and what the names of those loaded, and of those evicted, may take. */
+const NOT_LOADED_SHARE = 0.3
+const NAMES_SHARE = 0.15
+
+export const activate: MetaTool = {
+  definition: {
+    name: 'activate',
+    description:
+      'Load tools by their names from discover: answers their definitions, and lists them as tools of their own (server__tool) for this session. The least recently used make room.',
+    inputSchema: {
+      type: 'object',
+      properties: { tools: { type: 'array', items: { type: 'string' } } },
+      required: ['tools'],
+    },
+  },
+  call,
+}
+
+/** What the client of a request has activated and may see now, the least recently used first. */
+export function activeTools({ activated, catalog, request }: Work): ToolRoute[] {
+  return activated
+    .of(request.client)
+    .map(path => catalog.toolByName.get(path))
+    .filter(tool => tool !== undefined)
+    .filter(tool => isShown(catalog, tool.server))
+}
+
+function call(work: Work, args: JsonObject): McpReply {
+  const { catalog, request, activated } = work
+  const names = readNames(args.tools)
+  if (!names)
+    return refuse(work, {
+      refusal: `tools is missing: an array of 1 to ${MOST_TOOLS} names as discover gives them, such as ["server:tool"].`,
+      outcome: 'rejected',
+    })
+  const { wanted, parts, failed } = findTools(work, names)
+  const before = activeTools(work)
+  const { budget } = catalog.config
+  const loading = load(before, wanted, { ...budget, metaTokens: META_TOKENS, tokensOf: listedTokens })
+  const [first] = [...failed, ...loading.refused.map(tool => overBudget(work, tool))]
+  if (first && loading.loaded.length + parts.length === 0) return refuse(work, first.refusal)
+  if (request.client !== undefined) {
+    activated.keep(request.client, loading.active.map(pathOf))
+    if (isChanged(before, loading.active)) tellCaller(work, LIST_CHANGED)
+  }
+  const { text, frameTokens, schemaTokens } = compose(work, loading, parts, failed)
+  return schemaReply(work, text, frameTokens, schemaTokens)
+}
+
+/** A name, several in an array, or several with commas between; undefined where there is none, or too many. */
+function readNames(tools: JsonValue | undefined): string[] | undefined {
+  const given = typeof tools === 'string' ? tools.split(',') : tools
+  if (!Array.isArray(given) || !given.every(name => typeof name === 'string')) return undefined
+  const names = given.map(name => name.trim()).filter(name => name !== '')
+  return names.length > 0 && names.length <= MOST_TOOLS ? names : undefined
+}
+
+type Failed = { tool: string; refusal: Refusal }
+
+type FoundTools = {
+  wanted: ToolRoute[]
+  /** Of names such as `server:tool#/properties/filter`: tools with that part as their schema, to be shown and not loaded. */
+  parts: ToolRoute[]
+  failed: Failed[]
+}
+
+function findTools({ catalog }: Work, names: readonly string[]): FoundTools {
+  const found: FoundTools = { wanted: [], parts: [], failed: [] }
+  for (const name of names) {
+    const part = findPart(catalog, name)
+    const tool = part ?? findTool(catalog, name, found.failed.length < MOST_EXPLAINED)
+    if ('refusal' in tool) found.failed.push({ tool: name, refusal: tool })
+    else if (!part) found.wanted.push(tool)
+    else found.parts.push({ ...tool, listedName: name, tokens: tool.descriptionTokens + tool.schemaTokens })
+  }
+  return found
+}
+
+/** `explains`: whether to say what comes near to a name that is unknown. */
+function findTool(catalog: Catalog, name: string, explains: boolean): ToolRoute | Refusal {
+  if (!explains && !isKnown(catalog, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
+  const target = findTarget(catalog, name, 'registry')
+  if ('prompt' in target) return { refusal: 'It is a prompt: get it with execute.', outcome: 'rejected' }
+  return 'refusal' in target ? target : target.tool
+}
+
+function isKnown({ toolByName, toolsByOwnName, promptByName }: Catalog, name: string): boolean {
+  return toolByName.has(name) || toolsByOwnName.has(name) || promptByName.has(name)
+}
+
+function overBudget({ catalog: { config, servers } }: Work, tool: ToolRoute): Failed {
+  const { definitionTokens, activeTools } = config.budget
+  const refusal = `No room for ${quote(tool.path)} (${listedTokens(tool)} tokens): ${activeTools} tools and ${definitionTokens} tokens may be active at a time. Call it with execute.`
+  const server = servers.get(tool.server)
+  return { tool: tool.path, refusal: { refusal, outcome: 'rejected', server, tool: tool.tool } }
+}
+
+function isChanged(before: readonly ToolRoute[], after: readonly ToolRoute[]): boolean {
+  return before.length !== after.length || after.some(tool => !before.includes(tool))
+}
+
+function compose(
+  work: Work,
+  { active, loaded, evicted, refused, tokens }: Loading<ToolRoute>,
+  parts: readonly ToolRoute[],
+  failed: readonly Failed[],
+) {
+  const hasSession = work.request.client !== undefined
+  const budget = answerBudget(work.catalog)
+  const lines = [...failed, ...refused.map(tool => overBudget(work, tool))].map(({ tool, refusal }) => ({
+    tool: shorten(tool, LONGEST_NAME),
+    reason: refusal.refusal,
+  }))
+  const told = fitLines(lines, budget * NOT_LOADED_SHARE).lines
+  const untold = lines.length - told.length
+  if (untold > 0) told.push({ tool: `and ${untold} more`, reason: 'No room here to say why.' })
+  const frame = {
+    loaded: fitNames(loaded.map(pathOf), budget * NAMES_SHARE),
+    active_count: hasSession ? active.length : 0,
+    estimated_tokens: tokens,
+    evicted: hasSession ? fitNames(evicted.map(pathOf), budget * NAMES_SHARE) : [],
+    not_loaded: told.length > 0 ? told : undefined,
+  }
+  const { definitions, more, frameTokens, schemaTokens } = composeDefinitions(
+    [...parts, ...loaded],
+    frame,
+    budget,
+    hasSession,
+  )
+  return { text: JSON.stringify({ ...frame, definitions, more }), frameTokens, schemaTokens }
+}
+
+function pathOf({ path }: ToolRoute): string {
+  return path
+}

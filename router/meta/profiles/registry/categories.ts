@@ -1,0 +1,45 @@
+/** Categories, by which tools are browsed where a search finds nothing good. Pure. */
+import type { RouterServer } from '../../../../core/catalog/router-config.ts'
+import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import type { Item } from '../../finding/search-catalog.ts'
+
+export const OTHER = 'other'
+
+export type Category = {
+  category: string
+  /** Names of the servers with a tool in it. */
+  servers: string[]
+  tools: number
+}
+
+/** What the manifest says of the tool, else of its server. */
+export function categoryOf(server: RouterServer | undefined, own: string): string {
+  const overrides = server?.tools.overrides ?? {}
+  return (Object.hasOwn(overrides, own) ? overrides[own]?.category : undefined) ?? server?.category ?? OTHER
+}
+
+/** Of the tools that may be shown; the largest first. */
+export function categoriesOf(catalog: Catalog): Category[] {
+  const found = new Map<string, { servers: Set<string>; tools: number }>()
+  for (const { server, tool } of catalog.tools) {
+    if (!isShown(catalog, server)) continue
+    const name = categoryOf(catalog.servers.get(server), tool)
+    const category = found.get(name) ?? { servers: new Set(), tools: 0 }
+    found.set(name, category)
+    category.servers.add(server)
+    category.tools++
+  }
+  return [...found]
+    .map(([category, { servers, tools }]) => ({ category, servers: [...servers], tools }))
+    .sort((a, b) => b.tools - a.tools || (a.category < b.category ? -1 : 1))
+}
+
+/** Whether an item is of a category, or of the server that is meant by its name or title; capital letters do not matter. */
+export function inCategory(catalog: Catalog, wanted: string): (item: Item) => boolean {
+  const name = wanted.toLowerCase()
+  return ({ server: serverName, definition }) => {
+    const server = catalog.servers.get(serverName)
+    const names = [categoryOf(server, String(definition.name)), server?.name, server?.title]
+    return names.some(one => one?.toLowerCase() === name)
+  }
+}

@@ -1,0 +1,85 @@
+/** Puts the definitions of loaded tools into an answer while its token budget lasts. Pure. */
+import type { JsonObject } from '../../../../core/json.ts'
+import { escapeTokens, estimateTokens, tokensOfCut } from '../../../catalog/estimate.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { listedTokens } from '../../listing/listed-definition.ts'
+import { foldSchema } from '../../schemas/fold.ts'
+import { lineCost } from '../../wording/lines.ts'
+import { shorten } from '../../wording/shorten.ts'
+
+/** Of a description beside a schema that does not fit whole. */
+const CUT_DESCRIPTION = 400
+/** Less shows nothing of a definition. */
+const LEAST_TOKENS = 60
+/** Of the sentences about what does not fit. */
+const MORE_TOKENS = 70
+
+export type ShownDefinitions = {
+  definitions: JsonObject[]
+  /** Where those are that did not fit. */
+  more?: string
+  frameTokens: number
+  schemaTokens: number
+}
+
+/** As many as fit beside `frame`, each as it is listed; the first is folded where it does not. */
+export function composeDefinitions(
+  tools: readonly ToolRoute[],
+  frame: JsonObject,
+  budget: number,
+  areListed: boolean,
+): ShownDefinitions {
+  const frameCost = lineCost(frame)
+  const definitions: JsonObject[] = []
+  let schemaTokens = 0
+  let hint: string | undefined
+  for (const tool of tools) {
+    const left = budget - frameCost - MORE_TOKENS - schemaTokens
+    const fits = listedTokens(tool) <= left
+    if (!fits && (definitions.length > 0 || left < LEAST_TOKENS)) break
+    const shown = fits ? wholeDefinition(tool) : foldedDefinition(tool, left)
+    if (!fits) hint = foldedHint(tool, areListed)
+    definitions.push(shown.definition)
+    schemaTokens += shown.tokens
+  }
+  const sentences = [hint, moreSentence(tools.length - definitions.length, areListed)]
+  const more = sentences.filter(Boolean).join(' ') || undefined
+  return { definitions, more, frameTokens: frameCost + (more ? MORE_TOKENS : 0), schemaTokens }
+}
+
+type Shown = { definition: JsonObject; tokens: number }
+
+function wholeDefinition(tool: ToolRoute): Shown {
+  const { description, inputSchema } = tool.definition
+  return { definition: { name: tool.listedName, description, inputSchema }, tokens: listedTokens(tool) }
+}
+
+function foldedDefinition(
+  { listedName, definition, descriptionTokens, schemaTokens }: ToolRoute,
+  budget: number,
+): Shown {
+  const whole = definition.description ?? ''
+  const description = shorten(whole, Math.min(CUT_DESCRIPTION, budget))
+  const spent =
+    estimateTokens(listedName) +
+    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
+    escapeTokens(description)
+  const folded = foldSchema(definition.inputSchema, budget - spent, schemaTokens)
+  return {
+    definition: { name: listedName, description, inputSchema: folded.schema },
+    tokens: spent + folded.tokens,
+  }
+}
+
+function foldedHint({ listedName, path }: ToolRoute, areListed: boolean): string {
+  return areListed
+    ? `The inputSchema of ${listedName} is folded; it is whole in tools/list.`
+    : `The inputSchema of ${listedName} is folded; a part in full: activate "${path}#/properties/NAME".`
+}
+
+function moreSentence(left: number, areListed: boolean): string | undefined {
+  if (left === 0) return undefined
+  return areListed
+    ? `${left} more definitions did not fit here: they are in tools/list.`
+    : `${left} more definitions did not fit here: activate those tools in a call of their own.`
+}

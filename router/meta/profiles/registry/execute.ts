@@ -1,0 +1,35 @@
+/** The meta-tool that calls a tool, whether it is activated or not; it gets prompts and reads resources too. */
+import type { JsonObject } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { readName } from '../../arguments/read-name.ts'
+import { execute as executeNamed } from '../../calling/execute.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { refuse } from '../../wording/answers.ts'
+
+export const execute: MetaTool = {
+  definition: {
+    name: 'execute',
+    description:
+      'Call a tool by its name from discover, activated or not (or get a prompt by its prompt_path, read a resource by its uri). Its arguments are unknown? Activate it first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string', description: 'e.g. github:create_issue' },
+        args: { type: 'object', default: {}, description: "Arguments by the tool's inputSchema" },
+      },
+      required: ['tool'],
+    },
+  },
+  call,
+}
+
+function call(work: Work, given: JsonObject): McpReply | Promise<McpReply> {
+  const read = readName(given, 'tool')
+  if (!read)
+    return refuse(work, {
+      refusal: 'tool is missing: give a name as discover does, such as "server:tool".',
+      outcome: 'rejected',
+    })
+  const { args, ...beside } = read.rest
+  return executeNamed(work, read.name, args, beside, read.notes)
+}

@@ -1,0 +1,77 @@
+/** The meta-tool that shows the input schema of one tool, or a part of it. */
+import type { JsonObject, JsonValue } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { findTarget } from '../../calling/targets.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { foldSchema } from '../../schemas/fold.ts'
+import { partOfTool } from '../../schemas/part-of-tool.ts'
+import { parsePartQuery } from '../../schemas/pointer.ts'
+import { type Refusal, refuse, schemaReply } from '../../wording/answers.ts'
+import { answerBudget, lineCost } from '../../wording/lines.ts'
+import { quote } from '../../wording/sentences.ts'
+import { shorten } from '../../wording/shorten.ts'
+import { TOOL_NAME_MISSING } from './execute-tool.ts'
+import { nameWithin, readServerScope } from './servers.ts'
+
+/** Of a description that does not fit whole beside its schema. */
+const CUT_DESCRIPTION = 400
+
+export const mcpGetToolSchema: MetaTool = {
+  definition: {
+    name: 'mcp_get_tool_schema',
+    description: 'Get the inputSchema of a tool before you call it.',
+    inputSchema: {
+      type: 'object',
+      properties: { toolName: { type: 'string' }, serverId: { type: 'string' } },
+      required: ['toolName'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call,
+}
+
+function call(work: Work, { toolName, serverId }: JsonObject): McpReply {
+  if (typeof toolName !== 'string' || toolName === '') return refuse(work, TOOL_NAME_MISSING)
+  const tool = findTool(work, toolName, serverId)
+  if ('refusal' in tool) return refuse(work, tool)
+  const { text, frameTokens, schemaTokens } = compose(work, tool)
+  return schemaReply(work, text, frameTokens, schemaTokens)
+}
+
+/** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */
+function findTool({ catalog }: Work, toolName: string, serverId: JsonValue | undefined): ToolRoute | Refusal {
+  const scope = readServerScope(catalog, { serverId })
+  if ('refusal' in scope) return scope
+  const find = (name: string) => findTarget(catalog, nameWithin(catalog, name, scope.id), 'search')
+  const target = find(toolName)
+  if ('prompt' in target)
+    return { refusal: `${quote(toolName)} is a prompt: get it with mcp_execute_tool.`, outcome: 'rejected' }
+  if (!('refusal' in target)) return target.tool
+  const asked = parsePartQuery(toolName)
+  const whole = asked ? find(asked.path) : target
+  if ('refusal' in whole || 'prompt' in whole) return target
+  return partOfTool(whole.tool, asked?.pointer ?? '')
+}
+
+function compose(
+  { catalog }: Work,
+  { tool, server, definition, descriptionTokens, schemaTokens }: ToolRoute,
+) {
+  const budget = answerBudget(catalog)
+  const { inputSchema, description: whole = '' } = definition
+  const fits = descriptionTokens + escapeTokens(whole) + schemaTokens <= budget
+  const description = fits ? whole : shorten(whole, Math.min(CUT_DESCRIPTION, budget))
+  const frame = { toolName: tool, serverId: server, description }
+  const frameTokens =
+    lineCost({ ...frame, description: '' }) +
+    tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
+    escapeTokens(description)
+  const folded = foldSchema(inputSchema, budget - frameTokens, schemaTokens)
+  const more = folded.folded
+    ? `inputSchema is folded; a part in full: toolName "${tool}#/properties/NAME"`
+    : undefined
+  const text = JSON.stringify({ ...frame, inputSchema: folded.schema, more })
+  return { text, frameTokens, schemaTokens: folded.tokens }
+}

@@ -1,0 +1,59 @@
+/** Reads the regular expressions of mcp_search_tool_regex: those of RE2, small enough to be matched quickly. Pure. */
+import { RE2JS } from 're2js'
+import type { Refusal } from '../../wording/answers.ts'
+import { shorten } from '../../wording/shorten.ts'
+
+const LONGEST_PATTERN = 256
+/** What a pattern may be compiled to: repeated ranges such as x{1,1000} cost as many steps for each character. */
+const MOST_INSTRUCTIONS = 500
+/** Of what is written out roughly: what is far too large is not even compiled, which can take half a second. */
+const MOST_WRITTEN_OUT = 4 * MOST_INSTRUCTIONS
+/** Compiling takes stack by the depth of the pattern. */
+const DEEPEST_GROUPS = 50
+const LONGEST_REASON = 200
+/** An escape, a class, a repetition, or a single character. */
+const TOKENS = /\\.|\[(?:\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gs
+
+export function compilePattern(query: string): RE2JS | Refusal {
+  const refusal = problemOf(query)
+  if (refusal !== undefined) return { refusal, outcome: 'rejected' }
+  try {
+    const pattern = RE2JS.compile(query, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE)
+    return pattern.programSize() <= MOST_INSTRUCTIONS ? pattern : { refusal: TOO_LARGE, outcome: 'rejected' }
+  } catch (error) {
+    const reason = error instanceof Error ? shorten(error.message, LONGEST_REASON) : 'it cannot be read'
+    return {
+      refusal: `The pattern is not valid: ${reason}. It is RE2: no lookaround, no backreference.`,
+      outcome: 'rejected',
+    }
+  }
+}
+
+const TOO_LARGE = 'The pattern is too large once its repetitions are written out: make it simpler.'
+
+function problemOf(query: string): string | undefined {
+  if (query.length > LONGEST_PATTERN) return `The pattern is too long: at most ${LONGEST_PATTERN} characters.`
+  if (query.split('(').length > DEEPEST_GROUPS) return 'The pattern has too many groups: make it simpler.'
+  return writtenOut(query) > MOST_WRITTEN_OUT ? TOO_LARGE : undefined
+}
+
+/** How many characters, classes and groups a pattern has with its repetitions written out, roughly. */
+function writtenOut(query: string): number {
+  const outer: number[] = []
+  let size = 0
+  let last = 0
+  for (const [token, least, most = least] of query.matchAll(TOKENS)) {
+    if (token === '(') {
+      outer.push(size)
+      size = 0
+    } else if (token === ')') {
+      last = size + 1
+      size = (outer.pop() ?? 0) + last
+    } else {
+      const added = least === undefined ? 1 : last * (Math.max(Number(least), Number(most)) - 1)
+      last = least === undefined ? 1 : last + added
+      size += added
+    }
+  }
+  return size
+}

@@ -1,0 +1,60 @@
+/** Reads the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
+import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import type { Item } from '../../finding/search-catalog.ts'
+import { nameWithin, type ServerScope } from './servers.ts'
+
+const SELECT = 'select:'
+
+export type ToolQuery =
+  /** Names of which each picks the tools that it names. */
+  | { kind: 'select'; names: string[] }
+  /** Words to rank by; each of `required`, in lower case, must stand in name, description or server. */
+  | { kind: 'words'; text: string; required: string[] }
+
+export function readToolQuery(query: string): ToolQuery {
+  if (query.slice(0, SELECT.length).toLowerCase() === SELECT) {
+    const names = query.slice(SELECT.length).split(',')
+    return {
+      kind: 'select',
+      names: names.map(name => name.trim()).filter(name => name !== ''),
+    }
+  }
+  const words = query.split(/\s+/)
+  const isRequired = (word: string) => word.length > 1 && word.startsWith('+')
+  return {
+    kind: 'words',
+    text: words.map(word => (isRequired(word) ? word.slice(1) : word)).join(' '),
+    required: words.filter(isRequired).map(word => word.slice(1).toLowerCase()),
+  }
+}
+
+/** All tools that may be shown and that a name names: by path, by listed name, or by their own name, which several servers may share. */
+export function selectTools(catalog: Catalog, name: string, { id, includes }: ServerScope): ToolRoute[] {
+  const whole = catalog.toolByName.get(nameWithin(catalog, name, id))
+  const named = whole ? [whole] : (catalog.toolsByOwnName.get(name) ?? [])
+  return named.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
+}
+
+/** What may be shown, is of the servers wanted, and holds all terms; a test for the rest of the search. */
+export function itemsHolding(
+  catalog: Catalog,
+  terms: readonly string[],
+  { includes }: ServerScope,
+): ReadonlySet<Item> {
+  const once = [...new Set(terms)]
+  const items = [...catalog.tools, ...catalog.extras.map(routeOf)]
+  return new Set(
+    items.filter(
+      item =>
+        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, once),
+    ),
+  )
+}
+
+function holds({ servers }: Catalog, { server, definition }: Item, terms: readonly string[]): boolean {
+  if (terms.length === 0) return true
+  const { name, description } = definition
+  const text = `${name}\n${description ?? ''}\n${server}\n${servers.get(server)?.title ?? ''}`.toLowerCase()
+  return terms.every(term => text.includes(term))
+}

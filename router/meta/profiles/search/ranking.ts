@@ -1,0 +1,81 @@
+/** Finds the tools that queries of mcp_search_tools mean: picked by name, or ranked within what is required. */
+import type { Catalog } from '../../../catalog/catalog.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { type Found, type FoundItems, findItems, type Item, joinFound } from '../../finding/search-catalog.ts'
+import type { Work } from '../../meta-tool.ts'
+import { shorten } from '../../wording/shorten.ts'
+import { itemsHolding, readToolQuery, selectTools, type ToolQuery } from './query.ts'
+import type { ServerScope } from './servers.ts'
+
+/** Of a name that names nothing, what is repeated. */
+const LONGEST_NAME = 100
+
+export type Ranking = {
+  found: FoundItems
+  /** Names that were to be picked, and name nothing. */
+  notFound: string[]
+}
+
+export async function rankTools(
+  work: Work,
+  queries: readonly string[],
+  depth: number,
+  scope: ServerScope,
+): Promise<Ranking> {
+  const rankings = await Promise.all(queries.map(query => rank(work, readToolQuery(query), depth, scope)))
+  return {
+    found: joinFound(
+      rankings.map(({ found }) => found),
+      depth,
+    ),
+    notFound: rankings.flatMap(({ notFound }) => notFound),
+  }
+}
+
+/** The tools of the servers wanted that hold every word of the queries, by path. */
+export function listTools(catalog: Catalog, queries: readonly string[], scope: ServerScope): ToolRoute[] {
+  const words = queries
+    .flatMap(query => query.toLowerCase().split(/\s+/))
+    .map(word => word.replace(/^\+/, ''))
+  const holding = itemsHolding(catalog, words, scope)
+  return catalog.tools.filter(tool => holding.has(tool)).sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+async function rank(work: Work, query: ToolQuery, depth: number, scope: ServerScope): Promise<Ranking> {
+  if (query.kind === 'select') return select(work.catalog, query.names, scope)
+  if (query.required.length === 0) {
+    const { includes } = scope
+    const wanted = includes && (({ server }: Item) => includes(server))
+    return { found: await findItems(work, query.text, depth, { wanted }), notFound: [] }
+  }
+  const holding = itemsHolding(work.catalog, query.required, scope)
+  const found = await findItems(work, query.text, depth, { wanted: item => holding.has(item) })
+  return { found: withRest(work.catalog, found, holding, depth), notFound: [] }
+}
+
+function select(catalog: Catalog, names: readonly string[], scope: ServerScope): Ranking {
+  const picked = names.map(name => selectTools(catalog, name, scope))
+  const tools = [...new Set(picked.flat())].map(item => ({ item, relevance: 1, weak: false, whole: true }))
+  return {
+    found: { tools, extras: [], total: tools.length },
+    notFound: names
+      .filter((_name, position) => picked[position]?.length === 0)
+      .map(name => shorten(name, LONGEST_NAME)),
+  }
+}
+
+/** What is required is wanted, whether or not the words rank it: the rest comes behind, by name. */
+function withRest(
+  catalog: Catalog,
+  { tools, extras }: FoundItems,
+  holding: ReadonlySet<Item>,
+  depth: number,
+): FoundItems {
+  const ranked = new Set(tools.map(({ item }) => item))
+  const all = catalog.tools.filter(tool => holding.has(tool))
+  const rest = all
+    .filter(tool => !ranked.has(tool))
+    .slice(0, Math.max(0, depth - tools.length))
+    .map((item): Found<ToolRoute> => ({ item, relevance: 0, weak: true, whole: false }))
+  return { tools: [...tools, ...rest], extras, total: all.length }
+}

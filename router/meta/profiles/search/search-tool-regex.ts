@@ -1,0 +1,85 @@
+/** The meta-tool that finds tools by a regular expression, in time that is linear and bounded. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RE2JS } from 're2js'
+import type { JsonObject } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { LIMIT_WRONG, limitSchema, readLimit } from '../../finding/search-request.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { discoveryReply, refuse } from '../../wording/answers.ts'
+import { answerBudget, fitLines } from '../../wording/lines.ts'
+import { shorten } from '../../wording/shorten.ts'
+import { compilePattern } from './pattern.ts'
+import { toolLine } from './servers.ts'
+
+const DEFAULT_LIMIT = 10
+/** Of a description, what is matched. */
+const LONGEST_TEXT = 1_000
+const LONGEST_DESCRIPTION = 140
+/** The longest that matching holds the event loop, and the longest in all. */
+const SLICE_MS = 5
+const MOST_MS = 1_000
+
+export const mcpSearchToolRegex: MetaTool = {
+  definition: {
+    name: 'mcp_search_tool_regex',
+    description:
+      'Find tools whose name (name, server__name or server:name) or description matches a regular expression (RE2, any case), e.g. "create.*issue".',
+    inputSchema: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: limitSchema(DEFAULT_LIMIT) },
+      required: ['query'],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call,
+}
+
+async function call(work: Work, { query, limit: asked }: JsonObject): Promise<McpReply> {
+  const limit = readLimit(asked, DEFAULT_LIMIT)
+  if (!limit) return refuse(work, LIMIT_WRONG)
+  if (typeof query !== 'string' || query === '')
+    return refuse(work, { refusal: 'query is missing: a regular expression.', outcome: 'rejected' })
+  const pattern = compilePattern(query)
+  if ('refusal' in pattern) return refuse(work, pattern)
+  const { catalog, observer, request } = work
+  const startedMs = performance.now()
+  const { tools, searched } = await matching(catalog, pattern, request.signal)
+  observer.searched(performance.now() - startedMs, tools.length)
+  const lines = tools
+    .slice(0, limit)
+    .map(tool => toolLine(catalog, tool, shorten(tool.definition.description ?? '', LONGEST_DESCRIPTION)))
+  const fitting = fitLines(lines, answerBudget(catalog))
+  return discoveryReply(work, {
+    tools: fitting.lines,
+    totalCount: tools.length,
+    returnedCount: fitting.lines.length,
+    more:
+      searched < catalog.tools.length
+        ? `The pattern takes long: ${searched} of ${catalog.tools.length} tools were searched. Make it simpler.`
+        : undefined,
+  })
+}
+
+/** Those whose name matches, then those whose description does, each by path. Gives way often, and ends in time. */
+async function matching(catalog: Catalog, pattern: RE2JS, signal: AbortSignal) {
+  const named: ToolRoute[] = []
+  const described: ToolRoute[] = []
+  let searched = 0
+  let spentMs = 0
+  let sliceMs = performance.now()
+  for (const tool of catalog.tools) {
+    if (performance.now() - sliceMs > SLICE_MS) {
+      spentMs += performance.now() - sliceMs
+      if (spentMs > MOST_MS || signal.aborted) break
+      await nextTurn()
+      sliceMs = performance.now()
+    }
+    searched++
+    if (!isShown(catalog, tool.server)) continue
+    if (pattern.test(`${tool.tool}\n${tool.listedName}\n${tool.path}`)) named.push(tool)
+    else if (pattern.test(tool.definition.description?.slice(0, LONGEST_TEXT) ?? '')) described.push(tool)
+  }
+  return { tools: [...named, ...described], searched }
+}

@@ -1,0 +1,151 @@
+/** The meta-tool that searches tools by words, picks them by name, or pages through those of a server. */
+import type { JsonObject, JsonValue } from '../../../../core/json.ts'
+import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { findTarget } from '../../calling/targets.ts'
+import type { FoundItems } from '../../finding/search-catalog.ts'
+import {
+  CURSOR_WRONG,
+  isBlank,
+  LIMIT_WRONG,
+  limitSchema,
+  QUERY_MISSING,
+  readLimit,
+  readQueries,
+  refusedPath,
+} from '../../finding/search-request.ts'
+import { pageOf } from '../../listing/pages.ts'
+import type { MetaTool, Work } from '../../meta-tool.ts'
+import { discoveryReply, refuse } from '../../wording/answers.ts'
+import { extraLines } from '../../wording/extra-lines.ts'
+import { answerBudget, fitNames, lineCost } from '../../wording/lines.ts'
+import { shorten } from '../../wording/shorten.ts'
+import { listTools, type Ranking, rankTools } from './ranking.ts'
+import { readServerScope, toolLine } from './servers.ts'
+
+const DEFAULT_LIMIT = 10
+const OPERATIONS: JsonValue[] = ['search', 'list']
+/** How far a search can be paged through. */
+const DEEPEST_RANK = 200
+const CLOSE_HITS = 3
+const CLOSE_CHARACTERS = 240
+const SKIMMED_CHARACTERS = 140
+const LONGEST_LIST_DESCRIPTION = 100
+const ENDS_HERE = `These are the best ${DEEPEST_RANK}: narrow the query.`
+/** What names that name nothing may take of an answer. */
+const MISSING_SHARE = 0.25
+
+export const mcpSearchTools: MetaTool = {
+  definition: {
+    name: 'mcp_search_tools',
+    description:
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. +word must occur; select:name,name picks by exact name. operation list pages through a server\'s tools.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string' },
+        operation: { type: 'string', enum: OPERATIONS, default: 'search' },
+        serverId: { type: 'string' },
+        serverName: { type: 'string', description: 'Part of it' },
+        limit: limitSchema(DEFAULT_LIMIT),
+        cursor: { type: 'string', description: 'nextCursor of the page before' },
+      },
+    },
+    annotations: { readOnlyHint: true },
+  },
+  call,
+}
+
+async function call(work: Work, args: JsonObject): Promise<McpReply> {
+  const { query, operation } = args
+  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  if (!limit) return refuse(work, LIMIT_WRONG)
+  const scope = readServerScope(work.catalog, args)
+  if ('refusal' in scope) return refuse(work, scope)
+  if (!OPERATIONS.includes(operation ?? 'search'))
+    return refuse(work, { refusal: 'operation is "search" or "list".', outcome: 'rejected' })
+  const cursor = args.cursor || undefined
+  const blank = isBlank(query)
+  const queries = blank ? [] : readQueries(query)
+  // Whoever gives a server and no query wants to see what it has.
+  const isList = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
+  if (!queries || (blank && !isList)) return refuse(work, QUERY_MISSING)
+  if (isList) {
+    const listed = listTools(work.catalog, queries, scope)
+    return answer(work, { tools: listed, total: listed.length }, { limit, cursor, keyOf: pathOf })
+  }
+  const refused = refusedPath(work.catalog, queries)
+  if (refused) return refuse(work, refused)
+  const startedMs = performance.now()
+  const depth = cursor === undefined ? limit + 1 : DEEPEST_RANK
+  const ranking = await rankTools(work, queries, depth, scope)
+  work.observer.searched(performance.now() - startedMs, ranking.found.tools.length)
+  return answerRanking(work, ranking, { limit, cursor })
+}
+
+type Paging = { limit: number; cursor: JsonValue | undefined }
+
+function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpReply {
+  const [missing] = notFound
+  if (missing !== undefined && found.tools.length === 0) {
+    const target = findTarget(work.catalog, missing, 'search')
+    if ('refusal' in target) return refuse(work, target)
+  }
+  const tools = found.tools.map(({ item }) => item)
+  const rankOf = new Map(tools.map((tool, rank) => [tool, String(rank).padStart(6, '0')]))
+  const keyOf = (tool: ToolRoute): string => rankOf.get(tool) as string
+  const extras = paging.cursor === undefined ? found.extras : []
+  return answer(work, { tools, total: found.total, extras, notFound }, { ...paging, keyOf })
+}
+
+type Shown = {
+  tools: readonly ToolRoute[]
+  total: number
+  extras?: FoundItems['extras']
+  notFound?: readonly string[]
+}
+
+function answer(
+  work: Work,
+  { tools, total, extras = [], notFound = [] }: Shown,
+  { limit, cursor, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
+): McpReply {
+  const { catalog } = work
+  const budget = answerBudget(catalog)
+  const missing = fitNames(notFound, budget * MISSING_SHARE)
+  const lines: JsonObject[] = []
+  let tokens = lineCost({ missing })
+  const isListed = keyOf === pathOf
+  const fits = (tool: ToolRoute, count: number): boolean => {
+    const line = toolLine(catalog, tool, described(tool, count, isListed))
+    const cost = lineCost(line)
+    const doesFit = count < limit && tokens + cost <= budget
+    if (doesFit || count === 0) {
+      lines.push(line)
+      tokens += cost
+    }
+    return doesFit
+  }
+  const page = pageOf(tools, keyOf, cursor, fits, isListed ? '>' : '?')
+  if (!page) return refuse(work, CURSOR_WRONG)
+  const { resources, prompts } = extraLines(extras, budget - tokens)
+  return discoveryReply(work, {
+    tools: lines,
+    totalCount: total,
+    returnedCount: lines.length,
+    nextCursor: page.nextCursor ?? null,
+    notFound: missing.length > 0 ? missing : undefined,
+    resources,
+    prompts,
+    more: !page.nextCursor && tools.length < total ? ENDS_HERE : undefined,
+  })
+}
+
+function described({ definition }: ToolRoute, rank: number, isListed: boolean): string {
+  const most = isListed ? LONGEST_LIST_DESCRIPTION : rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  return shorten(definition.description ?? '', most)
+}
+
+function pathOf({ path }: ToolRoute): string {
+  return path
+}

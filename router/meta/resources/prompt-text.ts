@@ -1,0 +1,51 @@
+/** Fetches a prompt for execute_mcp_tool and gives its messages as text. */
+import { exposeToolResult } from '../../../core/catalog/expose.ts'
+import { Fault } from '../../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
+import { forward } from '../calling/forward.ts'
+import type { PromptTarget } from '../calling/targets.ts'
+import type { Work } from '../meta-tool.ts'
+import { cutTexts } from '../results/cut-texts.ts'
+import { errorReply, withNotes } from '../wording/answers.ts'
+import { faultSentence, refusalSentence } from '../wording/sentences.ts'
+
+/**
+ * One text a message, with its role in front; content that is no text stays what it is, below its role. `notes`: what was mended on
+ * the way here, said under the messages.
+ */
+export async function getPromptAsText(
+  work: Work,
+  { server, prompt }: PromptTarget,
+  args: JsonObject,
+  notes: readonly string[] = [],
+): Promise<McpReply> {
+  const { _meta: meta } = work.request.params
+  const params = {
+    name: prompt.prompt,
+    arguments: args,
+    ...(meta !== undefined && { _meta: meta }),
+    ...answersIn(work.request.params),
+  }
+  const answer = await forward(work, { server, method: 'prompts/get', params })
+  if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...notes].join('\n'))
+  if (answer.error && isForProgram(answer.error, params)) return answer
+  if (answer.error)
+    return errorReply(work, [refusalSentence(server, prompt.path, answer.error), ...notes].join('\n'))
+  if (isQuestion(answer.result)) return answer
+  const { messages, _meta } = answer.result
+  const content = Array.isArray(messages) ? messages.flatMap(contentOf) : []
+  const result = exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta })
+  return { result: withNotes(work, cutTexts(work, result, server.limits.maxResultBytes), notes) }
+}
+
+function contentOf(message: JsonValue): JsonValue[] {
+  if (!isObject(message)) return []
+  const items = Array.isArray(message.content) ? message.content : [message.content]
+  const role = typeof message.role === 'string' ? `${message.role}: ` : ''
+  return items.filter(isObject).flatMap(item => {
+    if (item.type === 'text' && typeof item.text === 'string') return [{ ...item, text: role + item.text }]
+    return role === '' ? [item] : [{ type: 'text', text: role.trimEnd() }, item]
+  })
+}

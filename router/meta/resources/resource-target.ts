@@ -1,0 +1,53 @@
+/** Finds the server that a resource's URI means, in any of its forms. Pure. */
+import { parseResource } from '../../../core/catalog/names.ts'
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { nearestNames } from '../../catalog/search/nearest.ts'
+import type { ResourceRoute } from '../../catalog/server-part.ts'
+import type { Refusal } from '../wording/answers.ts'
+import { quote, stateSentence } from '../wording/sentences.ts'
+import { mayMatch } from './template-match.ts'
+
+const MOST_NAMES = 3
+
+/** `uri` is the upstream's own; it need not be in any list, since a template may stand behind it. */
+export type ResourceTarget = { server: RouterServer; uri: string }
+
+/**
+ * From `server|uri`, `server+uri`, `ui://server/…`, or an upstream's own URI that only one server lists, or else has a template for.
+ */
+export function findResource(catalog: Catalog, text: string): ResourceTarget | Refusal {
+  const parsed = parseResource(text)
+  const server = parsed && catalog.servers.get(parsed.server)
+  if (server?.status.hidden) return { refusal: stateSentence(server), outcome: 'unavailable', server }
+  if (parsed && server) return { server, uri: parsed.uri }
+  const own = ownResources(catalog, text)
+  const servers = new Set(own.map(resource => resource.server))
+  const [name, ...others] = servers
+  const only = name === undefined || others.length > 0 ? undefined : catalog.servers.get(name)
+  if (only) return { server: only, uri: text }
+  const nearest = name === undefined ? nearestUris(catalog, text) : own.map(({ shownUri }) => shownUri)
+  const hint = nearest.length > 0 ? ` The nearest: ${nearest.slice(0, MOST_NAMES).join(', ')}.` : ''
+  return {
+    refusal: `There is no resource ${quote(text)}.${hint} URIs begin with their server: "server|uri".`,
+    outcome: 'rejected',
+  }
+}
+
+/** What is shown under this very URI; else the templates that it may have been made of. */
+function ownResources(catalog: Catalog, uri: string): readonly ResourceRoute[] {
+  const shown = (resource: ResourceRoute): boolean => isShown(catalog, resource.server)
+  const exact = (catalog.resourcesByOwnUri.get(uri) ?? []).filter(shown)
+  return exact.length > 0
+    ? exact
+    : catalog.templates.filter(template => mayMatch(template.uri, uri) && shown(template))
+}
+
+function nearestUris(catalog: Catalog, text: string): string[] {
+  const shown = catalog.resources.filter(({ server }) => isShown(catalog, server))
+  return nearestNames(
+    text,
+    shown.map(({ shownUri }) => shownUri),
+    MOST_NAMES,
+  )
+}

@@ -1,0 +1,49 @@
+/** Reads a resource for execute and read_mcp_resource, always from its origin, or the next part of a result that was cut. */
+import { exposeReadResult } from '../../../core/catalog/expose.ts'
+import { exposedUri } from '../../../core/catalog/names.ts'
+import { Fault } from '../../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
+import { forward } from '../calling/forward.ts'
+import type { Work } from '../meta-tool.ts'
+import { cutTexts } from '../results/cut-texts.ts'
+import { readKept } from '../results/read-kept.ts'
+import { errorReply, refuse } from '../wording/answers.ts'
+import { faultSentence, refusalSentence } from '../wording/sentences.ts'
+import { findResource } from './resource-target.ts'
+
+/** `uri`: of a resource in any of its forms, or a handle. */
+export async function readAsText(work: Work, uri: string): Promise<McpReply> {
+  const kept = readKept(work, uri)
+  if (kept) return kept
+  const target = findResource(work.catalog, uri)
+  if ('refusal' in target) return refuse(work, target)
+  const { server } = target
+  const { _meta: meta } = work.request.params
+  const params = {
+    uri: target.uri,
+    ...(meta !== undefined && { _meta: meta }),
+    ...answersIn(work.request.params),
+  }
+  const answer = await forward(work, { server, method: 'resources/read', params })
+  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
+  if (answer.error && isForProgram(answer.error, params)) return answer
+  if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
+  if (isQuestion(answer.result)) return answer
+  const { contents, _meta } = exposeReadResult(server.name, answer.result)
+  const content = Array.isArray(contents)
+    ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))
+    : []
+  const result: JsonObject = _meta === undefined ? { content } : { content, _meta }
+  return {
+    result: target.uri.startsWith('ui://') ? result : cutTexts(work, result, server.limits.maxResultBytes),
+  }
+}
+
+/** Text as a text, with its `_meta`; binary as an embedded resource, with all that it came with. */
+function contentOf(item: JsonObject, asked: string): JsonValue {
+  const { text, uri, _meta } = item
+  if (typeof text === 'string') return { type: 'text', text, ...(_meta !== undefined && { _meta }) }
+  return { type: 'resource', resource: { ...item, uri: uri ?? asked } }
+}

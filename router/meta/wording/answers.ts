@@ -1,0 +1,68 @@
+/** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
+
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+import type { CallOutcome } from '../../observer.ts'
+import { tokenRoute, type Work } from '../meta-tool.ts'
+import { shortenToTokens } from './shorten.ts'
+
+/** Why a request goes no further. */
+export type Refusal = {
+  refusal: string
+  outcome: CallOutcome
+  /** What it was about, where the catalog knows it. */
+  server?: RouterServer
+  tool?: string
+}
+
+export function textReply(text: string): McpReply {
+  return { result: { content: [{ type: 'text', text }] } }
+}
+
+/** What a search or a list found; its tokens are counted as served. */
+export function discoveryReply(work: Work, answer: JsonObject): McpReply {
+  const text = JSON.stringify(answer)
+  work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
+  return textReply(text)
+}
+
+/** An answer with schemas in it: what they cost, and what the rest did, is counted as served. */
+export function schemaReply(work: Work, text: string, frameTokens: number, schemaTokens: number): McpReply {
+  work.observer.tokensServed(tokenRoute(work), 'discovery', frameTokens)
+  work.observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
+  return textReply(text)
+}
+
+/** A tool result with `isError`, within the budget of answers; its tokens are counted as served. */
+export function errorReply(work: Work, given: string): McpReply {
+  const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)
+  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
+  return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
+}
+
+/** Says more under a result; its tokens are counted as served. */
+export function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
+  if (notes.length === 0 || !Array.isArray(result.content)) return result
+  work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
+  return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text', text }))] }
+}
+
+/** Reports a request that was refused, and answers it with its sentence. */
+export function refuse(work: Work, refusal: Refusal): McpReply {
+  reportRefusal(work, refusal)
+  return errorReply(work, refusal.refusal)
+}
+
+export function reportRefusal(work: Work, { outcome, server, tool }: Refusal): void {
+  work.observer.called({
+    server: server?.name,
+    tool,
+    method: work.request.method,
+    outcome,
+    totalMs: performance.now() - work.arrivedMs,
+    upstreamMs: 0,
+    log: server?.logging.requests ?? true,
+  })
+}

@@ -1,0 +1,59 @@
+/** The lines of resources and prompts in a discovery answer, each with its kind and the name by which it is read or got. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Extra } from '../../catalog/catalog.ts'
+import type { Found } from '../finding/search-catalog.ts'
+import { lineCost } from './lines.ts'
+import { shorten } from './shorten.ts'
+
+const LONGEST_DESCRIPTION = 140
+
+export type ExtraLines = { resources?: JsonObject[]; prompts?: JsonObject[]; tokens: number }
+
+/** As many as `budget` allows, best first; a list without any is absent. */
+export function extraLines(extras: readonly Found<Extra>[], budget: number): ExtraLines {
+  const resources: JsonObject[] = []
+  const prompts: JsonObject[] = []
+  let tokens = 0
+  for (const { item } of extras) {
+    const line = extraLine(item)
+    const cost = lineCost(line)
+    if (tokens + cost > budget) break
+    tokens += cost
+    if ('prompt' in item) prompts.push(line)
+    else resources.push(line)
+  }
+  return {
+    resources: resources.length > 0 ? resources : undefined,
+    prompts: prompts.length > 0 ? prompts : undefined,
+    tokens,
+  }
+}
+
+function extraLine(extra: Extra): JsonObject {
+  if ('prompt' in extra) {
+    const { path, definition } = extra.prompt
+    return {
+      prompt_path: path,
+      description: shortened(definition.description),
+      arguments: argumentNames(definition),
+    }
+  }
+  const [field, { shownUri, definition }] =
+    'template' in extra ? (['uriTemplate', extra.template] as const) : (['uri', extra.resource] as const)
+  return {
+    [field]: shownUri,
+    name: definition.name,
+    description: shortened(definition.description),
+    mimeType: definition.mimeType,
+  }
+}
+
+/** Names of a prompt's arguments; those that may be left out end with a question mark. */
+function argumentNames({ arguments: args }: JsonObject): string[] | undefined {
+  if (!Array.isArray(args)) return undefined
+  return args.filter(isObject).map(({ name, required }) => `${name}${required === true ? '' : '?'}`)
+}
+
+function shortened(description: JsonValue | undefined): string | undefined {
+  return typeof description === 'string' ? shorten(description, LONGEST_DESCRIPTION) : undefined
+}

@@ -1,0 +1,47 @@
+/** Puts lines into an answer while the token budget lasts. Pure. */
+import type { JsonObject } from '../../../core/json.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { estimateTokens } from '../../catalog/estimate.ts'
+
+/** Lines are estimated, not counted: an answer shall not go over its budget where they cost a little more. */
+const SAFE_SHARE = 0.85
+
+/** What the lines of one answer may cost, by estimate. */
+export function answerBudget({ config }: Catalog): number {
+  return config.budget.responseTokens * SAFE_SHARE
+}
+
+export function lineCost(line: JsonObject): number {
+  return estimateTokens(JSON.stringify(line))
+}
+
+/** The first lines that fit, at least one where there is any. */
+export function fitLines(
+  lines: Iterable<JsonObject>,
+  budget: number,
+): { lines: JsonObject[]; tokens: number } {
+  const fitting: JsonObject[] = []
+  let tokens = 0
+  for (const line of lines) {
+    const cost = lineCost(line)
+    if (fitting.length > 0 && tokens + cost > budget) break
+    fitting.push(line)
+    tokens += cost
+  }
+  return { lines: fitting, tokens }
+}
+
+/** The first names that fit, and how many more there are. */
+export function fitNames(names: readonly string[], budget: number): string[] {
+  let tokens = 0
+  const end = names.findIndex(name => {
+    tokens += estimateTokens(name) + 2
+    return tokens > budget
+  })
+  return end < 0 ? [...names] : [...names.slice(0, end), `and ${names.length - end} more`]
+}
+
+/** A relevance or a time as answers give it. */
+export function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

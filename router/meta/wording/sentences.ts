@@ -1,0 +1,155 @@
+/** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
+import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
+import type { Fault } from '../../../core/errors.ts'
+import type { JsonRpcError } from '../../../core/mcp/upstream.ts'
+import { shorten } from './shorten.ts'
+
+const LONGEST_ECHO = 120
+const LONGEST_UPSTREAM_MESSAGE = 1_000
+
+/** A name out of a request, safe to repeat. */
+export function quote(name: string): string {
+  return `"${shorten(name, LONGEST_ECHO)}"`
+}
+
+/** Why a server cannot be used in the state it is in. Never the state's own message: it may know addresses. */
+export function stateSentence(server: RouterServer): string {
+  const { state, reason } = server.status
+  const because = reasonText(reason)
+  switch (state) {
+    case 'failed':
+      return `Server ${quote(server.name)} is down${because}. Use another server, or try again in a minute.`
+    case 'authRequired':
+      return `Server ${quote(server.name)} needs credentials${because}. Whoever runs this gateway has to provide them; trying again does not help.`
+    case 'suspended':
+      return `Server ${quote(server.name)} is switched off (suspended in its manifest). Use another server.`
+    case 'notAccepted':
+      return `Server ${quote(server.name)} is not in use: its manifest was not accepted${because}. Use another server.`
+    case 'starting':
+      return `Server ${quote(server.name)} is starting${because} and its tools are not known yet. Try again in a few seconds.`
+    case 'asleep':
+    case 'ready':
+      return `Server ${quote(server.name)} is ${state}${because}, but its tools are not known yet. Try again in a few seconds.`
+  }
+}
+
+/** Said under a result of a server that keeps state for each client, where the caller cannot be told from others. */
+export function stateLostSentence(server: RouterServer): string {
+  return `Note: server ${quote(server.name)} keeps its state for each session, and this client has none. It was started for this call alone: what the call opened or set is gone.`
+}
+
+/** Said where a server denies a tool that it lists, to a client that cannot be asked for all that a server may want to ask for. */
+export function hiddenToolSentence(server: RouterServer, notAskable: readonly string[]): string {
+  const missing = notAskable.join(', ')
+  return `Note: server ${quote(server.name)} does list this tool. Some servers offer a tool only to clients that they can ask for what it needs, and this client did not declare that it can be asked for ${missing}.`
+}
+
+/** What became of a call that its server did not answer. Never the fault's own text: it may know addresses. */
+export function faultSentence(fault: Fault, server: RouterServer): string {
+  const name = quote(server.name)
+  switch (fault.code) {
+    case 'upstream_timeout':
+      if (reasonOf(fault))
+        return `Server ${name} did not start in time${reasonOf(fault)}. Try again in a minute, or use another server.`
+      return `Server ${name} gave no answer within ${secondsOf(server.limits.callTimeoutMs)}. The call may still have taken effect: check before you repeat it, or ask for less.`
+    case 'upstream_died':
+      return server.transport === 'stdio'
+        ? `Server ${name} ended during the call${exitOf(fault)}. It is started again: check whether the call took effect, then try once more.`
+        : `The connection to server ${name} ended during the call. Check whether the call took effect, then try once more.`
+    case 'upstream_unreachable':
+      return `Server ${name} cannot be reached${reasonOf(fault)}. The arguments are not the cause; try again in a moment, or use another server.`
+    case 'upstream_starting':
+      return `Server ${name} failed${reasonOf(fault)} and is being started again${retryOf(fault)}.`
+    case 'upstream_open':
+      return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
+    case 'upstream_busy':
+      if (fault.details.sessions !== undefined)
+        return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
+      return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
+    case 'upstream_too_large':
+      return `The answer of server ${name} is too large to pass on, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
+    case 'upstream_auth_required':
+      return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`
+    case 'upstream_protocol':
+      return `The answer of server ${name} is not valid MCP. Trying again is unlikely to help; use another tool.`
+    case 'not_found':
+      return `Server ${name} is not here any more. Search again with discover_mcp_tools.`
+    case 'cancelled':
+      return 'The call was cancelled.'
+    case 'bad_request':
+      if (reasonOf(fault)) return `Server ${name} did not take the call${reasonOf(fault)}.`
+      return `Server ${name} could not be called. Try again in a moment, or use another server.`
+    case 'upstream_rejected':
+    case 'io':
+      return `Server ${name} could not be called. Try again in a moment, or use another server.`
+  }
+}
+
+/** How agents of a profile get the schema of a tool whole. */
+const SCHEMA_SOURCES: Readonly<Record<Profile, (path: string) => string>> = {
+  hierarchical: path => `discover_mcp_tools with query "${path}"`,
+  search: path => `mcp_get_tool_schema with toolName "${path}"`,
+  registry: path => `activate with "${path}"`,
+  direct: () => 'tools/list',
+}
+
+/** A call that was not made, since its arguments do not fit: `help` says what does not, a line each. */
+export function argumentsRefusal(path: string, profile: Profile, help: string): string {
+  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${SCHEMA_SOURCES[profile](path)}.`
+}
+
+export function argumentsLine(path: string): string {
+  return `The arguments do not fit the input_schema of ${path}`
+}
+
+/** An upstream's JSON-RPC error about what was asked of it, in its own words. */
+export function refusalSentence(
+  server: RouterServer,
+  asked: string,
+  { code, message }: JsonRpcError,
+): string {
+  return `Server ${quote(server.name)} refused ${quote(asked)} (${code}): ${shorten(message, LONGEST_UPSTREAM_MESSAGE)}`
+}
+
+function reasonOf(fault: Fault): string {
+  return reasonText(fault.details.reason)
+}
+
+/** A CamelCase reason in parentheses, and what it means where that is not plain: ` (NotMcp: what it writes is not MCP)`. */
+function reasonText(reason: unknown): string {
+  if (typeof reason !== 'string' || !/^[A-Za-z]{1,40}$/.test(reason)) return ''
+  const meaning = Object.hasOwn(MEANINGS, reason) ? `: ${MEANINGS[reason]}` : ''
+  return ` (${reason}${meaning})`
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  BinNotFound: 'its package has no such command',
+  CommandNotFound: 'its command is not installed',
+  CrashLooping: 'it ends again and again',
+  ExitedAtStart: 'it ended before it was ready',
+  HandshakeFailed: 'it refused to begin a session',
+  InstallFailed: 'its package could not be installed',
+  NotMcp: 'what it writes is not MCP',
+  PackageManagerMissing: 'what installs its package is missing',
+  ProtocolError: 'what it answers is not MCP',
+  RequestTooLarge: 'the arguments are longer than it allows, send less',
+  SecretNotFound: 'a Secret that it needs is missing',
+  StartTimeout: 'it was not ready in time',
+}
+
+function retryOf(fault: Fault): string {
+  const { retryInMs } = fault.details
+  return typeof retryInMs === 'number'
+    ? `: try again in ${secondsOf(Math.max(1_000, retryInMs))}`
+    : ': try again later'
+}
+
+function exitOf(fault: Fault): string {
+  const { exitCode, signal } = fault.details
+  if (typeof exitCode === 'number') return ` (exit code ${exitCode})`
+  return typeof signal === 'string' ? ` (${signal})` : ''
+}
+
+function secondsOf(ms: number): string {
+  return `${Math.ceil(ms / 100) / 10} s`
+}

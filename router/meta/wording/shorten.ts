@@ -1,0 +1,25 @@
+/** Cuts a text to a length or to a token budget, at a word where one is near. Pure. */
+import { estimateTokens } from '../../catalog/estimate.ts'
+
+/** Of a budget, what an estimate may take: it can be too low. */
+const SAFE_SHARE = 0.85
+
+/** At most `most` characters; a cut text ends with an ellipsis. */
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text
+  const head = text.slice(0, most - 1)
+  const space = head.lastIndexOf(' ')
+  const cut = space > most * 0.7 ? head.slice(0, space) : head
+  return `${cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`
+}
+
+/** A text that costs more than `most` tokens, cut until it does not. */
+export function shortenToTokens(text: string, most: number): string {
+  let cut = text
+  for (let tokens = estimateTokens(cut); tokens > most * SAFE_SHARE; tokens = estimateTokens(cut)) {
+    const share = Math.min(0.95, (most * SAFE_SHARE) / tokens)
+    cut = shorten(cut, Math.max(1, Math.floor(cut.length * share)))
+    if (cut.length <= 1) break
+  }
+  return cut
+}

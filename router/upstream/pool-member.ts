@@ -1,0 +1,231 @@
+/** The way to one server: its upstream, made at the first call, behind slots, time limits and a circuit breaker. */
+import type { Clock } from '../../core/async.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault, type FaultCode } from '../../core/errors.ts'
+import type {
+  ClientEars,
+  Notification,
+  Subscription,
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+} from '../../core/mcp/upstream.ts'
+import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
+import { CallLimit, cancelled } from './call-limit.ts'
+import { Passage, type PassageOptions } from './call-permit.ts'
+import { createSlots, type Slots } from './slots.ts'
+
+/** Results are read up to here, whatever `maxResultBytes` is: their texts can only be cut once they are there. */
+const MOST_BYTES_READ = 64 * 1024 * 1024
+
+/** What speaks against the upstream itself. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
+const FAILURES: ReadonlySet<FaultCode> = new Set([
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_died',
+  'upstream_protocol',
+])
+
+export type LaneCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
+
+export type LaneStatus = {
+  server: string
+  /** Whether an upstream was made; one that nobody called yet costs nothing. */
+  used: boolean
+  active: number
+  waiting: number
+  /** Calls whose callers are asked something; absent: none. */
+  asking?: number
+  /** When the last call came, in milliseconds since the epoch. */
+  lastCallAt?: number
+  breaker: BreakerStatus
+}
+
+export type LaneOptions = {
+  /** Makes the upstream, without doing anything yet. */
+  connect: (server: RouterServer) => Upstream
+  clock: Clock
+  /** Hears what the upstream says to one client between its calls. */
+  ears: ClientEars
+}
+
+export class Lane {
+  #server: RouterServer
+  readonly #options: LaneOptions
+  readonly #slots: Slots
+  readonly #breaker: Breaker
+  readonly #ways: PassageOptions
+  #upstream: Upstream | undefined
+  /** Whether the upstream is up, so that a call need not wait for a start. */
+  #warm = false
+  #closed = false
+  /** Calls that were sent and not answered, those that rest too. */
+  #underWay = 0
+  #lastCallAt: number | undefined
+  #onIdle: (() => void) | undefined
+
+  constructor(server: RouterServer, options: LaneOptions) {
+    this.#server = server
+    this.#options = options
+    this.#slots = createSlots(options.clock)
+    this.#breaker = createBreaker(options.clock)
+    const concurrency = () => this.#server.limits.concurrency
+    this.#ways = { slots: this.#slots, breaker: this.#breaker, concurrency }
+  }
+
+  get server(): RouterServer {
+    return this.#server
+  }
+
+  /** Takes on new limits of the same server. */
+  adopt(server: RouterServer): void {
+    this.#server = server
+    this.#slots.admit(server.limits.concurrency)
+  }
+
+  /**
+   * Sends one request. Throws Faults; an error that the upstream answers is an answer. While the caller is asked something, the call's
+   * time stands still, and another one may have its slot.
+   */
+  call(call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    if (signal.aborted) return Promise.reject(cancelled())
+    this.#lastCallAt = this.#options.clock.now()
+    if (this.#breaker.refusesForMs() > 0) return Promise.reject(openFault(this.#breaker))
+    const turn = this.#slots.acquire(this.#server.limits.concurrency, signal)
+    return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
+  }
+
+  /** Tells of changes of a resource until `signal` aborts or the lane ends; resolves once the upstream took it on. Throws Faults. */
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+    if (this.#closed) throw closedFault()
+    if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
+    const upstream = this.#open()
+    if (!upstream.subscribe) return CANNOT_WATCH
+    const { callTimeoutMs, startTimeoutMs } = this.#server.limits
+    const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
+    try {
+      const answer = await upstream.subscribe(subscription, limit.signal)
+      if (answer.error) limit.end()
+      else limit.pause()
+      return answer
+    } catch (error) {
+      limit.end()
+      throw limit.signal.aborted ? limit.signal.reason : error
+    }
+  }
+
+  /** Hands a client's own session what it says besides requests. */
+  tell(client: string, notification: Notification): void {
+    this.#upstream?.tell?.(client, notification)
+  }
+
+  /** Ends what the upstream keeps for a client that went away. */
+  forget(client: string): void {
+    this.#upstream?.forget?.(client)
+  }
+
+  /** Closes once the calls in flight are done, at the latest after `withinMs`; 0: at once. */
+  async retire(withinMs: number): Promise<void> {
+    if (withinMs > 0 && this.#underWay > 0) await this.#idle(withinMs)
+    this.#closed = true
+    await this.#upstream?.close()
+  }
+
+  status(): LaneStatus {
+    const active = this.#slots.active()
+    return {
+      server: this.#server.name,
+      used: this.#upstream !== undefined,
+      active,
+      waiting: this.#slots.waiting(),
+      asking: Math.max(0, this.#underWay - active) || undefined,
+      lastCallAt: this.#lastCallAt,
+      breaker: this.#breaker.status(),
+    }
+  }
+
+  /** Sends with a slot that was taken, where the breaker lets it; whatever ends the call early, its fault is what is thrown. */
+  async #pass(call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { sessions, limits } = this.#server
+    const entry = this.#closed ? undefined : this.#breaker.enter()
+    if (!entry) {
+      this.#slots.release(limits.concurrency)
+      throw this.#closed ? closedFault() : openFault(this.#breaker)
+    }
+    const up = this.#warm && sessions === 'shared'
+    // A call that may have to wait for a start gets the start's time on top of its own, until it is sent.
+    const ms = limits.callTimeoutMs + (up ? 0 : limits.startTimeoutMs)
+    const limit = new CallLimit(this.#options.clock, ms, signal)
+    const passage = new Passage(this.#ways, entry, limit)
+    this.#underWay++
+    let verdict: Verdict = 'undecided'
+    try {
+      const onSent = up ? undefined : () => limit.restart(limits.callTimeoutMs)
+      const answer = await this.#open().request(sentAs(call, passage, onSent), limit.signal)
+      verdict = 'success'
+      this.#warm = true
+      return answer
+    } catch (error) {
+      const fault: unknown = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : error
+      if (fault instanceof Fault && FAILURES.has(fault.code)) verdict = 'failure'
+      throw fault
+    } finally {
+      passage.end(verdict)
+      if (--this.#underWay === 0) this.#onIdle?.()
+    }
+  }
+
+  #open(): Upstream {
+    if (this.#upstream) return this.#upstream
+    const upstream = this.#options.connect(this.#server)
+    upstream.onEvent(event => {
+      if (event.kind === 'state') this.#warm = event.state === 'ready'
+    })
+    upstream.hear?.(this.#options.ears)
+    this.#upstream = upstream
+    return upstream
+  }
+
+  #idle(withinMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = this.#options.clock.after(withinMs, resolve)
+      this.#onIdle = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+}
+
+/** Always of the same shape: it is read for every call. */
+function sentAs(call: LaneCall, passage: Passage, onSent: (() => void) | undefined): UpstreamCall {
+  const { ask } = call
+  return {
+    method: call.method,
+    params: call.params,
+    argumentsText: call.argumentsText,
+    client: call.client,
+    capabilities: call.capabilities,
+    ask: ask && passage.asking(ask),
+    logLevel: call.logLevel,
+    headers: call.headers,
+    maxBytes: MOST_BYTES_READ,
+    onNotification: call.onNotification,
+    onSent,
+  }
+}
+
+const CANNOT_WATCH: UpstreamAnswer = {
+  error: { code: -32601, message: 'This server tells nothing of changes of its resources.' },
+}
+
+function closedFault(): Fault {
+  return new Fault('upstream_died', 'the upstream was closed before its answer')
+}
+
+function openFault(breaker: Breaker): Fault {
+  return new Fault('upstream_open', 'the server failed too often', {
+    retryable: true,
+    details: { retryInMs: breaker.refusesForMs() },
+  })
+}
