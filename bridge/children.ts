@@ -1,22 +1,17 @@
 /** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
+
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import { createBackoff } from '../core/mcp/client/stdio/backoff.ts'
 import type { SessionSpec } from '../core/mcp/client/stdio/child-session.ts'
 import type { EraMemory } from '../core/mcp/client/stdio/opening.ts'
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
-import { type Failure, Life } from '../core/mcp/client/stdio/supervised-child.ts'
+import { type Failure, SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
+import type { McpResponse, Notification, ServerRequest } from '../core/mcp/protocol/json-rpc.ts'
 import type { Clients } from '../core/mcp/server/clients.ts'
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Sessions } from '../core/mcp/server/session-ids.ts'
-import type {
-  Notification,
-  ServerRequest,
-  Subscription,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamInfo,
-} from '../core/mcp/upstream.ts'
+import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 
 export interface Children {
   readonly sessions: Sessions
@@ -25,9 +20,9 @@ export interface Children {
   /** Whether a child is up. */
   readonly ready: boolean
   /** Throws the Faults of Upstream.request. */
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
   /** As Upstream.subscribe. */
-  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer>
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
   /** Hands a child what its client says besides requests. */
   tell(client: string, notification: Notification): void
   /** Ends all children, and what they have in flight. */
@@ -55,11 +50,15 @@ export type ChildrenDeps = {
 export const MAX_FAILURES = 3
 
 type Hooks = {
-  onState(life: Life): void
-  onListChanged(notification: Notification, life: Life): void
-  onNotification?(notification: Notification, life: Life): void
-  onRequest?(request: ServerRequest, signal: AbortSignal, life: Life): Promise<UpstreamAnswer> | undefined
-  onHopeless(failure: Failure, life: Life): void
+  onState(life: SupervisedChild): void
+  onListChanged(notification: Notification, life: SupervisedChild): void
+  onNotification?(notification: Notification, life: SupervisedChild): void
+  onRequest?(
+    request: ServerRequest,
+    signal: AbortSignal,
+    life: SupervisedChild,
+  ): Promise<McpResponse> | undefined
+  onHopeless(failure: Failure, life: SupervisedChild): void
 }
 
 /** A child that is started at once, does not sleep, and is started again where it ends by itself. */
@@ -68,9 +67,9 @@ export function begin(
   memory: EraMemory,
   deps: Pick<ChildrenDeps, 'clock' | 'log' | 'random'>,
   hooks: Hooks,
-): Life {
+): SupervisedChild {
   const { clock, log, random = Math.random } = deps
-  const life: Life = new Life(
+  const life: SupervisedChild = new SupervisedChild(
     { ...spec, idleAfterMs: undefined, revive: true },
     {
       clock,

@@ -1,10 +1,12 @@
 /** What the bridge answers: everything that is not the protocol's own goes to a child as it is, and comes back so. */
+
 import { Fault } from '../core/errors.ts'
 import { sliceJson } from '../core/json-slice.ts'
 import { META_OWN_PROTOCOL } from '../core/mcp/client/handshake.ts'
-import type { McpHandler, McpReply, McpRequest, RouteDescription } from '../core/mcp/server/handler.ts'
+import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
+import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
+import type { McpHandler, McpRequest, RouteDescription } from '../core/mcp/server/handler.ts'
 import type { Listeners } from '../core/mcp/server/listeners.ts'
-import { TRANSPORT_ERROR } from '../core/mcp/server/rejection.ts'
 import type { Children } from './children.ts'
 
 /** Callers have limits of their own; this one keeps a child from filling our memory. */
@@ -29,7 +31,7 @@ function describe(server: string, { info }: Children): RouteDescription | undefi
   return { capabilities, serverInfo, meta, ...(instructions === undefined ? {} : { instructions }) }
 }
 
-function ask(children: Children, request: McpRequest): Promise<McpReply> {
+function ask(children: Children, request: McpRequest): Promise<McpResponse> {
   const { method, params, client, capabilities, ask, logLevel, text, signal, notify } = request
   const isCall = method === 'tools/call' && text !== undefined
   const call = {
@@ -47,7 +49,7 @@ function ask(children: Children, request: McpRequest): Promise<McpReply> {
 }
 
 /** A fault as JSON-RPC: the caller learns at once what happened, and whether it may try again. */
-async function answered(asking: Promise<McpReply>): Promise<McpReply> {
+async function answered(asking: Promise<McpResponse>): Promise<McpResponse> {
   try {
     return await asking
   } catch (error) {

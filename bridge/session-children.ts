@@ -1,4 +1,5 @@
 /** A child for each session. One more is kept warm: it shows that the server works, and is handed to the next who needs one. */
+
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
@@ -6,28 +7,23 @@ import type { JsonObject } from '../core/json.ts'
 import type { EraMemory } from '../core/mcp/client/stdio/opening.ts'
 import { stoppedFault } from '../core/mcp/client/stdio/session-faults.ts'
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
-import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
+import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 import { askable } from '../core/mcp/protocol/capabilities.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../core/mcp/protocol/json-rpc.ts'
 import type { Era } from '../core/mcp/protocol/revisions.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/server/rejection.ts'
 import type { Sessions } from '../core/mcp/server/session-ids.ts'
-import type {
-  Notification,
-  Subscription,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamInfo,
-} from '../core/mcp/upstream.ts'
+import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 import { allInUse, begin, type Children, type ChildrenDeps } from './children.ts'
 import { SpareChildren } from './spare-children.ts'
 
-type Seat = {
+type ClientChild = {
   /** The child, once a call needed one. */
-  life?: Life
+  life?: SupervisedChild
   /** What its client can be asked for, where that is anything: then it has no use for the warm child. */
   capabilities?: JsonObject
   /** It is being handed over. */
-  taking?: Promise<Life>
+  taking?: Promise<SupervisedChild>
   /** Calls that are served or wait. */
   calls: number
   /** Resources that its client watches. */
@@ -52,8 +48,8 @@ export class SessionChildren implements Children {
   readonly sessions: Sessions = {
     issue: params => this.#open(params),
     find: id => {
-      const seat = this.#seats.get(id)
-      return seat && { client: id, capabilities: seat.capabilities }
+      const child = this.#children.get(id)
+      return child && { client: id, capabilities: child.capabilities }
     },
     end: id => this.#endSession(id),
   }
@@ -63,11 +59,11 @@ export class SessionChildren implements Children {
   readonly #idleAfterMs: number
   readonly #deps: ChildrenDeps
   readonly #closing = new AbortController()
-  readonly #seats = new Map<string, Seat>()
+  readonly #children = new Map<string, ClientChild>()
   /** Children that are not warm any more, with the client of their session; those for a single call have none. */
-  readonly #taken = new Map<Life, string | undefined>()
+  readonly #taken = new Map<SupervisedChild, string | undefined>()
   readonly #leaving = new Set<Promise<void>>()
-  #warm: Life
+  #warm: SupervisedChild
   /** Wait for calls without a session, where the server speaks the newer era. */
   readonly #spares: SpareChildren
 
@@ -88,7 +84,7 @@ export class SessionChildren implements Children {
     return [this.#warm, ...this.#taken.keys()].some(({ state }) => state.state === 'ready')
   }
 
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     const { client, method } = call
     const usesWarm = LISTS.test(method)
     if (client === undefined)
@@ -96,30 +92,30 @@ export class SessionChildren implements Children {
     return this.#seated(client, signal, usesWarm, life => life.request(call, signal))
   }
 
-  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const { client } = subscription
     if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
     const answer = await this.#seated(client, signal, false, life => life.subscribe(subscription, signal))
-    const seat = this.#seats.get(client)
-    if (answer.error || !seat || signal.aborted) return answer
-    seat.watches++
-    signal.addEventListener('abort', () => seat.watches--, { once: true })
+    const child = this.#children.get(client)
+    if (answer.error || !child || signal.aborted) return answer
+    child.watches++
+    signal.addEventListener('abort', () => child.watches--, { once: true })
     return answer
   }
 
   tell(client: string, notification: Notification): void {
-    this.#seats.get(client)?.life?.tell(notification)
+    this.#children.get(client)?.life?.tell(notification)
   }
 
   async close(): Promise<void> {
     this.#closing.abort(stoppedFault())
-    for (const client of [...this.#seats.keys()]) this.#endSession(client)
+    for (const client of [...this.#children.keys()]) this.#endSession(client)
     this.#spares.close()
     for (const life of [this.#warm, ...this.#taken.keys()]) this.#drop(life)
     await Promise.all(this.#leaving)
   }
 
-  #begin(clientCapabilities?: JsonObject, prefers: Era = 'legacy'): Life {
+  #begin(clientCapabilities?: JsonObject, prefers: Era = 'legacy'): SupervisedChild {
     const spec = { ...this.#spec, clientCapabilities, prefers }
     const { clients, listeners } = this.#deps
     return begin(spec, this.#speaks, this.#deps, {
@@ -141,8 +137,8 @@ export class SessionChildren implements Children {
     })
   }
 
-  #hears(client: string | undefined, life: Life): boolean {
-    const own = client === undefined ? undefined : this.#seats.get(client)?.life
+  #hears(client: string | undefined, life: SupervisedChild): boolean {
+    const own = client === undefined ? undefined : this.#children.get(client)?.life
     return (own ?? this.#warm) === life
   }
 
@@ -150,62 +146,62 @@ export class SessionChildren implements Children {
     client: string,
     signal: AbortSignal,
     usesWarm: boolean,
-    work: (life: Life) => Promise<T>,
+    work: (life: SupervisedChild) => Promise<T>,
   ): Promise<T> {
-    const seat = this.#seats.get(client)
-    if (!seat) throw stoppedFault()
-    seat.idle?.cancel()
-    seat.calls++
+    const child = this.#children.get(client)
+    if (!child) throw stoppedFault()
+    child.idle?.cancel()
+    child.calls++
     try {
       const room = usesWarm ? MAX_WITH_LISTING : MAX_CHILDREN
-      const life = seat.life ?? (usesWarm && !seat.capabilities ? this.#warm : undefined)
-      return await work(life ?? (await this.#sit(client, seat, room, signal)))
+      const life = child.life ?? (usesWarm && !child.capabilities ? this.#warm : undefined)
+      return await work(life ?? (await this.#sit(client, child, room, signal)))
     } finally {
-      seat.calls--
-      this.#restLater(client, seat)
+      child.calls--
+      this.#restLater(client, child)
     }
   }
 
-  #changed(life: Life): void {
+  #changed(life: SupervisedChild): void {
     if (life === this.#warm) this.info = life.info ?? this.info
     // A child that is started again has forgotten what its client did.
     if (this.#taken.has(life) && life.state.state !== 'ready') this.#drop(life)
   }
 
   #open({ capabilities }: JsonObject): string {
-    if (this.#seats.size >= MAX_SESSIONS) {
-      const [oldest] = [...this.#seats].find(([, { life, calls }]) => !life && calls === 0) ?? []
+    if (this.#children.size >= MAX_SESSIONS) {
+      const [oldest] = [...this.#children].find(([, { life, calls }]) => !life && calls === 0) ?? []
       if (oldest !== undefined) this.#endSession(oldest)
     }
     const id = randomBytes(ID_BYTES).toString('base64url')
-    const seat: Seat = { calls: 0, watches: 0, capabilities: askable(capabilities) }
-    this.#seats.set(id, seat)
-    this.#restLater(id, seat)
+    const child: ClientChild = { calls: 0, watches: 0, capabilities: askable(capabilities) }
+    this.#children.set(id, child)
+    this.#restLater(id, child)
     return id
   }
 
-  #restLater(client: string, seat: Seat): void {
-    if (seat.calls > 0 || this.#seats.get(client) !== seat) return
-    seat.idle?.cancel()
-    seat.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
-      const waits = seat.watches > 0 && this.#deps.clients.listens(client)
-      if (waits) this.#restLater(client, seat)
+  #restLater(client: string, child: ClientChild): void {
+    if (child.calls > 0 || this.#children.get(client) !== child) return
+    child.idle?.cancel()
+    child.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
+      const waits = child.watches > 0 && this.#deps.clients.listens(client)
+      if (waits) this.#restLater(client, child)
       else this.#endSession(client)
     })
   }
 
   #endSession(client: string): boolean {
-    const seat = this.#seats.get(client)
-    if (!seat) return false
-    seat.idle?.cancel()
-    this.#seats.delete(client)
-    if (seat.life && this.#taken.has(seat.life)) this.#drop(seat.life)
+    const child = this.#children.get(client)
+    if (!child) return false
+    child.idle?.cancel()
+    this.#children.delete(client)
+    if (child.life && this.#taken.has(child.life)) this.#drop(child.life)
     this.#deps.clients.end(client)
     return true
   }
 
   /** Ends a child, and the session that it is of. */
-  #drop(life: Life): void {
+  #drop(life: SupervisedChild): void {
     const client = this.#taken.get(life)
     this.#taken.delete(life)
     const leaving = life.close().finally(() => this.#leaving.delete(leaving))
@@ -214,26 +210,26 @@ export class SessionChildren implements Children {
   }
 
   /** The child of a session: its first calls share one handing over. */
-  #sit(client: string, seat: Seat, room: number, signal: AbortSignal): Promise<Life> {
-    const { capabilities } = seat
+  #sit(client: string, child: ClientChild, room: number, signal: AbortSignal): Promise<SupervisedChild> {
+    const { capabilities } = child
     const { signal: closing } = this.#closing
     // In the newer era each request says what its caller can be asked for.
     const asks = capabilities && this.#speaks.legacy !== false
     const taking = () =>
       asks ? this.#start(client, capabilities, closing, room) : this.#take(client, closing)
-    seat.taking ??= taking()
+    child.taking ??= taking()
       .then(life => {
-        if (this.#seats.get(client) === seat) seat.life = life
+        if (this.#children.get(client) === child) child.life = life
         else this.#drop(life)
         return life
       })
       .finally(() => {
-        seat.taking = undefined
+        child.taking = undefined
       })
-    return waitFor(seat.taking, signal)
+    return waitFor(child.taking, signal)
   }
 
-  async #callOnce(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async #callOnce(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     const life = await this.#takeOnce(askable(call.capabilities), signal)
     try {
       return await life.request(call, signal)
@@ -243,7 +239,7 @@ export class SessionChildren implements Children {
   }
 
   /** A child for one call: nothing but sessions speaks for the older era, which the warm child is of where it can. */
-  async #takeOnce(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<Life> {
+  async #takeOnce(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<SupervisedChild> {
     const { modern, legacy } = this.#speaks
     if (modern === false ? !capabilities : legacy === false) return this.#take(undefined, signal)
     this.#checkRoom()
@@ -255,7 +251,7 @@ export class SessionChildren implements Children {
   }
 
   /** Hands over the warm child as soon as it is up; the next one is started at once. */
-  async #take(client: string | undefined, signal: AbortSignal): Promise<Life> {
+  async #take(client: string | undefined, signal: AbortSignal): Promise<SupervisedChild> {
     for (;;) {
       this.#checkRoom()
       const life = this.#warm
@@ -273,7 +269,7 @@ export class SessionChildren implements Children {
     capabilities: JsonObject | undefined,
     signal: AbortSignal,
     room = MAX_CHILDREN,
-  ): Promise<Life> {
+  ): Promise<SupervisedChild> {
     this.#checkRoom(room)
     const life = this.#begin(capabilities, client === undefined ? 'modern' : 'legacy')
     this.#taken.set(life, client)
@@ -281,7 +277,7 @@ export class SessionChildren implements Children {
     return life
   }
 
-  async #connect(life: Life, signal: AbortSignal): Promise<void> {
+  async #connect(life: SupervisedChild, signal: AbortSignal): Promise<void> {
     try {
       await life.connect(signal)
     } catch (error) {

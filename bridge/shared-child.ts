@@ -1,13 +1,15 @@
 /** One child for all callers. It issues no session ids: any replica may answer any call. */
+
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
-import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
-import type { Subscription, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
+import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
+import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 import { begin, type Children, type ChildrenDeps } from './children.ts'
 
 export class SharedChild implements Children {
   readonly sessions = { issue: () => undefined, find: () => undefined, end: () => false }
   info: UpstreamInfo | undefined
-  readonly #life: Life
+  readonly #life: SupervisedChild
 
   constructor(spec: CommandSpec, deps: ChildrenDeps) {
     this.#life = begin({ ...spec, shared: true }, {}, deps, {
@@ -24,11 +26,11 @@ export class SharedChild implements Children {
     return this.#life.state.state === 'ready'
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     return this.#life.request(call, signal)
   }
 
-  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     return this.#life.subscribe(subscription, signal)
   }
 

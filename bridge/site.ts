@@ -1,13 +1,13 @@
 /** What a bridge answers by HTTP: /mcp for those with the token, /healthz and /readyz for everybody. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
+import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
 import { createBodies } from '../core/mcp/server/bodies.ts'
 import type { FrontClients } from '../core/mcp/server/clients.ts'
 import { createEndpoint, type Endpoint } from '../core/mcp/server/endpoint.ts'
 import type { McpHandler, McpRoute } from '../core/mcp/server/handler.ts'
 import { InFlight } from '../core/mcp/server/in-flight.ts'
 import { writeText } from '../core/mcp/server/post-response.ts'
-import { TRANSPORT_ERROR } from '../core/mcp/server/rejection.ts'
 import { errorText } from '../core/mcp/server/reply.ts'
 import type { Children } from './children.ts'
 

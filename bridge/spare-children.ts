@@ -1,10 +1,10 @@
 /** Children that wait for the next calls, and end when none come. */
 import type { Clock, Timer } from '../core/async.ts'
-import type { Life } from '../core/mcp/client/stdio/supervised-child.ts'
+import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 
 export type SpareChildrenOptions = {
-  begin: () => Life
-  drop: (life: Life) => void
+  begin: () => SupervisedChild
+  drop: (life: SupervisedChild) => void
   clock: Clock
   idleAfterMs: number
 }
@@ -15,7 +15,7 @@ const SPARES = 2
 export class SpareChildren {
   readonly #options: SpareChildrenOptions
   /** The oldest first: it is the first to be up. */
-  readonly #waiting: Life[] = []
+  readonly #waiting: SupervisedChild[] = []
   #idle: Timer | undefined
 
   constructor(options: SpareChildrenOptions) {
@@ -23,7 +23,7 @@ export class SpareChildren {
   }
 
   /** A child that waits, where there is one; others take its place: where there is one call there may be more. */
-  take(): Life | undefined {
+  take(): SupervisedChild | undefined {
     const { begin, clock, idleAfterMs } = this.#options
     const taken = this.#waiting.shift()
     while (this.#waiting.length < SPARES) this.#waiting.push(begin())

@@ -151,7 +151,7 @@ class SharedUpstream {
       request: (call, signal) => upstream.request(call, signal),
       onEvent: listener => upstream.onEvent(listener),
       subscribe: upstream.subscribe?.bind(upstream),
-      hear: ears => upstream.hear?.(ears),
+      attach: listener => upstream.attach?.(listener),
       tell: (client, notification) => upstream.tell?.(client, notification),
       forget: client => upstream.forget?.(client),
       close: async () => {

@@ -5,7 +5,8 @@ import { systemClock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
 import { createStdioUpstream } from '../core/mcp/client/stdio/stdio-upstream.ts'
-import type { Notification, UpstreamEvent } from '../core/mcp/upstream.ts'
+import type { Notification } from '../core/mcp/protocol/json-rpc.ts'
+import type { UpstreamEvent } from '../core/mcp/upstream.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
 import { ANSWERS, askingCommand, CAN_ALL, WATCHED_URI } from '../test/upstreams/asking/questions.ts'
 import { startRude } from '../test/upstreams/http/rude.ts'
@@ -81,7 +82,7 @@ test('what is watched, heard and told passes through, before it is made and afte
   const told = Promise.withResolvers<Notification>()
   const logged = Promise.withResolvers<Notification>()
   lazy.tell('ann', { method: 'notifications/roots/list_changed' })
-  lazy.hear({
+  lazy.attach({
     notified: (_client, notification) => logged.resolve(notification),
     asked: async (client, { method }) => {
       asked.push(`${client} ${method}`)

@@ -1,14 +1,14 @@
 /** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
+
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/server/rejection.ts'
+import { METHOD_NOT_FOUND } from '../core/mcp/protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../core/mcp/protocol/json-rpc.ts'
 import type {
-  ClientEars,
-  Notification,
+  SessionListener,
   Subscription,
   Upstream,
-  UpstreamAnswer,
   UpstreamCall,
   UpstreamEvent,
   UpstreamInfo,
@@ -27,7 +27,7 @@ export class LazyUpstream implements Upstream {
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   #made: Promise<Upstream> | undefined
   #failed: { error: unknown; at: number } | undefined
-  #ears: ClientEars | undefined
+  #listener: SessionListener | undefined
 
   /** `make` gets a signal that aborts at `close`. */
   constructor(make: (signal: AbortSignal) => Promise<Upstream>, clock: Clock) {
@@ -39,7 +39,7 @@ export class LazyUpstream implements Upstream {
     return (await this.#ready(signal)).connect(signal)
   }
 
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     return (await this.#ready(signal)).request(call, signal)
   }
 
@@ -48,14 +48,14 @@ export class LazyUpstream implements Upstream {
     return () => this.#listeners.delete(listener)
   }
 
-  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const made = await this.#ready(signal)
     return made.subscribe?.(subscription, signal) ?? { error: NOT_WATCHABLE }
   }
 
-  hear(ears: ClientEars): void {
-    this.#ears = ears
-    void this.#made?.then(made => made.hear?.(ears)).catch(() => {})
+  attach(listener: SessionListener): void {
+    this.#listener = listener
+    void this.#made?.then(made => made.attach?.(listener)).catch(() => {})
   }
 
   tell(client: string, notification: Notification): void {
@@ -92,7 +92,7 @@ export class LazyUpstream implements Upstream {
         upstream => {
           this.#failed = undefined
           upstream.onEvent(event => this.#emit(event))
-          if (this.#ears) upstream.hear?.(this.#ears)
+          if (this.#listener) upstream.attach?.(this.#listener)
           return upstream
         },
         error => {

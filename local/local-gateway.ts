@@ -19,7 +19,7 @@ import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
 import { launch } from './launch-server.ts'
 import { type LocalStatus, statusOf } from './local-status.ts'
-import { semanticMeans } from './meaning.ts'
+import { semanticDependencies } from './meaning.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
@@ -195,7 +195,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     log,
     clock,
     sessionKey: await sessionKey(cacheFolder),
-    semantic: semanticMeans(options, () => laptop.embeddingsKey),
+    semantic: semanticDependencies(options, () => laptop.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => toJson(status(laptop)),

@@ -5,7 +5,7 @@ import { openVectorCache } from '../core/encoder/vector-cache.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { openEmbedded } from '../router/semantic/embedded.ts'
-import type { SemanticMeans } from '../router/semantic/semantic.ts'
+import type { SemanticDependencies } from '../router/semantic/semantic.ts'
 
 /** Of one service; some 1.5 KB each. */
 const MAX_VECTORS = 20_000
@@ -13,10 +13,10 @@ const MAX_VECTORS = 20_000
 type Places = { cacheFolder: string; env: Readonly<Record<string, string>>; log: Log }
 
 /** `embeddingsKey`: of the gateway that is served now. */
-export function semanticMeans(
+export function semanticDependencies(
   { cacheFolder, env, log }: Places,
   embeddingsKey: () => string | undefined,
-): SemanticMeans {
+): SemanticDependencies {
   const onCacheFailure = (error: unknown) =>
     log.warn({ detail: messageOf(error) }, 'vectors could not be written to the cache')
   const cacheFile = join(cacheFolder, 'vectors', 'embedded.bin')

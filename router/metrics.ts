@@ -7,7 +7,7 @@ import { createRegistry, SECONDS_BUCKETS } from '../core/metrics.ts'
 import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
-import type { LaneStatus } from './upstream/pool-member.ts'
+import type { PoolMemberStatus } from './upstream/pool-member.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 
@@ -47,7 +47,7 @@ const STATES: ServerState[] = [
  */
 export function createRouterMetrics(
   clock: Clock,
-  lanes: () => LaneStatus[],
+  lanes: () => PoolMemberStatus[],
   missing?: () => string[],
 ): RouterMetrics {
   const registry = createRegistry()
@@ -97,8 +97,8 @@ function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 
 }
 
 /** Of servers that were called; the others have no line. */
-function laneMetrics(registry: Registry, lanes: () => LaneStatus[]): void {
-  const perServer = (name: string, help: string, read: (lane: LaneStatus) => number) =>
+function laneMetrics(registry: Registry, lanes: () => PoolMemberStatus[]): void {
+  const perServer = (name: string, help: string, read: (lane: PoolMemberStatus) => number) =>
     gauge(registry, name, help, ['server'], metric => {
       metric.reset()
       const used = lanes().filter(lane => lane.used)

@@ -12,7 +12,12 @@ import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { openPorts } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
-import { createSemantic, type SearchStatus, type Semantic, type SemanticMeans } from './semantic/semantic.ts'
+import {
+  createSemantic,
+  type SearchStatus,
+  type Semantic,
+  type SemanticDependencies,
+} from './semantic/semantic.ts'
 import { semanticMetrics } from './semantic/semantic-metrics.ts'
 import { createNewest } from './source/newest.ts'
 import type { Source } from './source/source.ts'
@@ -43,7 +48,7 @@ export type RouterOptions = {
   /** A second port for the cluster: metrics and status move there. */
   admin?: AdminPort
   /** What the search by meaning is made of; absent: by words alone. */
-  semantic?: SemanticMeans
+  semantic?: SemanticDependencies
   /** How long the end goes on taking requests, so that callers move their connections elsewhere first. Default 0. */
   lingerMs?: number
   /** Absent: nothing is traced. The router does not close it. */

@@ -4,7 +4,7 @@ import type { Catalog } from './catalog/catalog.ts'
 import { exposedTokens } from './meta/profiles/profiles.ts'
 import type { SearchStatus } from './semantic/semantic.ts'
 import type { TokenUses } from './token-use.ts'
-import type { LaneStatus } from './upstream/pool-member.ts'
+import type { PoolMemberStatus } from './upstream/pool-member.ts'
 
 export type RouterStatus = {
   pod: string
@@ -32,7 +32,7 @@ export type RouterStatus = {
 export function routerStatus(
   who: Pick<RouterStatus, 'pod' | 'gateway' | 'missing' | 'search' | 'tokens'>,
   catalog: Catalog | undefined,
-  lanes: readonly LaneStatus[],
+  lanes: readonly PoolMemberStatus[],
 ): RouterStatus {
   const laneOf = new Map(lanes.map(lane => [lane.server, lane]))
   return {
@@ -51,7 +51,7 @@ export function routerStatus(
 /** What /debug/status shows. */
 export function debugStatus(
   catalog: Catalog | undefined,
-  pool: LaneStatus[],
+  pool: PoolMemberStatus[],
   search: SearchStatus,
 ): JsonObject {
   if (!catalog) return { generation: null }

@@ -58,6 +58,20 @@ test('imports run crds ← core ← operator, router, bridge, local ← cli', ()
   assert.deepEqual(wrong, [])
 })
 
+test('protocol, server and client of MCP meet only in protocol and in the files beside them', () => {
+  const side = (path: string) => /^core\/mcp\/(protocol|server|client)\//.exec(path)?.[1]
+  const wrong = sources.flatMap(source => {
+    const own = side(source.path)
+    if (own === undefined || source.path.endsWith('.test.ts')) return []
+    return importsOf(source)
+      .filter(name => name.startsWith('.'))
+      .map(name => posix.normalize(posix.join(posix.dirname(source.path), name)))
+      .filter(target => ![own, 'protocol', undefined].includes(side(target)))
+      .map(target => `${source.path} imports ${target}`)
+  })
+  assert.deepEqual(wrong, [])
+})
+
 test('crds imports zod only', () => {
   const wrong = sources
     .filter(source => source.room === 'crds')

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { SentenceEncoder } from './encoder.ts'
 import { createEncoderThread } from './encoder-thread.ts'
 import { DIMENSIONS, ENCODER_ID } from './minilm.ts'
-import { createLane } from './serial-queue.ts'
+import { createSerialQueue } from './serial-queue.ts'
 import { openVectorCache, type VectorCache } from './vector-cache.ts'
 
 /** Some 100 to 200 ms of a core: so long it takes until others have their turn, and a cancelled batch has an end. */
@@ -55,8 +55,8 @@ function embeddedEncoder(
   thread: ReturnType<typeof createEncoderThread>,
   cache?: VectorCache,
 ): SentenceEncoder {
-  const queries = createLane(MAX_WAITING_QUERIES)
-  const batches = createLane(MAX_WAITING_BATCHES)
+  const queries = createSerialQueue(MAX_WAITING_QUERIES)
+  const batches = createSerialQueue(MAX_WAITING_BATCHES)
   const encodeBatch = async (texts: readonly SearchText[], signal: AbortSignal) => {
     const plain = texts.map(({ full, name }) => ({ full: cut(full), name: cut(name) }))
     const vectors = await batches(() => thread.ask({ texts: plain }), signal)

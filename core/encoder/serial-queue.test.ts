@@ -1,10 +1,10 @@
 /** One after the other, bounded, and cancelled while it waits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLane } from './serial-queue.ts'
+import { createSerialQueue } from './serial-queue.ts'
 
 test('work is done one at a time, in order, and settles as it does', async () => {
-  const lane = createLane(10)
+  const lane = createSerialQueue(10)
   const order: string[] = []
   const gate = Promise.withResolvers<void>()
   const first = lane(async () => {
@@ -26,7 +26,7 @@ test('work is done one at a time, in order, and settles as it does', async () =>
 })
 
 test('what waits is cancelled at once and never begun; what has begun holds its place to the end', async () => {
-  const lane = createLane(10)
+  const lane = createSerialQueue(10)
   const gate = Promise.withResolvers<void>()
   const stop = new AbortController()
   const begun: number[] = []
@@ -46,7 +46,7 @@ test('what waits is cancelled at once and never begun; what has begun holds its 
 })
 
 test('more than may wait is refused', async () => {
-  const lane = createLane(1)
+  const lane = createSerialQueue(1)
   const gate = Promise.withResolvers<void>()
   const accepted = [lane(() => gate.promise), lane(() => gate.promise)]
   await assert.rejects(

@@ -2,10 +2,10 @@
 import { Fault } from '../errors.ts'
 
 /** Settles as `work` does; throws Fault `cancelled` as soon as the signal aborts, and `io` where too much waits already. */
-export type Lane = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+export type SerialQueue = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>
 
 /** Work that has begun is not broken off by its signal: what comes after it waits for its end. */
-export function createLane(maxWaiting: number): Lane {
+export function createSerialQueue(maxWaiting: number): SerialQueue {
   const waiting = new Set<() => Promise<void>>()
   let busy = false
   const drain = async () => {

@@ -6,7 +6,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { ApiError, isConflict, isNotFound } from './api-error.ts'
 import type { KubeClient } from './client.ts'
-import type { KubeObject, Wire } from './object.ts'
+import type { JsonOf, KubeObject } from './object.ts'
 
 /** As client-go has them: others wait 15 s for a silent holder, which itself gives up after 10 s. */
 const LEASE_SECONDS = 15
@@ -28,7 +28,7 @@ export type LeaseOptions = {
   random?: () => number
 }
 
-type Lease = KubeObject & { spec?: Wire<V1LeaseSpec> }
+type Lease = KubeObject & { spec?: JsonOf<V1LeaseSpec> }
 
 /**
  * Waits for the lease, then runs `lead` and holds the lease until that ends. When `signal` aborts, the signal that `lead` was given

@@ -26,18 +26,18 @@ export type ObjectMeta = {
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
 /** A type of @kubernetes/client-node as its JSON is: times are text, `_from` is `from`. */
-export type Wire<T> = 0 extends 1 & T
+export type JsonOf<T> = 0 extends 1 & T
   ? T
   : T extends Date
     ? string
     : T extends readonly (infer Item)[]
-      ? Wire<Item>[]
+      ? JsonOf<Item>[]
       : T extends object
-        ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> }
+        ? { [K in keyof T as K extends `_${infer Name}` ? Name : K]: JsonOf<T[K]> }
         : T
 
 /** An object of a kind that @kubernetes/client-node knows: `Kube<V1Deployment>`. */
-export type Kube<T> = KubeObject & Wire<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>
+export type Kube<T> = KubeObject & JsonOf<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>
 
 export type Kind = { apiVersion: string; kind: string }
 /** One object of a cluster; without a namespace where its kind has none. */

@@ -38,7 +38,13 @@ export type TransportOptions = {
 }
 
 /** What one reading of the credentials gave; the connections live on where only the token changed. */
-type Link = { headers: Record<string, string>; tls: string; requests: Agent; watches: Agent; readAt: number }
+type Connections = {
+  headers: Record<string, string>
+  tls: string
+  requests: Agent
+  watches: Agent
+  readAt: number
+}
 
 type Over = 'requests' | 'watches'
 
@@ -47,8 +53,8 @@ export class Transport {
   readonly #access: Access
   readonly #timeoutMs: number
   readonly #clock: Clock
-  #link: Link | undefined
-  #reading: Promise<Link> | undefined
+  #link: Connections | undefined
+  #reading: Promise<Connections> | undefined
   #closed = false
 
   constructor(
@@ -63,7 +69,7 @@ export class Transport {
   /** The body of a successful answer. */
   async send(request: ApiRequest, signal?: AbortSignal): Promise<string> {
     const limit = this.#limit(signal)
-    let link: Link | undefined
+    let link: Connections | undefined
     try {
       link = await waitFor(this.#current(), limit.signal)
       return await readAll((await this.#exchange(request, link, 'requests', limit.signal)).body)
@@ -97,7 +103,7 @@ export class Transport {
   }
 
   /** Sends, and once again with fresh credentials where the server refuses those in hand. Rejects where the answer is no success. */
-  async #exchange(request: ApiRequest, link: Link, over: Over, signal: AbortSignal) {
+  async #exchange(request: ApiRequest, link: Connections, over: Over, signal: AbortSignal) {
     let answer = await this.#dispatch(request, link, over, signal)
     if (answer.statusCode === UNAUTHORIZED) {
       const fresh = await waitFor(this.#read(), signal)
@@ -110,7 +116,7 @@ export class Transport {
     throw errorOfAnswer(answer.statusCode, await readAll(answer.body), headerOf(answer, 'retry-after'))
   }
 
-  #dispatch(request: ApiRequest, link: Link, over: Over, signal: AbortSignal) {
+  #dispatch(request: ApiRequest, link: Connections, over: Over, signal: AbortSignal) {
     return link[over].request({
       origin: this.#access.server,
       path: request.path,
@@ -129,7 +135,7 @@ export class Transport {
     })
   }
 
-  async #current(): Promise<Link> {
+  async #current(): Promise<Connections> {
     const link = this.#link
     if (link && this.#clock.now() - link.readAt < CREDENTIALS_LIFE_MS) return link
     return this.#read().catch(error => {
@@ -139,14 +145,14 @@ export class Transport {
   }
 
   /** Reads the credentials; many callers share one reading. */
-  #read(): Promise<Link> {
+  #read(): Promise<Connections> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = undefined
     })
     return this.#reading
   }
 
-  async #readOnce(): Promise<Link> {
+  async #readOnce(): Promise<Connections> {
     const { headers, tls } = await this.#access.credentials()
     if (this.#closed) throw new ApiError(0, 'Closed', 'The client of the API server is closed')
     const last = this.#link
@@ -170,7 +176,7 @@ export class Transport {
   }
 
   /** A connection on which a request had no answer in time may be dead: the next request makes a new one. */
-  #drop(link: Link | undefined): void {
+  #drop(link: Connections | undefined): void {
     if (!link || this.#link?.requests !== link.requests) return
     this.#link = undefined
     link.requests.close().catch(() => {})

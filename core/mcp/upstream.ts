@@ -1,5 +1,7 @@
 /** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE, of either era. */
-import type { JsonObject, JsonValue } from '../json.ts'
+
+import type { JsonObject } from '../json.ts'
+import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'
 import type { Era } from './protocol/revisions.ts'
 
 export interface Upstream {
@@ -13,16 +15,16 @@ export interface Upstream {
    * (notifications/cancelled) and the promise rejects with Fault `cancelled` (or the Fault that is the signal's reason).
    * A JSON-RPC error of the upstream is an answer, not a fault.
    */
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer>
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
   /** What goes on with the upstream; called on every change until close. Returns the unsubscribe function. */
   onEvent(listener: (event: UpstreamEvent) => void): () => void
   /**
    * Tells of changes of one resource (`notifications/resources/updated`) until `signal` aborts, over lost sessions and restarts too.
    * Resolves once the upstream took it on; an error that it answers is an answer. Absent: no resource can be watched.
    */
-  subscribe?(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer>
+  subscribe?(subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
   /** Who hears what a client's own session says and asks between its calls, for `sessions: perClient`. Absent: nothing is said. */
-  hear?(ears: ClientEars): void
+  attach?(listener: SessionListener): void
   /** Hands a client's own session what it says besides requests, such as `notifications/roots/list_changed`; nothing where shared. */
   tell?(client: string, notification: Notification): void
   /** Ends what is kept for a client that went away; its calls in flight too. Absent: nothing is. */
@@ -40,16 +42,11 @@ export const DISCOVERY: Pick<UpstreamCall, 'client' | 'capabilities'> = {
   capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
 }
 
-export type Notification = { method: string; params?: JsonObject }
-
-/** What a server asks its client for: elicitation/create, sampling/createMessage, roots/list. */
-export type ServerRequest = { method: string; params?: JsonObject }
-
 /**
  * Puts a server's request to its client and waits for the answer, as long as it takes: a human may have to think. Rejects with the
  * Fault of `signal`, or Fault `cancelled` where the client went away.
  */
-export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer>
+export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse>
 
 export type Subscription = {
   uri: string
@@ -59,10 +56,10 @@ export type Subscription = {
   onUpdate: (notification: Notification) => void
 }
 
-export type ClientEars = {
+export type SessionListener = {
   notified(client: string, notification: Notification): void
   /** Undefined where the client cannot be asked now. */
-  asked(client: string, request: ServerRequest, signal: AbortSignal): Promise<UpstreamAnswer> | undefined
+  asked(client: string, request: ServerRequest, signal: AbortSignal): Promise<McpResponse> | undefined
 }
 
 export type UpstreamInfo = {
@@ -97,17 +94,6 @@ export type UpstreamCall = {
   /** Called when the request itself is written, after any start and handshake; once more where it had to be sent again. */
   onSent?: () => void
 }
-
-export type UpstreamAnswer =
-  | {
-      result: JsonObject
-      /** The JSON text of `result` exactly as the upstream wrote it, where it could be had for nothing. */
-      resultText?: string
-      error?: undefined
-    }
-  | { error: JsonRpcError; result?: undefined }
-
-export type JsonRpcError = { code: number; message: string; data?: JsonValue }
 
 export type UpstreamEvent =
   | { kind: 'state'; state: 'asleep' | 'starting' | 'ready' }

@@ -1,6 +1,6 @@
 /** How our runtime, Node and the bridge, comes into any pod, and how it is started there. Pure. */
 import type { V1Container, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import { containerSecurity } from './security.ts'
 import type { OperatorSettings } from './settings.ts'
 
@@ -24,11 +24,11 @@ export const RUNTIME: readonly string[] = [
 ]
 
 export type Delivery = {
-  volume: Wire<V1Volume>
+  volume: JsonOf<V1Volume>
   /** For every container that starts RUNTIME. */
-  mount: Wire<V1VolumeMount>
+  mount: JsonOf<V1VolumeMount>
   /** Come before all others. */
-  initContainers: Wire<V1Container>[]
+  initContainers: JsonOf<V1Container>[]
 }
 
 export function delivery(settings: OperatorSettings): Delivery {
@@ -46,7 +46,7 @@ export function delivery(settings: OperatorSettings): Delivery {
   return { volume, mount, initContainers: [copying(settings)] }
 }
 
-function copying({ image, imagePullPolicy, resources }: OperatorSettings): Wire<V1Container> {
+function copying({ image, imagePullPolicy, resources }: OperatorSettings): JsonOf<V1Container> {
   return {
     name: 'portolan',
     image,

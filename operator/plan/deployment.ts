@@ -1,6 +1,6 @@
 /** The Deployment of a server or of a gateway's routers. Pure. */
 import type { V1Deployment, V1PodTemplateSpec } from '@kubernetes/client-node'
-import type { Kube, Wire } from '../../core/kube/object.ts'
+import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import { type Component, labelsOf, selectorOf } from './names.ts'
 
 /** Images are pulled and packages installed within, besides the start itself. */
@@ -14,7 +14,7 @@ export type DeploymentParts = {
   instance: string
   replicas: number
   startSeconds: number
-  template: Wire<V1PodTemplateSpec>
+  template: JsonOf<V1PodTemplateSpec>
 }
 
 /** Never fewer pods than wanted: an update that does not come up leaves those before it serving. */

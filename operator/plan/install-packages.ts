@@ -1,6 +1,6 @@
 /** Installs the package of an npm or PyPI server into a volume, before the server starts. Pure. */
 import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { RUNTIME } from './delivery.ts'
 import { containerSecurity } from './security.ts'
@@ -33,18 +33,18 @@ export function packageOf(
 }
 
 export type Installation = {
-  volume: Wire<V1Volume>
+  volume: JsonOf<V1Volume>
   /** For the server, which only reads it. */
-  mount: Wire<V1VolumeMount>
-  initContainer: Wire<V1Container>
+  mount: JsonOf<V1VolumeMount>
+  initContainer: JsonOf<V1Container>
 }
 
 /** The installer gets the server's environment: proxies and credentials of registries stand there. */
 export function installation(
   { image, words }: Package,
   settings: OperatorSettings,
-  environment: { env: Wire<V1EnvVar>[]; envFrom?: McpServer['spec']['envFrom'] },
-  mounts: Wire<V1VolumeMount>[],
+  environment: { env: JsonOf<V1EnvVar>[]; envFrom?: McpServer['spec']['envFrom'] },
+  mounts: JsonOf<V1VolumeMount>[],
 ): Installation {
   const mount = { name: VOLUME, mountPath: FOLDER }
   return {

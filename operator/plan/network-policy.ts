@@ -1,7 +1,7 @@
 /** Who may reach the pods of servers and gateways, and what servers may reach. Pure. */
 import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
-import type { Kube, Wire } from '../../core/kube/object.ts'
+import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { packageOf } from './install-packages.ts'
@@ -15,7 +15,7 @@ const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 /** In: routers of its namespace, and the operator. Out: names, and what the manifest says. */
 export function serverPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy> {
   const { name, namespace } = server.metadata
-  const from: Wire<V1NetworkPolicyPeer>[] = [
+  const from: JsonOf<V1NetworkPolicyPeer>[] = [
     { podSelector: { matchLabels: componentLabels('router') } },
     {
       namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: settings.namespace } },
@@ -33,7 +33,7 @@ export function serverPolicy(server: McpServer, settings: OperatorSettings): Kub
       ingress: [{ from, ports: [tcp(containerPort(server))] }],
       egress: [
         dns,
-        ...(server.spec.egress as Wire<V1NetworkPolicyEgressRule>[]),
+        ...(server.spec.egress as JsonOf<V1NetworkPolicyEgressRule>[]),
         ...registry(server, settings),
       ],
     },
@@ -55,7 +55,7 @@ export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Ku
 }
 
 /** A policy is for the whole pod, its installer too; who gives `egress` has to name the registry himself. */
-function registry(server: McpServer, settings: OperatorSettings): Wire<V1NetworkPolicyEgressRule>[] {
+function registry(server: McpServer, settings: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
   const wanted = packageOf(server, settings)
   if (!wanted || server.spec.egress.length > 0) return []
   return [{ ports: [tcp(portOf(wanted.registry))] }]

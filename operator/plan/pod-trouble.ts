@@ -1,12 +1,12 @@
 /** Why a pod does not serve, as its status tells it. Pure. */
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
-import type { Kube, Wire } from '../../core/kube/object.ts'
+import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Verdict } from './conditions.ts'
 
-type Status = Wire<V1ContainerStatus>
-type Ended = Wire<V1ContainerStateTerminated>
+type Status = JsonOf<V1ContainerStatus>
+type Ended = JsonOf<V1ContainerStateTerminated>
 
 const IMAGE_REASONS = [
   'ErrImagePull',

@@ -1,12 +1,12 @@
 /** How the kubelet asks whether a container has started, serves and lives. Pure. */
 import type { V1Container, V1Probe } from '@kubernetes/client-node'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { RUNTIME } from './delivery.ts'
 import { ADMIN_PORT, HTTP_PORT } from './names.ts'
 
-type Probes = Pick<Wire<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
+type Probes = Pick<JsonOf<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
 
 /** The bridge tries three times, says why it was in vain and ends. The kubelet must not be faster, and it counts on from start to start. */
 const BRIDGE_START_SECONDS = 24 * 60 * 60
@@ -40,7 +40,7 @@ export function startTimeoutSeconds({ spec }: McpServer): number {
 
 /** After the first success readiness is asked again at once, so one that is ready is found within a second. */
 function httpProbes(port: number, startSeconds: number): Probes {
-  const get = (path: string): Wire<V1Probe> => ({ httpGet: { path, port } })
+  const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port } })
   return {
     startupProbe: { ...get('/readyz'), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: startSeconds },
     readinessProbe: { ...get('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },

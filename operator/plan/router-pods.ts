@@ -1,6 +1,6 @@
 /** The pods of a gateway's routers. Pure. */
 import type { V1Container, V1EnvVar, V1PodTemplateSpec } from '@kubernetes/client-node'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { ADMIN_PORT, gatewayObjectName, HTTP_PORT, keysName, SESSION_KEY } from './names.ts'
 import { routerProbes } from './probes.ts'
@@ -29,7 +29,7 @@ export function routerScale({ spec }: McpGateway): RouterScale {
   return { min, max: given('maxReplicas', Math.max(MAX_REPLICAS, min)) }
 }
 
-export function routerTemplate(gateway: McpGateway, settings: OperatorSettings): Wire<V1PodTemplateSpec> {
+export function routerTemplate(gateway: McpGateway, settings: OperatorSettings): JsonOf<V1PodTemplateSpec> {
   const { name } = gateway.metadata
   const keys = { secretName: keysName(name), defaultMode: READABLE_BY_GROUP }
   const spec = {
@@ -54,7 +54,7 @@ export function routerTemplate(gateway: McpGateway, settings: OperatorSettings):
   )
 }
 
-function container(gateway: McpGateway, settings: OperatorSettings): Wire<V1Container> {
+function container(gateway: McpGateway, settings: OperatorSettings): JsonOf<V1Container> {
   const { resources = settings.resources.router } = gateway.spec.router
   return {
     name: CONTAINER,
@@ -78,7 +78,7 @@ function container(gateway: McpGateway, settings: OperatorSettings): Wire<V1Cont
   }
 }
 
-function environment({ metadata, spec }: McpGateway): Wire<V1EnvVar>[] {
+function environment({ metadata, spec }: McpGateway): JsonOf<V1EnvVar>[] {
   const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } })
   return [
     { name: 'PORTOLAN_GATEWAY', value: metadata.name },
@@ -94,7 +94,7 @@ function environment({ metadata, spec }: McpGateway): Wire<V1EnvVar>[] {
 }
 
 /** The variables of OpenTelemetry; `spec.router.pod` may set others, and the same ones otherwise. */
-function tracing({ metadata }: McpGateway, { routerTracing }: OperatorSettings): Wire<V1EnvVar>[] {
+function tracing({ metadata }: McpGateway, { routerTracing }: OperatorSettings): JsonOf<V1EnvVar>[] {
   const told = Object.entries(routerTracing).map(([name, value]) => ({ name, value }))
   if (told.length === 0) return []
   const who = [

@@ -1,6 +1,6 @@
 /** What every pod of ours is and may: the rules of Pod Security "restricted", and more. Pure. */
 import type { V1PodSecurityContext, V1PodSpec, V1SecurityContext } from '@kubernetes/client-node'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 
 /** The user and group that pods run as, unless the manifest says otherwise. */
 const USER = 65532
@@ -9,7 +9,7 @@ const USER = 65532
 const TERMINATION_SECONDS = 45
 const PRE_STOP_SECONDS = 5
 
-export function podSecurity(): Wire<V1PodSecurityContext> {
+export function podSecurity(): JsonOf<V1PodSecurityContext> {
   return {
     runAsNonRoot: true,
     runAsUser: USER,
@@ -21,7 +21,7 @@ export function podSecurity(): Wire<V1PodSecurityContext> {
   }
 }
 
-export function containerSecurity(): Wire<V1SecurityContext> {
+export function containerSecurity(): JsonOf<V1SecurityContext> {
   return {
     allowPrivilegeEscalation: false,
     capabilities: { drop: ['ALL'] },
@@ -30,7 +30,10 @@ export function containerSecurity(): Wire<V1SecurityContext> {
 }
 
 /** Nothing of the cluster's is told to the processes, and they get time to end. */
-export function podManners(): Pick<Wire<V1PodSpec>, 'enableServiceLinks' | 'terminationGracePeriodSeconds'> {
+export function podManners(): Pick<
+  JsonOf<V1PodSpec>,
+  'enableServiceLinks' | 'terminationGracePeriodSeconds'
+> {
   return { enableServiceLinks: false, terminationGracePeriodSeconds: TERMINATION_SECONDS }
 }
 

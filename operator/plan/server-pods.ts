@@ -2,7 +2,7 @@
 import type { V1Container, V1PodTemplateSpec, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import { isBridged } from '../../core/catalog/endpoint.ts'
 import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { delivery, RUNTIME } from './delivery.ts'
 import { installation, packageOf, START_FILE } from './install-packages.ts'
@@ -26,7 +26,7 @@ export function serverTemplate(
   server: McpServer,
   settings: OperatorSettings,
   inputs: string,
-): Wire<V1PodTemplateSpec> {
+): JsonOf<V1PodTemplateSpec> {
   const { name } = server.metadata
   const runtime = delivery(settings)
   const writable = WRITABLE.map(({ name, mountPath }) => ({ name, mountPath }))
@@ -68,7 +68,7 @@ export function containerPort({ spec }: McpServer): number {
   return spec.image?.transport === 'http' ? (spec.image.port ?? HTTP_PORT) : HTTP_PORT
 }
 
-function processOf(server: McpServer, mounts: Wire<V1VolumeMount>[]): Wire<V1Container> {
+function processOf(server: McpServer, mounts: JsonOf<V1VolumeMount>[]): JsonOf<V1Container> {
   const { npm, pypi, image } = server.spec
   const rest = {
     name: CONTAINER,
@@ -116,11 +116,11 @@ function environmentOf({ spec }: McpServer) {
   return { env: [...home, ...spec.env], ...(spec.envFrom.length > 0 && { envFrom: spec.envFrom }) }
 }
 
-function writableVolumes(): Wire<V1Volume>[] {
+function writableVolumes(): JsonOf<V1Volume>[] {
   return WRITABLE.map(({ name, sizeLimit }) => ({ name, emptyDir: { sizeLimit } }))
 }
 
-function bearerVolume(server: McpServer): Wire<V1Volume>[] {
+function bearerVolume(server: McpServer): JsonOf<V1Volume>[] {
   if (!isBridged(server)) return []
   const items = [{ key: BEARER_KEY, path: BEARER_KEY }]
   const secretName = serverObjectName(server.metadata.name)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { V1PodSpec, V1PodTemplateSpec, V1TopologySpreadConstraint } from '@kubernetes/client-node'
 import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts'
-import type { Wire } from '../../core/kube/object.ts'
+import type { JsonOf } from '../../core/kube/object.ts'
 import { merge } from './merge.ts'
 import { ANNOTATION, type Component, labelsOf, selectorOf } from './names.ts'
 
@@ -10,14 +10,18 @@ export type PodParts = {
   component: Component
   instance: string
   annotations: Record<string, string>
-  spec: Wire<V1PodSpec>
+  spec: JsonOf<V1PodSpec>
 }
 
 /**
  * `pod` is what the manifest says: a pod's spec, its `metadata`, and `resources`, which stand in for those of our container.
  * Labels by which the pods are found stay, whatever it says.
  */
-export function podTemplate(parts: PodParts, container: string, pod: unknown = {}): Wire<V1PodTemplateSpec> {
+export function podTemplate(
+  parts: PodParts,
+  container: string,
+  pod: unknown = {},
+): JsonOf<V1PodTemplateSpec> {
   const { metadata, resources, ...spec } = isObject(pod) ? pod : {}
   const own =
     resources === undefined ? parts.spec : withResources(parts.spec, container, resources as JsonObject)
@@ -43,9 +47,9 @@ export function podTemplate(parts: PodParts, container: string, pod: unknown = {
 export function spread(
   component: Component,
   instance: string,
-): Pick<Wire<V1PodSpec>, 'topologySpreadConstraints' | 'affinity'> {
+): Pick<JsonOf<V1PodSpec>, 'topologySpreadConstraints' | 'affinity'> {
   const labelSelector = { matchLabels: selectorOf(component, instance) }
-  const node: Wire<V1TopologySpreadConstraint> = {
+  const node: JsonOf<V1TopologySpreadConstraint> = {
     topologyKey: 'kubernetes.io/hostname',
     maxSkew: 1,
     whenUnsatisfiable: 'ScheduleAnyway',
@@ -60,7 +64,7 @@ export function spread(
   }
 }
 
-function withResources(spec: Wire<V1PodSpec>, name: string, resources: JsonObject): Wire<V1PodSpec> {
+function withResources(spec: JsonOf<V1PodSpec>, name: string, resources: JsonObject): JsonOf<V1PodSpec> {
   const containers = spec.containers.map(container =>
     container.name === name ? { ...container, resources } : container,
   )

@@ -1,6 +1,6 @@
 /** The router's second port, for the cluster and not for agents: health, metrics, status, and what sidecars need of a gateway. */
 import type { JsonObject } from '../../core/json.ts'
-import { TRANSPORT_ERROR } from '../../core/mcp/server/rejection.ts'
+import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Newest } from '../source/newest.ts'
 import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'

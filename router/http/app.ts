@@ -4,11 +4,11 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Clock, delay } from '../../core/async.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { type Bodies, createBodies } from '../../core/mcp/server/bodies.ts'
 import { watchConnections } from '../../core/mcp/server/connections.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
-import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../../core/mcp/server/rejection.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import { answerBroken, MAX_HEADER_BYTES } from './broken.ts'
 

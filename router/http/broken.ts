@@ -1,9 +1,9 @@
 /** Answers what is no HTTP request: broken, too slow, or with headers that are too large. */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { answerOn } from '../../core/mcp/server/connections.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
-import { TRANSPORT_ERROR } from '../../core/mcp/server/rejection.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 
 export const MAX_HEADER_BYTES = 16 * 1024

@@ -1,10 +1,12 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
+
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { changedList } from '../../core/mcp/protocol/message.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
-import type { McpHandler, McpReply } from '../../core/mcp/server/handler.ts'
-import type { ClientEars } from '../../core/mcp/upstream.ts'
+import type { McpHandler } from '../../core/mcp/server/handler.ts'
+import type { SessionListener } from '../../core/mcp/upstream.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -47,11 +49,11 @@ export function createHandler(options: HandlerOptions): McpHandler {
   const schemas = createSchemaChecks()
   const once = createOnce()
   const changes = watch && createListChanges({ watch, once })
-  if (clients) pool.hear(earsOf(clients))
+  if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
   const means = { pool, observer, encodeQuery, results, clients, activated, schemas, once }
 
-  const answer = (work: Work): McpReply | Promise<McpReply> => {
+  const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const { request, catalog } = work
     const { route } = request
     if (route.kind === 'server') return handleServer(work, route.server)
@@ -90,7 +92,7 @@ export function createHandler(options: HandlerOptions): McpHandler {
  * What a server says or asks in a client's own session reaches that client. Which lists it has now, the catalog says; of a resource that
  * changed, whoever subscribed to it is told.
  */
-function earsOf(clients: Clients): ClientEars {
+function listenerOf(clients: Clients): SessionListener {
   const isToldElsewhere = (method: string): boolean =>
     changedList(method) !== undefined || method === 'notifications/resources/updated'
   return {
@@ -101,7 +103,7 @@ function earsOf(clients: Clients): ClientEars {
   }
 }
 
-function handleGateway(work: Work, name: Profile): McpReply | Promise<McpReply> {
+function handleGateway(work: Work, name: Profile): McpResponse | Promise<McpResponse> {
   if (!isServed(work.catalog, name)) return notFound(`Profile ${name} is not allowed at this gateway.`)
   const profile = PROFILES[name]
   switch (work.request.method) {
@@ -127,7 +129,7 @@ function handleGateway(work: Work, name: Profile): McpReply | Promise<McpReply> 
 }
 
 /** A meta-tool by its name, or any tool by its path or listed name. */
-function call(work: Work, profile: ProfileTools): McpReply | Promise<McpReply> {
+function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpResponse> {
   const { name, arguments: args = {} } = work.request.params
   if (typeof name !== 'string') return invalid('name is missing')
   if (!isObject(args)) return invalid('arguments is no object')

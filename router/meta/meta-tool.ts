@@ -1,11 +1,12 @@
 /** What a meta-tool is, and what it works with. */
+
 import type { Profile } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
-import type { McpReply, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
-import type { Notification } from '../../core/mcp/upstream.ts'
+import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import type { Span } from '../../core/trace.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver, TokenRoute } from '../observer.ts'
@@ -70,5 +71,5 @@ export function isDirect(route: McpRoute): boolean {
 
 export type MetaTool = {
   definition: ToolDefinition
-  call(work: Work, args: JsonObject): McpReply | Promise<McpReply>
+  call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse>
 }

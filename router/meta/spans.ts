@@ -1,8 +1,9 @@
 /** The spans of a request: its own, those of what it sends to servers, and those of searches; by OpenTelemetry's conventions for MCP. */
+
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
-import type { McpReply, McpRequest } from '../../core/mcp/server/handler.ts'
-import type { UpstreamAnswer } from '../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import type { McpRequest } from '../../core/mcp/server/handler.ts'
 import { contextOf, type Span, type SpanAttributes, type Tracer } from '../../core/trace.ts'
 import type { Forwarded } from './calling/forward.ts'
 import type { FoundItems } from './finding/search-catalog.ts'
@@ -30,8 +31,8 @@ const METHODS: ReadonlySet<string> = new Set([
 export async function traced(
   tracer: Tracer,
   work: Work,
-  answer: (work: Work) => McpReply | Promise<McpReply>,
-): Promise<McpReply> {
+  answer: (work: Work) => McpResponse | Promise<McpResponse>,
+): Promise<McpResponse> {
   const { request } = work
   const method = methodOf(request.method)
   const start = { name: method, kind: 'server', attributes: requestAttributes(request, method) } as const
@@ -101,7 +102,7 @@ export async function searched(parent: Span, find: () => Promise<FoundItems>): P
 }
 
 /** Ends the span of a request, or of one that was sent on. */
-export function end(span: Span, answer: McpReply | UpstreamAnswer | Fault): void {
+export function end(span: Span, answer: McpResponse | McpResponse | Fault): void {
   if (answer instanceof Fault) span.end(answer.code)
   else if (answer.error) {
     const code = String(answer.error.code)

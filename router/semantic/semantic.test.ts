@@ -15,7 +15,7 @@ import { createManualClock } from '../../test/support/manual-clock.ts'
 import { discoverTools } from '../../test/support/mcp.ts'
 import { startRouter } from '../router.ts'
 import { createInProcessSource } from '../source/in-process-source.ts'
-import type { SemanticMeans } from './semantic.ts'
+import type { SemanticDependencies } from './semantic.ts'
 
 const tool = (name: string, description: string) => ({ name, description, inputSchema: {} })
 const SERVERS: Record<string, FixtureServer> = {
@@ -25,7 +25,11 @@ const SERVERS: Record<string, FixtureServer> = {
   post: { offers: { tools: [tool('open_mailbox', 'Opens a mailbox'), tool('send', 'Sends a letter')] } },
 }
 
-async function start(t: TestContext, search: RouterConfig['search'], means: Partial<SemanticMeans> = {}) {
+async function start(
+  t: TestContext,
+  search: RouterConfig['search'],
+  means: Partial<SemanticDependencies> = {},
+) {
   const clock = createManualClock()
   const source = createInProcessSource()
   const output = new PassThrough({ encoding: 'utf8' })

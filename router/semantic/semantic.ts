@@ -11,7 +11,7 @@ import { type OpenCache, openEndpoint, QUERY_TIMEOUT_MS } from './endpoint.ts'
 import type { Missed } from './query-encoder.ts'
 
 /** What the owner of a router gives it for the search by meaning. */
-export type SemanticMeans = {
+export type SemanticDependencies = {
   /**
    * Opens the embedded encoder; throws, with a sentence, where it is not there: then it is asked again every few seconds, as
    * it is after `onLost`.
@@ -35,7 +35,7 @@ export type SearchStatus = {
 
 export type SemanticOptions = {
   /** Absent: by words alone. */
-  means?: SemanticMeans
+  means?: SemanticDependencies
   log: Log
   clock?: Clock
   /** `equip` has something new to give. */
@@ -130,7 +130,10 @@ function statusOf(
     : { semantic: 'off', reason: 'the encoder is being loaded', pending: pendingOf(served) }
 }
 
-function wantedOf({ semantic, embeddings }: SearchConfig, means: SemanticMeans | undefined): Way | Off {
+function wantedOf(
+  { semantic, embeddings }: SearchConfig,
+  means: SemanticDependencies | undefined,
+): Way | Off {
   if (semantic === 'none') return { kind: 'off', reason: 'spec.search.semantic of the gateway is none' }
   if (!means) return { kind: 'off', reason: 'this router has no encoder' }
   if (!embeddings) return { kind: 'embedded' }
@@ -144,7 +147,7 @@ function wantedOf({ semantic, embeddings }: SearchConfig, means: SemanticMeans |
 
 type Ways = Pick<EncodingOptions, 'open' | 'queryTimeoutMs' | 'encodesAtOnce'>
 
-function waysOf(way: Way, means: SemanticMeans, clock: Clock): Ways {
+function waysOf(way: Way, means: SemanticDependencies, clock: Clock): Ways {
   if (way.kind === 'embedded')
     return {
       open: means.openEmbedded,

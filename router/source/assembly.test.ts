@@ -7,7 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { snapshotOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createAssembly } from './assembly.ts'
-import { Kept } from './last-good.ts'
+import { LastGood } from './last-good.ts'
 import type { Snapshot } from './source.ts'
 
 const { config, catalogs: known } = snapshotOf({ files: { offers: {} }, git: { offers: {} } }, {}, 1)
@@ -91,7 +91,7 @@ function begin() {
       const settle = (fault?: Fault) => (fault ? reject(fault) : resolve(known.get(key) as ServerCatalog))
       open.push({ key, version, settle })
     })
-  const kept = new Kept({
+  const kept = new LastGood({
     what: 'slices',
     read,
     onProgress: () => assembly.progress(),

@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import type { Kept } from './last-good.ts'
+import type { LastGood } from './last-good.ts'
 import { createNewest } from './newest.ts'
 import type { Snapshot, Source } from './source.ts'
 
@@ -20,9 +20,9 @@ export type Assembly = Source & {
 }
 
 export type AssemblyOptions = {
-  catalogs: Pick<Kept<ServerCatalog>, 'get' | 'missing' | 'trying'>
+  catalogs: Pick<LastGood<ServerCatalog>, 'get' | 'missing' | 'trying'>
   /** What else is waited for, such as Secrets. */
-  others?: Pick<Kept<unknown>, 'missing' | 'trying'>
+  others?: Pick<LastGood<unknown>, 'missing' | 'trying'>
   clock: Clock
 }
 

@@ -9,7 +9,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { createAssembly } from './assembly.ts'
 import { CATALOG_PATH, type CatalogIndex, isCatalogIndex } from './catalog-index.ts'
-import { Kept } from './last-good.ts'
+import { LastGood } from './last-good.ts'
 import type { Source } from './source.ts'
 
 /** How long the gateway is asked to wait for a change before it says that there is none. */
@@ -42,7 +42,7 @@ export type GatewaySourceOptions = {
 
 export function createGatewaySource(options: GatewaySourceOptions): GatewaySource {
   const { log, clock = systemClock, random } = options
-  const catalogs = new Kept<ServerCatalog>({
+  const catalogs = new LastGood<ServerCatalog>({
     what: 'catalog',
     read: (server, version, _known, signal) => readCatalog(options, server, version, signal),
     onProgress: () => assembly.progress(),

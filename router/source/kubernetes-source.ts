@@ -13,7 +13,7 @@ import type { Kube } from '../../core/kube/object.ts'
 import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
 import type { Log } from '../../core/log.ts'
 import { createAssembly } from './assembly.ts'
-import { Kept } from './last-good.ts'
+import { LastGood } from './last-good.ts'
 import type { Source } from './source.ts'
 
 export type KubernetesSource = Source & {
@@ -39,7 +39,7 @@ type ConfigMap = Kube<V1ConfigMap>
 export function createKubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
   const { client, namespace, gateway, log, clock = systemClock, random } = options
   const onProgress = () => assembly.progress()
-  const catalogs = new Kept<ServerCatalog>({
+  const catalogs = new LastGood<ServerCatalog>({
     what: 'slices',
     read: (server, _digest, known, signal) => readCatalog(client, namespace, server, known, signal),
     onProgress,
@@ -47,7 +47,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     clock,
     random,
   })
-  const secrets = new Kept<SecretValues>({
+  const secrets = new LastGood<SecretValues>({
     what: 'Secret',
     read: (name, _version, _known, signal) => wholeSecret(options, name, signal),
     onProgress,

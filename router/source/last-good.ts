@@ -9,7 +9,7 @@ const LAST_RETRY_MS = 10_000
 /** Pauses are cut or lengthened by up to this share, so that replicas do not all come at once. */
 const JITTER = 0.25
 
-export type KeptOptions<Value> = {
+export type LastGoodOptions<Value> = {
   /** What is kept, for the log. */
   what: string
   /** `known` is the last good value, to be given back where it is as good as what would be read. */
@@ -31,13 +31,13 @@ type Entry<Value> = {
   stop: AbortController
 }
 
-export class Kept<Value> {
-  readonly #options: KeptOptions<Value>
+export class LastGood<Value> {
+  readonly #options: LastGoodOptions<Value>
   readonly #entries = new Map<string, Entry<Value>>()
   readonly #line: (() => void)[] = []
   #reading = 0
 
-  constructor(options: KeptOptions<Value>) {
+  constructor(options: LastGoodOptions<Value>) {
     this.#options = options
   }
 

@@ -1,8 +1,10 @@
-/** What a call gives back of its lane while its caller is asked, and takes again, with the clock turned by hand. */
+/** What a call gives back of its member while its caller is asked, and takes again, with the clock turned by hand. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
-import type { Ask, UpstreamAnswer, UpstreamCall } from '../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import type { Ask, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
@@ -131,7 +133,7 @@ test('a server that is replaced while its caller thinks ends the call as one tha
   await assert.rejects(calling, { code: 'upstream_died' })
 })
 
-type Calls = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer>
+type Calls = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse>
 
 /** A call that asks once, and then answers with its name. */
 const asksOnce: Calls = async ({ ask, params }, signal) => {
@@ -143,7 +145,7 @@ const asksOnce: Calls = async ({ ask, params }, signal) => {
 function start(work: Calls, { hangs = false } = {}) {
   const clock = createManualClock()
   const order: unknown[] = []
-  const answers: PromiseWithResolvers<UpstreamAnswer>[] = []
+  const answers: PromiseWithResolvers<McpResponse>[] = []
   const upstream = upstreamOf(async (call, signal) => {
     order.push(call.params?.name)
     const answer = await work(call, signal)
@@ -154,7 +156,7 @@ function start(work: Calls, { hangs = false } = {}) {
   const pool = createPool({ connect: () => ({ ...upstream, close }), clock })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge', { limits: LIMITS })] })
   const ask: Ask = () => {
-    const answer = Promise.withResolvers<UpstreamAnswer>()
+    const answer = Promise.withResolvers<McpResponse>()
     answers.push(answer)
     return answer.promise
   }

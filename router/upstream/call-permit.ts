@@ -1,18 +1,18 @@
-/** What a call holds of its lane, which is a slot, a place at the breaker and its time: all of it rests while the caller is asked. */
+/** What a call holds of its member, which is a slot, a place at the breaker and its time: all of it rests while the caller is asked. */
 import type { Ask } from '../../core/mcp/upstream.ts'
 import type { Breaker, Entry, Verdict } from './breaker.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { Slots } from './slots.ts'
 
-export type PassageOptions = {
+export type CallPermitOptions = {
   slots: Slots
   breaker: Breaker
   /** How many calls may run at once, as it is when it is asked. */
   concurrency: () => number
 }
 
-export class Passage {
-  readonly #options: PassageOptions
+export class CallPermit {
+  readonly #options: CallPermitOptions
   readonly #limit: CallLimit
   /** Undefined where the breaker is not told how it goes. */
   #entry: Entry | undefined
@@ -20,7 +20,7 @@ export class Passage {
   #over = false
 
   /** Takes over a slot, an entry and a limit, and gives them back. */
-  constructor(options: PassageOptions, entry: Entry, limit: CallLimit) {
+  constructor(options: CallPermitOptions, entry: Entry, limit: CallLimit) {
     this.#options = options
     this.#entry = entry
     this.#limit = limit

@@ -1,18 +1,13 @@
 /** The way to one server: its upstream, made at the first call, behind slots, time limits and a circuit breaker. */
+
 import type { Clock } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
-import type {
-  ClientEars,
-  Notification,
-  Subscription,
-  Upstream,
-  UpstreamAnswer,
-  UpstreamCall,
-} from '../../core/mcp/upstream.ts'
+import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
+import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { CallLimit, cancelled } from './call-limit.ts'
-import { Passage, type PassageOptions } from './call-permit.ts'
+import { CallPermit, type CallPermitOptions } from './call-permit.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Results are read up to here, whatever `maxResultBytes` is: their texts can only be cut once they are there. */
@@ -26,9 +21,9 @@ const FAILURES: ReadonlySet<FaultCode> = new Set([
   'upstream_protocol',
 ])
 
-export type LaneCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
+export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
 
-export type LaneStatus = {
+export type PoolMemberStatus = {
   server: string
   /** Whether an upstream was made; one that nobody called yet costs nothing. */
   used: boolean
@@ -41,20 +36,20 @@ export type LaneStatus = {
   breaker: BreakerStatus
 }
 
-export type LaneOptions = {
+export type PoolMemberOptions = {
   /** Makes the upstream, without doing anything yet. */
   connect: (server: RouterServer) => Upstream
   clock: Clock
   /** Hears what the upstream says to one client between its calls. */
-  ears: ClientEars
+  listener: SessionListener
 }
 
-export class Lane {
+export class PoolMember {
   #server: RouterServer
-  readonly #options: LaneOptions
+  readonly #options: PoolMemberOptions
   readonly #slots: Slots
   readonly #breaker: Breaker
-  readonly #ways: PassageOptions
+  readonly #ways: CallPermitOptions
   #upstream: Upstream | undefined
   /** Whether the upstream is up, so that a call need not wait for a start. */
   #warm = false
@@ -64,7 +59,7 @@ export class Lane {
   #lastCallAt: number | undefined
   #onIdle: (() => void) | undefined
 
-  constructor(server: RouterServer, options: LaneOptions) {
+  constructor(server: RouterServer, options: PoolMemberOptions) {
     this.#server = server
     this.#options = options
     this.#slots = createSlots(options.clock)
@@ -87,7 +82,7 @@ export class Lane {
    * Sends one request. Throws Faults; an error that the upstream answers is an answer. While the caller is asked something, the call's
    * time stands still, and another one may have its slot.
    */
-  call(call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(cancelled())
     this.#lastCallAt = this.#options.clock.now()
     if (this.#breaker.refusesForMs() > 0) return Promise.reject(openFault(this.#breaker))
@@ -95,8 +90,8 @@ export class Lane {
     return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
   }
 
-  /** Tells of changes of a resource until `signal` aborts or the lane ends; resolves once the upstream took it on. Throws Faults. */
-  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  /** Tells of changes of a resource until `signal` aborts or the member ends; resolves once the upstream took it on. Throws Faults. */
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const upstream = this.#open()
@@ -131,7 +126,7 @@ export class Lane {
     await this.#upstream?.close()
   }
 
-  status(): LaneStatus {
+  status(): PoolMemberStatus {
     const active = this.#slots.active()
     return {
       server: this.#server.name,
@@ -145,7 +140,7 @@ export class Lane {
   }
 
   /** Sends with a slot that was taken, where the breaker lets it; whatever ends the call early, its fault is what is thrown. */
-  async #pass(call: LaneCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async #pass(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { sessions, limits } = this.#server
     const entry = this.#closed ? undefined : this.#breaker.enter()
     if (!entry) {
@@ -156,12 +151,12 @@ export class Lane {
     // A call that may have to wait for a start gets the start's time on top of its own, until it is sent.
     const ms = limits.callTimeoutMs + (up ? 0 : limits.startTimeoutMs)
     const limit = new CallLimit(this.#options.clock, ms, signal)
-    const passage = new Passage(this.#ways, entry, limit)
+    const permit = new CallPermit(this.#ways, entry, limit)
     this.#underWay++
     let verdict: Verdict = 'undecided'
     try {
       const onSent = up ? undefined : () => limit.restart(limits.callTimeoutMs)
-      const answer = await this.#open().request(sentAs(call, passage, onSent), limit.signal)
+      const answer = await this.#open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
       this.#warm = true
       return answer
@@ -170,7 +165,7 @@ export class Lane {
       if (fault instanceof Fault && FAILURES.has(fault.code)) verdict = 'failure'
       throw fault
     } finally {
-      passage.end(verdict)
+      permit.end(verdict)
       if (--this.#underWay === 0) this.#onIdle?.()
     }
   }
@@ -181,7 +176,7 @@ export class Lane {
     upstream.onEvent(event => {
       if (event.kind === 'state') this.#warm = event.state === 'ready'
     })
-    upstream.hear?.(this.#options.ears)
+    upstream.attach?.(this.#options.listener)
     this.#upstream = upstream
     return upstream
   }
@@ -198,7 +193,7 @@ export class Lane {
 }
 
 /** Always of the same shape: it is read for every call. */
-function sentAs(call: LaneCall, passage: Passage, onSent: (() => void) | undefined): UpstreamCall {
+function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undefined): UpstreamCall {
   const { ask } = call
   return {
     method: call.method,
@@ -206,7 +201,7 @@ function sentAs(call: LaneCall, passage: Passage, onSent: (() => void) | undefin
     argumentsText: call.argumentsText,
     client: call.client,
     capabilities: call.capabilities,
-    ask: ask && passage.asking(ask),
+    ask: ask && permit.asking(ask),
     logLevel: call.logLevel,
     headers: call.headers,
     maxBytes: MOST_BYTES_READ,
@@ -215,7 +210,7 @@ function sentAs(call: LaneCall, passage: Passage, onSent: (() => void) | undefin
   }
 }
 
-const CANNOT_WATCH: UpstreamAnswer = {
+const CANNOT_WATCH: McpResponse = {
   error: { code: -32601, message: 'This server tells nothing of changes of its resources.' },
 }
 

@@ -1,10 +1,12 @@
 /** Limits, breakers and replaced upstreams of a pool, with the clock turned by hand. */
+
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
-import type { UpstreamAnswer, UpstreamEvent } from '../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import type { UpstreamEvent } from '../../core/mcp/upstream.ts'
 import { type Answerer, echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
@@ -146,7 +148,7 @@ test('failures of the upstream open the breaker: calls are refused at once, then
 })
 
 test('errors that an upstream answers, refusals and cancellations leave the breaker closed', async () => {
-  const answers: (() => UpstreamAnswer)[] = [
+  const answers: (() => McpResponse)[] = [
     () => ({ error: { code: -32602, message: 'no such tool' } }),
     () => ({ result: { isError: true } }),
     () => {
@@ -269,10 +271,10 @@ function start(answer: Answerer) {
 
 /** Upstreams that answer only when the test says so; `order` names the calls in the order they arrived. */
 function startPending() {
-  const pending: PromiseWithResolvers<UpstreamAnswer>[] = []
+  const pending: PromiseWithResolvers<McpResponse>[] = []
   const order: unknown[] = []
   const started = start(({ params }) => {
-    const answer = Promise.withResolvers<UpstreamAnswer>()
+    const answer = Promise.withResolvers<McpResponse>()
     pending.push(answer)
     order.push(params?.name)
     return answer.promise

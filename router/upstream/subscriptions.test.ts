@@ -1,14 +1,16 @@
 /** Subscriptions that outlive the upstreams that they go over, and what clients' own sessions say and are told. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
-import type { ClientEars, Notification, Subscription, UpstreamAnswer } from '../../core/mcp/upstream.ts'
+import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
+import type { SessionListener, Subscription } from '../../core/mcp/upstream.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
 
-const TAKEN: UpstreamAnswer = { result: {} }
+const TAKEN: McpResponse = { result: {} }
 const URI = 'file:///a'
 const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
 
@@ -125,11 +127,11 @@ test('one that cannot watch anything says so, and an unknown server is a fault',
 })
 
 test('what a client tells reaches the upstreams that are up, and what they say to it reaches who hears', async () => {
-  const ears: ClientEars[] = []
+  const listener: SessionListener[] = []
   const told: unknown[] = []
   const connect = () => ({
     ...upstreamOf(echo),
-    hear: (given: ClientEars) => void ears.push(given),
+    hear: (given: SessionListener) => void listener.push(given),
     tell: (client: string, { method }: Notification) => void told.push([client, method]),
   })
   const pool = createPool({ connect, clock: createManualClock() })
@@ -140,14 +142,14 @@ test('what a client tells reaches the upstreams that are up, and what they say t
   assert.deepEqual(told, [['anna', 'notifications/roots/list_changed']])
 
   const heard: string[] = []
-  pool.hear({ notified: client => void heard.push(`first ${client}`), asked: () => undefined })
-  pool.hear({
+  pool.attach({ notified: client => void heard.push(`first ${client}`), asked: () => undefined })
+  pool.attach({
     notified: client => void heard.push(`second ${client}`),
     asked: async client => ({ result: { for: client } }),
   })
-  ears[0]?.notified('anna', { method: 'notifications/message' })
+  listener[0]?.notified('anna', { method: 'notifications/message' })
   assert.deepEqual(heard, ['first anna', 'second anna'])
-  assert.deepEqual(await ears[0]?.asked('carl', { method: 'roots/list' }, signal), {
+  assert.deepEqual(await listener[0]?.asked('carl', { method: 'roots/list' }, signal), {
     result: { for: 'carl' },
   })
 })
@@ -158,7 +160,7 @@ type Watched = { revision: string; subscription: Subscription; signal: AbortSign
 function start() {
   const clock = createManualClock()
   const watched: Watched[] = []
-  const answers: (UpstreamAnswer | Fault | 'never')[] = []
+  const answers: (McpResponse | Fault | 'never')[] = []
   const connect = ({ endpoint: { revision } }: RouterServer) => ({
     ...upstreamOf(echo),
     async subscribe(subscription: Subscription, signal: AbortSignal) {

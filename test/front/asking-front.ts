@@ -1,4 +1,5 @@
 /** A real HTTP server of the front whose handler asks its callers, and repeats what it is told: for tests of questions and streams. */
+
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,12 +8,12 @@ import { systemClock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import type { McpResponse, Notification, ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
 import type {
   Listening,
   McpHandler,
-  McpReply,
   McpRequest,
   McpRoute,
   Subscribing,
@@ -20,7 +21,7 @@ import type {
 import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { createSessions, type SignedSessions } from '../../core/mcp/server/session-ids.ts'
-import type { Ask, Notification, ServerRequest } from '../../core/mcp/upstream.ts'
+import type { Ask } from '../../core/mcp/upstream.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 export type AskingFront = {
@@ -149,7 +150,7 @@ function askAnd(then: () => void, ask: Ask): Ask {
   }
 }
 
-type Tool = (request: McpRequest, args: JsonObject) => Promise<McpReply>
+type Tool = (request: McpRequest, args: JsonObject) => Promise<McpResponse>
 
 const TOOLS: { [name: string]: Tool | undefined } = {
   /** Asks all at once, as a server of the 2025 era does, and gives the answers. */
@@ -226,6 +227,6 @@ function visitFirst(): Tool {
   }
 }
 
-function text(value: unknown): McpReply {
+function text(value: unknown): McpResponse {
   return { result: { content: [{ type: 'text', text: JSON.stringify(value) }] } }
 }

@@ -1,11 +1,13 @@
 /** A real HTTP server of the front with a small handler behind it: what the tests of the front talk to. */
+
 import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
-import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import type { McpHandler, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
 import { type ServeOptions, serve } from '../../router/http/serve.ts'
 
@@ -123,7 +125,7 @@ function createEchoHandler(): McpHandler & Pick<EchoServer, 'seen' | 'forgotten'
   }
 }
 
-async function callTool({ params, signal, notify }: McpRequest, held: Set<() => void>): Promise<McpReply> {
+async function callTool({ params, signal, notify }: McpRequest, held: Set<() => void>): Promise<McpResponse> {
   switch (params.name) {
     case 'progress': {
       const meta = params._meta as JsonObject | undefined
@@ -157,7 +159,7 @@ async function callTool({ params, signal, notify }: McpRequest, held: Set<() => 
 }
 
 /** With the result's own text beside it, as an upstream's answer has it; the spaces show that it was not written anew. */
-function text(value: string): McpReply {
+function text(value: string): McpResponse {
   const result = { content: [{ type: 'text', text: value }] }
   return { result, resultText: `{ "content": ${JSON.stringify(result.content)} }` }
 }

@@ -1,11 +1,13 @@
 /** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
+
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
-import type { McpHandler, McpReply, McpRequest, Subscribing } from '../../core/mcp/server/handler.ts'
+import type { McpHandler, McpRequest, Subscribing } from '../../core/mcp/server/handler.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
 import { ownerAt } from '../../router/http/owner.ts'
 import { serve } from '../../router/http/serve.ts'
@@ -91,7 +93,7 @@ function createReplicaHandler(name: string) {
   return { handler, seen, subscribed, called }
 }
 
-async function callTool(name: string, { params, signal }: McpRequest): Promise<McpReply> {
+async function callTool(name: string, { params, signal }: McpRequest): Promise<McpResponse> {
   if (params.name === 'hold') {
     await aborted(signal)
     return text(`${name} aborted`)
@@ -100,14 +102,14 @@ async function callTool(name: string, { params, signal }: McpRequest): Promise<M
   return text(name)
 }
 
-async function askCaller(name: string, { ask, signal }: McpRequest): Promise<McpReply> {
+async function askCaller(name: string, { ask, signal }: McpRequest): Promise<McpResponse> {
   const requestedSchema = { type: 'object', properties: {} }
   const params = { message: `${name} asks`, requestedSchema }
   const answer = await ask?.({ method: 'elicitation/create', params }, signal)
   return text(`${name} was told ${JSON.stringify(answer?.result ?? null)}`)
 }
 
-function text(value: string): McpReply {
+function text(value: string): McpResponse {
   return { result: { content: [{ type: 'text', text: value }] } }
 }
 

@@ -1,4 +1,5 @@
 /** A router's inside without HTTP: server catalogs, an upstream in memory for each, the real pool, catalog and handler. */
+
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../core/async.ts'
@@ -6,15 +7,10 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
-import type { McpHandler, McpReply, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
-import type {
-  ClientEars,
-  Subscription,
-  Upstream,
-  UpstreamAnswer,
-  UpstreamCall,
-} from '../../core/mcp/upstream.ts'
+import type { McpHandler, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
+import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
@@ -22,7 +18,7 @@ import { createKeptResults } from '../../router/meta/results/kept-results.ts'
 import type { CallRecord, RouterObserver, TokenKind } from '../../router/observer.ts'
 import { createPool, type Pool } from '../../router/upstream/pool.ts'
 
-export type Answerer = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer> | UpstreamAnswer
+export type Answerer = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse> | McpResponse
 
 export type FixtureServer = {
   server?: Partial<RouterServer>
@@ -49,11 +45,11 @@ export type Fixture = {
   /** Which resources the upstreams were asked to watch, in order. */
   watched: { server: string; subscription: Subscription; signal: AbortSignal }[]
   /** Who hears what each upstream says between calls. */
-  ears: ClientEars[]
+  ears: SessionListener[]
   catalog(): Catalog
   /** Puts other servers in, as a reload does. */
   reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
-  request(method: string, params?: JsonObject, more?: Partial<McpRequest>): Promise<McpReply>
+  request(method: string, params?: JsonObject, more?: Partial<McpRequest>): Promise<McpResponse>
   /** Calls a meta-tool (or any tool) and gives its result. */
   call(name: string, args: JsonObject, more?: Partial<McpRequest>): Promise<ToolResult>
 }
@@ -76,7 +72,7 @@ export function createFixture(
   let catalog: Catalog | undefined
   const sent: Fixture['sent'] = []
   const watched: Fixture['watched'] = []
-  const ears: ClientEars[] = []
+  const ears: SessionListener[] = []
   const connect = ({ name }: RouterServer): Upstream => ({
     ...upstreamOf((call, signal) => {
       sent.push({ server: name, call })
@@ -86,7 +82,7 @@ export function createFixture(
       watched.push({ server: name, subscription, signal })
       return { result: {} }
     },
-    hear: given => void ears.push(given),
+    attach: given => void ears.push(given),
   })
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()

@@ -1,7 +1,7 @@
 /** What is found by the names that servers give it themselves, what is watched, and what a route cannot carry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Notification } from '../../core/mcp/upstream.ts'
+import type { Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import { createFixture, type FixtureServer, GATEWAY } from './fixture.ts'
 
 const capabilities = { tools: {}, prompts: {}, resources: { subscribe: true } }

@@ -1,10 +1,12 @@
 /** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
+
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { CLIENT_INFO, envelopeOf } from '../protocol/envelope.ts'
+import { UNSUPPORTED_VERSION } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
 import { LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
-import { CLIENT_INFO, envelopeOf } from '../protocol/standard-headers.ts'
-import { UNSUPPORTED_VERSION } from '../server/rejection.ts'
-import type { JsonRpcError, UpstreamAnswer, UpstreamCall, UpstreamInfo } from '../upstream.ts'
+import type { UpstreamCall, UpstreamInfo } from '../upstream.ts'
 
 /** An answer to either holds instructions at most. */
 const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
@@ -15,7 +17,7 @@ const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INF
 /** `wireVersion` goes into headers and envelopes; a bridge's own revision, where `protocolVersion` is its server's. */
 export type Negotiated = UpstreamInfo & { wireVersion: string }
 
-type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
+type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
 
 /** The first request of a session; `capabilities` are what we can be asked for. Throws Fault upstream_protocol where its answer is none of the 2025 era. */
 export async function initialize(
@@ -69,7 +71,7 @@ function readDiscover(result: JsonObject): Negotiated | undefined {
   return { ...info, era: 'modern' }
 }
 
-function readInitialize(answer: UpstreamAnswer): Negotiated {
+function readInitialize(answer: McpResponse): Negotiated {
   if (answer.error) {
     const message = `The upstream refuses to initialize: ${answer.error.message.slice(0, 300)}`
     throw new Fault('upstream_protocol', message, { details: { code: answer.error.code } })

@@ -4,8 +4,9 @@ import { waitFor } from '../../deadline.ts'
 import { Fault, messageOf } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
-import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../server/rejection.ts'
-import type { ServerRequest, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
+import type { McpResponse, ServerRequest } from '../protocol/json-rpc.ts'
+import type { UpstreamCall } from '../upstream.ts'
 
 /** Questions of one call, or of none, that wait for their answers at once; more are refused. */
 const MAX_WAITING_PER_CALL = 16
@@ -24,7 +25,7 @@ export type QuestionsOptions = {
   /** What was declared to the upstream. */
   capabilities: JsonObject
   /** Asks the client outside a call; undefined: it cannot be asked. */
-  asked: (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer> | undefined
+  asked: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
   /** Sends a reply; settles once it is sent, or cannot be; undefined: it is already. */
   send: (reply: JsonObject) => Promise<unknown> | undefined
 }
@@ -79,7 +80,7 @@ export class Questions {
       abort.abort(new Fault('cancelled', 'The server that asked is gone'))
   }
 
-  async #pass(waiting: Waiting, answer: Promise<UpstreamAnswer>): Promise<void> {
+  async #pass(waiting: Waiting, answer: Promise<McpResponse>): Promise<void> {
     const { signal } = waiting.abort
     try {
       const given = await waitFor(answer, signal)

@@ -6,7 +6,7 @@ import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../catalog/s
 import { Fault, messageOf } from '../../errors.ts'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { toolText } from '../../tokens.ts'
-import { METHOD_NOT_FOUND } from '../server/rejection.ts'
+import { METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { Upstream, UpstreamInfo } from '../upstream.ts'
 import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './check-items.ts'
 import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './read-list.ts'

@@ -3,8 +3,8 @@ import type { Clock } from '../../async.ts'
 import { deadline } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonValue } from '../../json.ts'
-import type { JsonRpcError, Upstream } from '../upstream.ts'
-import { DISCOVERY } from '../upstream.ts'
+import type { JsonRpcError } from '../protocol/json-rpc.ts'
+import { DISCOVERY, type Upstream } from '../upstream.ts'
 
 export const MAX_PAGES = 200
 export const MAX_ITEMS = 20_000

@@ -1,7 +1,7 @@
 /** What a client can be asked for: read from what it declares, written short for session ids, checked against a question. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
-import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from '../server/rejection.ts'
-import type { JsonRpcError, ServerRequest } from '../upstream.ts'
+import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from './error-codes.ts'
+import type { JsonRpcError, ServerRequest } from './json-rpc.ts'
 
 const ASKABLE = ['elicitation', 'sampling', 'roots']
 /** A letter for each capability, and one for each member of it. */

@@ -1,6 +1,7 @@
-/** The metadata that every 2026-07-28 request carries in `params._meta`: found, checked, taken off. Pure. */
+/** The metadata that every 2026-07-28 request carries in `params._meta`: written, found, checked, taken off. Pure. */
+import packageJson from '../../../package.json' with { type: 'json' }
 import { isObject, type JsonObject } from '../../json.ts'
-import { INVALID_PARAMS, type Rejected, type RequestId, reject } from '../server/rejection.ts'
+import type { UpstreamCall } from '../upstream.ts'
 import { LOG_LEVELS } from './log-levels.ts'
 import {
   META_CLIENT_CAPABILITIES,
@@ -9,9 +10,25 @@ import {
   META_PROTOCOL_VERSION,
 } from './revisions.ts'
 
-type EnvelopeIssue = { key: string; problem: string }
+export const CLIENT_INFO: JsonObject = { name: 'portolan', version: packageJson.version }
 
-const REQUIRED_KEYS = [META_PROTOCOL_VERSION, META_CLIENT_CAPABILITIES]
+/** The keys that go into `_meta`: our name, and what the caller declared. */
+export function envelopeOf(
+  { capabilities, logLevel }: Pick<UpstreamCall, 'capabilities' | 'logLevel'>,
+  version: string,
+): JsonObject {
+  const envelope: JsonObject = {
+    [META_PROTOCOL_VERSION]: version,
+    [META_CLIENT_INFO]: CLIENT_INFO,
+    [META_CLIENT_CAPABILITIES]: capabilities ?? {},
+  }
+  if (logLevel !== undefined) envelope[META_LOG_LEVEL] = logLevel
+  return envelope
+}
+
+export type EnvelopeIssue = { key: string; problem: string }
+
+export const REQUIRED_KEYS = [META_PROTOCOL_VERSION, META_CLIENT_CAPABILITIES]
 
 /** Whether the message claims the newer era: the version key is there, whatever the rest looks like. */
 export function hasEnvelope(params: unknown): boolean {
@@ -37,22 +54,6 @@ export function envelopeIssue(meta: JsonObject): EnvelopeIssue | undefined {
 
 function expected(key: string, what: string): EnvelopeIssue {
   return { key, problem: `Invalid input: expected ${what}` }
-}
-
-/** 400 and −32602, naming the key at fault. */
-export function rejectEnvelope(id: RequestId | null, issue: EnvelopeIssue): Rejected {
-  const message = `Invalid _meta envelope for protocol revision 2026-07-28: ${issue.key}: ${issue.problem}`
-  return reject(400, id, INVALID_PARAMS, message, { envelope: issue })
-}
-
-/** The header names the newer era and the body has no envelope: 400 and −32602, naming what is missing. */
-export function rejectMissingEnvelope(id: RequestId, version: string, params: unknown): Rejected {
-  const meta = isObject(params) && isObject(params._meta) ? params._meta : undefined
-  const missing = meta === undefined ? ['_meta'] : REQUIRED_KEYS.filter(key => !(key in meta))
-  const message =
-    `Invalid params: the MCP-Protocol-Version header names protocol revision ${version}, ` +
-    `but the request is missing the required per-request envelope key(s): ${missing.join(', ')}`
-  return reject(400, id, INVALID_PARAMS, message, { envelope: { missing } })
 }
 
 /** The params without the era's own metadata; what else is in `_meta` (progress token, trace context) stays. */

@@ -1,5 +1,5 @@
 /** How severe a log message must be for a client to want it. */
-import type { Notification } from '../upstream.ts'
+import type { Notification } from './json-rpc.ts'
 
 /** Least severe first. */
 export const LOG_LEVELS: readonly string[] = [
@@ -12,26 +12,6 @@ export const LOG_LEVELS: readonly string[] = [
   'alert',
   'emergency',
 ]
-const MAX_CLIENTS = 10_000
-
-/** What clients of the 2025 era set for their sessions; beyond 10,000 the oldest is forgotten, and gets every message again. */
-export class LogLevels {
-  readonly #levels = new Map<string, string>()
-
-  set(client: string, level: string): void {
-    this.#levels.delete(client)
-    if (this.#levels.size >= MAX_CLIENTS) this.forget(this.#levels.keys().next().value as string)
-    this.#levels.set(client, level)
-  }
-
-  get(client: string): string | undefined {
-    return this.#levels.get(client)
-  }
-
-  forget(client: string): void {
-    this.#levels.delete(client)
-  }
-}
 
 /** Whether whoever wants messages of this level and above takes the notification: only log messages have a level. */
 export function isWanted({ method, params }: Notification, least: string): boolean {

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeHeaderValue } from '../server/headers.ts'
-import { encodeHeaderValue } from './header-value.ts'
+import { envelopeOf } from './envelope.ts'
+import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts'
 import { requestText, tellCall } from './message.ts'
-import { envelopeOf } from './standard-headers.ts'
 
 const call = { method: 'tools/call', maxBytes: 1 }
 

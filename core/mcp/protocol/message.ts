@@ -1,9 +1,11 @@
 /** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
+
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
-import type { JsonRpcError, Notification, UpstreamAnswer, UpstreamCall } from '../upstream.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'
 
 export type Incoming =
-  | { kind: 'answer'; id: JsonValue; answer: UpstreamAnswer }
+  | { kind: 'answer'; id: JsonValue; answer: McpResponse }
   | { kind: 'notification'; notification: Notification }
   | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
 
@@ -64,7 +66,7 @@ export function tellCall({ params, onNotification }: UpstreamCall, notification:
  * The answer with this id, from text that servers usually write as `{"jsonrpc":"2.0","id":7,"result":…}` or
  * `{"result":…,"jsonrpc":"2.0","id":7}`: then only the result is parsed, and its text kept. Undefined: not of this shape.
  */
-export function sliceAnswer(text: string, id: number): UpstreamAnswer | undefined {
+export function sliceAnswer(text: string, id: number): McpResponse | undefined {
   const slice =
     sliceBetween(text, `{"jsonrpc":"2.0","id":${id},"result":`, '}') ??
     sliceBetween(text, '{"result":', `,"jsonrpc":"2.0","id":${id}}`)
@@ -125,4 +127,10 @@ const LIST_CHANGED = /^notifications\/(tools|resources|prompts)\/list_changed$/
 /** The list that a list_changed notification is about. */
 export function changedList(method: string): 'tools' | 'resources' | 'prompts' | undefined {
   return LIST_CHANGED.exec(method)?.[1] as 'tools' | 'resources' | 'prompts' | undefined
+}
+
+/** An id or a progress token as the number that we gave; some servers give it back as text. */
+export function ownId(id: unknown): number | undefined {
+  if (typeof id === 'number') return id
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : undefined
 }

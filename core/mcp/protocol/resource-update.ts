@@ -1,6 +1,6 @@
 /** What a server tells of a resource that changed, and which watchers it is for. Pure. */
 import { isObject } from '../../json.ts'
-import type { Notification } from '../upstream.ts'
+import type { Notification } from './json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
 /** Resources of one upstream that are watched at once; more are refused. */

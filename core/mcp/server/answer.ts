@@ -1,14 +1,15 @@
 /** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
+
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import type { JsonRpcError } from '../upstream.ts'
+import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpReply, McpRoute } from './handler.ts'
+import type { McpHandler, McpRoute } from './handler.ts'
 import { type Call, canBeAsked, handle } from './handling.ts'
 import { unaskableInput, wantsInput } from './input-rounds.ts'
 import { answerProtocol } from './protocol.ts'
 import type { InboundRequest } from './read-message.ts'
-import { INTERNAL_ERROR, TRANSPORT_ERROR } from './rejection.ts'
 import {
   type CachePolicy,
   eraError,
@@ -44,7 +45,7 @@ export async function answer(
   }
 }
 
-function legacyAnswer(message: InboundRequest, reply: McpReply): Answer {
+function legacyAnswer(message: InboundRequest, reply: McpResponse): Answer {
   if (reply.error) return errorAnswer(message, reply.error)
   return { status: 200, text: legacyResultText(message.id, reply) }
 }
@@ -53,7 +54,7 @@ function modernAnswer(
   handler: McpHandler,
   route: McpRoute,
   message: InboundRequest,
-  reply: McpReply,
+  reply: McpResponse,
 ): Answer {
   if (reply.error) return errorAnswer(message, reply.error)
   const { id, method, capabilities } = message
@@ -65,10 +66,10 @@ function modernAnswer(
 
 /** An error that is a question in the newer era. */
 function asQuestion(
-  reply: McpReply,
+  reply: McpResponse,
   { method, capabilities }: InboundRequest,
   { signer }: FrontClients,
-): McpReply {
+): McpResponse {
   if (!reply.error || !canBeAsked(method)) return reply
   return pagesToVisit(reply.error, capabilities, signer) ?? reply
 }

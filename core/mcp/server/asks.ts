@@ -1,10 +1,11 @@
 /** Requests to clients of the 2025 era that wait for their answers, which come as POSTs of their own. */
+
 import type { Clock } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
-import type { Notification, ServerRequest, UpstreamAnswer } from '../upstream.ts'
-import { INTERNAL_ERROR } from './rejection.ts'
+import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
+import type { McpResponse, Notification, ServerRequest } from '../protocol/json-rpc.ts'
 import type { Signer } from './signed.ts'
 
 /** How long a question waits for its answer: a human may have to think. */
@@ -15,9 +16,9 @@ const MAX_ASKS_A_CLIENT = 32
 /** Sends a message to a client; false where it cannot be reached. */
 export type Send = (message: Notification & { id?: JsonValue }) => boolean
 
-type Waiting = { client: string; settle(answer: UpstreamAnswer | Fault): void }
+type Waiting = { client: string; settle(answer: McpResponse | Fault): void }
 
-export class Asks {
+export class ClientRequests {
   readonly #clock: Clock
   readonly #signer: Signer
   readonly #waiting = new Map<string, Waiting>()
@@ -35,13 +36,13 @@ export class Asks {
    * Sends a request and waits for its answer. Rejects with the Fault of `signal`, whereupon the client is told, or with `cancelled`
    * where the client cannot be reached, ended its session, or does not answer in time.
    */
-  ask(client: string, request: ServerRequest, signal: AbortSignal, send: Send): Promise<UpstreamAnswer> {
+  ask(client: string, request: ServerRequest, signal: AbortSignal, send: Send): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(faultOf(signal))
     const crowded = this.#crowded(client)
     if (crowded) return Promise.resolve({ error: { code: INTERNAL_ERROR, message: crowded } })
     const id = this.#signer.mark('ask', ANSWER_WITHIN_MS)
     return new Promise((resolve, reject) => {
-      const settle = (answer: UpstreamAnswer | Fault) => {
+      const settle = (answer: McpResponse | Fault) => {
         if (!this.#waiting.delete(id)) return
         timer.cancel()
         signal.removeEventListener('abort', onAbort)
@@ -101,7 +102,7 @@ function cancellation(requestId: string, reason: string): Notification {
   return { method: 'notifications/cancelled', params: { requestId, reason } }
 }
 
-function readAnswer({ result, error }: JsonObject): UpstreamAnswer {
+function readAnswer({ result, error }: JsonObject): McpResponse {
   if (isObject(result)) return { result }
   const { code, message, data } = isObject(error) ? error : {}
   return {

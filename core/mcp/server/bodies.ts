@@ -1,7 +1,7 @@
 /** Reads request bodies as text: bounded one by one, and all that are held at a time together. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PARSE_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import { writeText } from './post-response.ts'
-import { PARSE_ERROR, TRANSPORT_ERROR } from './rejection.ts'
 import { errorText } from './reply.ts'
 
 export type Bodies = {

@@ -1,8 +1,10 @@
 /** Checks that the `Mcp-Param-*` headers of 2026-07-28 say what the arguments do that they repeat. Pure. */
 import type { JsonObject } from '../../json.ts'
+import { decodeHeaderValue } from '../protocol/header-value.ts'
+import type { RequestId } from '../protocol/json-rpc.ts'
 import { type ParamHeader, paramHeadersOf, paramText, paramValue } from '../protocol/param-headers.ts'
-import { decodeHeaderValue, headerOf, type RequestHeaders } from './headers.ts'
-import { type Rejected, type RequestId, rejectMismatch } from './rejection.ts'
+import { headerOf, type RequestHeaders } from './headers.ts'
+import { type Rejected, rejectMismatch } from './rejection.ts'
 
 const DECIMAL = /^-?\d+(\.\d+)?$/
 

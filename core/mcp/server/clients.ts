@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../async.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
-import { isWanted, LogLevels } from '../protocol/log-levels.ts'
-import type { Ask, Notification } from '../upstream.ts'
-import { Asks } from './asks.ts'
+import type { Notification } from '../protocol/json-rpc.ts'
+import { isWanted } from '../protocol/log-levels.ts'
+import type { Ask } from '../upstream.ts'
+import { ClientRequests } from './asks.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HeldCalls } from './held-calls.ts'
+import { LogLevels } from './session-log-levels.ts'
 import { createSigner, type Signer } from './signed.ts'
 import { type Stream, Streams } from './streams.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -24,7 +26,7 @@ export type FrontClients = Clients & {
   readonly signer: Signer
   readonly heartbeats: Heartbeats
   readonly streams: Streams
-  readonly asks: Asks
+  readonly asks: ClientRequests
   readonly held: HeldCalls
   readonly levels: LogLevels
   readonly subscriptions: Subscriptions
@@ -50,7 +52,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options
   const heartbeats = new Heartbeats(clock)
   const streams = new Streams(heartbeats, maxStreams)
-  const asks = new Asks(clock, signer)
+  const asks = new ClientRequests(clock, signer)
   const held = new HeldCalls(clock, signer)
   const levels = new LogLevels()
   const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
@@ -83,7 +85,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   }
 }
 
-function askOn(asks: Asks, client: string, stream: Stream): Ask {
+function askOn(asks: ClientRequests, client: string, stream: Stream): Ask {
   return async (question, signal) =>
     missingCapabilities(question, stream.capabilities)
       ? { error: unaskable(question) }

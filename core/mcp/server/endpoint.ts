@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/error-codes.ts'
 import { type Answer, answer } from './answer.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
 import { createClients, type FrontClients } from './clients.ts'
@@ -20,15 +21,7 @@ import {
   type InboundResponse,
   readMessage,
 } from './read-message.ts'
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  PARSE_ERROR,
-  type Rejected,
-  reject,
-  rejectUnknownSession,
-} from './rejection.ts'
+import { type Rejected, reject, rejectUnknownSession } from './rejection.ts'
 import { errorText, idText } from './reply.ts'
 import type { ClientSession, Sessions } from './session-ids.ts'
 
@@ -209,12 +202,12 @@ async function exchangeOne(options: Options, post: Post, message: InboundRequest
   const key = session && keyOf(session.client, message.id)
   const id = starts ? options.sessions.issue(message.params) : undefined
   const head = id === undefined ? undefined : ['mcp-session-id', id]
-  const exchange = options.inFlight.open(raw, key, head)
-  const { signal } = exchange
+  const response = options.inFlight.open(raw, key, head)
+  const { signal } = response
   const { client, capabilities } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, headers, text, signal, exchange }
+  const call: Call = { route, client, capabilities, headers, text, signal, response }
   const { status, text: answered } = await answer(options, call, message)
-  exchange.end(status, answered)
+  response.end(status, answered)
 }
 
 const NOBODY: Partial<ClientSession> = {}
@@ -223,15 +216,15 @@ const NOBODY: Partial<ClientSession> = {}
 async function exchangeBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
   const { inFlight, clients } = options
   const { route, raw, session } = post
-  const exchange = inFlight.open(raw, session && `${session.client} batch`)
-  const { signal } = exchange
+  const response = inFlight.open(raw, session && `${session.client} batch`)
+  const { signal } = response
   const { client, capabilities } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, signal, exchange }
+  const call: Call = { route, client, capabilities, signal, response }
   const answers: Promise<Answer>[] = []
   for (const message of messages) {
     if (message.kind === 'request') answers.push(answer(options, call, message))
     else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
     else hear({ ...options, onStrayCancel: undefined }, post, message)
   }
-  exchange.endBatch((await Promise.all(answers)).map(({ text }) => text))
+  response.endBatch((await Promise.all(answers)).map(({ text }) => text))
 }

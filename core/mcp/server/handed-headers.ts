@@ -1,6 +1,8 @@
 /** The headers of a request that are handed on to upstreams: arguments that were repeated there, and the trace. Pure. */
+
+import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { RequestHeaders } from './headers.ts'
-import { type Rejected, reject, TRANSPORT_ERROR } from './rejection.ts'
+import { type Rejected, reject } from './rejection.ts'
 
 export type HandedHeaders = Readonly<Record<string, string>>
 

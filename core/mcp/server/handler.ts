@@ -1,8 +1,10 @@
 /** The seam between the protocol front (eras, HTTP, sessions) and what a gateway or a bridge answers. */
+
 import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
+import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import type { Era } from '../protocol/revisions.ts'
-import type { Ask, JsonRpcError, Notification } from '../upstream.ts'
+import type { Ask } from '../upstream.ts'
 
 /** A request of either era, already checked by the front: same shape, era's metadata taken off. */
 export type McpRequest = {
@@ -34,11 +36,6 @@ export type McpRequest = {
 
 export type McpRoute = { kind: 'gateway'; profile: Profile } | { kind: 'server'; server: string }
 
-/** `resultText`, where present, is the JSON text of `result` and is written as it is. */
-export type McpReply =
-  | { result: JsonObject; resultText?: string; error?: undefined }
-  | { error: JsonRpcError; result?: undefined }
-
 /**
  * Answers tools/*, resources/*, prompts/*, completion/* and what else is the server's; the front answers initialize, server/discover,
  * ping, logging/setLevel, resources/subscribe and unsubscribe, subscriptions/listen itself, and bridges questions between the eras: a
@@ -46,13 +43,13 @@ export type McpReply =
  * `inputResponses` and `requestState` in its params.
  */
 export type McpHandler = {
-  handle(request: McpRequest): Promise<McpReply>
+  handle(request: McpRequest): Promise<McpResponse>
   /** A notification of a client with a session that is for the server, such as roots/list_changed. */
   tell?(client: string, notification: Notification): void
   /**
    * Tells of changes of one resource until `signal` aborts; replies once it is taken on. Absent: no route declares `resources.subscribe`.
    */
-  subscribe?(subscribing: Subscribing): Promise<McpReply>
+  subscribe?(subscribing: Subscribing): Promise<McpResponse>
   /** A client ended its session. Absent: nothing is kept for one. */
   forget?(client: string): void
   /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */

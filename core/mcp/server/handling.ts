@@ -1,12 +1,14 @@
 /** Hands a checked request to the handler, so that its caller can be told and asked in the way of its era. */
+
 import type { JsonObject } from '../../json.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
+import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
-import type { Ask, Notification } from '../upstream.ts'
+import type { Ask } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpReply, McpRequest, McpRoute } from './handler.ts'
+import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import { goThroughRounds, wantsInput } from './input-rounds.ts'
-import type { Exchange } from './post-response.ts'
+import type { PostResponse } from './post-response.ts'
 import type { InboundRequest } from './read-message.ts'
 import { afterPages } from './url-elicitation.ts'
 
@@ -21,7 +23,7 @@ export type Call = {
   headers?: Readonly<Record<string, string>>
   text?: string
   signal: AbortSignal
-  exchange: Exchange
+  response: PostResponse
 }
 
 const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
@@ -36,7 +38,7 @@ export function handle(
   clients: FrontClients,
   call: Call,
   message: InboundRequest,
-): Promise<McpReply> | McpReply {
+): Promise<McpResponse> | McpResponse {
   return message.era === 'legacy'
     ? handleLegacy(handler, clients, call, message)
     : handleModern(handler, clients, call, message)
@@ -47,10 +49,10 @@ async function handleLegacy(
   clients: FrontClients,
   call: Call,
   { method, params }: InboundRequest,
-): Promise<McpReply> {
-  const { route, client, capabilities, headers, text, signal, exchange } = call
+): Promise<McpResponse> {
+  const { route, client, capabilities, headers, text, signal, response } = call
   const logLevel = client === undefined ? undefined : clients.levels.get(client)
-  const tell = (notification: Notification) => exchange.notify(notification)
+  const tell = (notification: Notification) => response.notify(notification)
   const request: McpRequest = {
     method,
     params,
@@ -73,10 +75,10 @@ async function handleLegacy(
 function handleModern(
   handler: McpHandler,
   { held, signer }: FrontClients,
-  { route, headers, text, signal, exchange }: Call,
+  { route, headers, text, signal, response }: Call,
   { method, params, capabilities, logLevel }: InboundRequest,
-): Promise<McpReply> | McpReply {
-  const notify = filtered(notification => exchange.notify(notification), logLevel)
+): Promise<McpResponse> | McpResponse {
+  const notify = filtered(notification => response.notify(notification), logLevel)
   const request: McpRequest = {
     method,
     params,
@@ -90,7 +92,7 @@ function handleModern(
     notify,
   }
   if (!canBeAsked(method)) return handler.handle(request)
-  const leg = { exchange, notify }
+  const leg = { response, notify }
   if (params.requestState !== undefined) {
     const anew = afterPages(params, signer)
     if (anew && 'error' in anew) return anew
@@ -115,15 +117,15 @@ function filtered(
 /** Asks on the stream that the caller waits on, which shows that it is alive meanwhile. */
 function askOn(
   { asks, heartbeats }: FrontClients,
-  { client, capabilities, exchange }: Call,
+  { client, capabilities, response }: Call,
 ): Ask | undefined {
   if (client === undefined) return undefined
   return async (question, signal) => {
     if (!isQuestion(question.method) || missingCapabilities(question, capabilities))
       return { error: unaskable(question) }
-    const stopBeating = heartbeats.add(() => exchange.beat())
+    const stopBeating = heartbeats.add(() => response.beat())
     try {
-      return await asks.ask(client, question, signal, message => exchange.send(message))
+      return await asks.ask(client, question, signal, message => response.send(message))
     } finally {
       stopBeating()
     }

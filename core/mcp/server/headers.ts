@@ -1,16 +1,16 @@
 /** What the HTTP headers of a request must say in either era, and how their values are read. Pure. */
 import type { JsonObject } from '../../json.ts'
+import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
+import { decodeHeaderValue } from '../protocol/header-value.ts'
+import type { RequestId } from '../protocol/json-rpc.ts'
 import { NAME_FIELD } from '../protocol/standard-headers.ts'
-import { type Rejected, type RequestId, reject, rejectMismatch, TRANSPORT_ERROR } from './rejection.ts'
+import { type Rejected, reject, rejectMismatch } from './rejection.ts'
 
 /** Names in lower case, as node:http gives them. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const USUAL_ACCEPT = 'application/json, text/event-stream'
 const USUAL_CONTENT_TYPE = 'application/json'
-const BASE64_PREFIX = '=?base64?'
-const BASE64_SUFFIX = '?='
-const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** The header as one text; undefined where it is absent or empty. */
 export function headerOf(headers: RequestHeaders, name: string): string | undefined {
@@ -96,16 +96,4 @@ function checkName(
     header,
     `the body carries params.${field}="${inBody}" but the Mcp-Name header names "${named}"`,
   )
-}
-
-/** A header value as it was meant: `=?base64?…?=` holds UTF-8 that a header could not. Undefined where that is broken. */
-export function decodeHeaderValue(value: string): string | undefined {
-  if (!value.startsWith(BASE64_PREFIX) || !value.endsWith(BASE64_SUFFIX)) return value
-  const encoded = value.slice(BASE64_PREFIX.length, -BASE64_SUFFIX.length)
-  if (!CANONICAL_BASE64.test(encoded)) return undefined
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'))
-  } catch {
-    return undefined
-  }
 }

@@ -1,24 +1,25 @@
 /** One call of the 2026 era whose caller can be asked: it outlives the POST that began it, and goes on with the one that brings answers. */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
-import type { Notification, ServerRequest, UpstreamAnswer } from '../upstream.ts'
-import type { McpHandler, McpReply, McpRequest } from './handler.ts'
-import type { Exchange } from './post-response.ts'
-import { INTERNAL_ERROR } from './rejection.ts'
+import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
+import type { McpResponse, Notification, ServerRequest } from '../protocol/json-rpc.ts'
+import type { McpHandler, McpRequest } from './handler.ts'
+import type { PostResponse } from './post-response.ts'
 
 /** A POST that waits for the call: the first, or one that repeats it with answers. */
-export type Leg = {
-  exchange: Exchange
+export type HeldPost = {
+  response: PostResponse
   notify: (notification: Notification) => void
 }
 
-type Waiting = Leg & {
+type Waiting = HeldPost & {
   progressToken: JsonValue | undefined
-  resolve: (reply: McpReply) => void
+  resolve: (reply: McpResponse) => void
   reject: (error: unknown) => void
   /** Stops listening to its end. */
   leave: () => void
@@ -26,7 +27,7 @@ type Waiting = Leg & {
 
 type Question = {
   request: ServerRequest
-  settle: (answer: UpstreamAnswer | Fault) => void
+  settle: (answer: McpResponse | Fault) => void
 }
 
 const MAX_QUESTIONS = 32
@@ -41,10 +42,10 @@ export class HeldCall {
   readonly #questions = new Map<string, Question>()
   #asked = 0
   #gathering: Timer | undefined
-  #first: Exchange | undefined
-  #leg: Waiting | undefined
+  #first: PostResponse | undefined
+  #post: Waiting | undefined
   /** How the call ended. */
-  #outcome: Promise<McpReply> | undefined
+  #outcome: Promise<McpResponse> | undefined
 
   constructor(request: McpRequest, clock: Clock, hold: (call: HeldCall) => string | undefined) {
     this.#request = request
@@ -57,9 +58,9 @@ export class HeldCall {
     return this.#request.text?.length ?? 0
   }
 
-  start(handler: McpHandler, leg: Leg): Promise<McpReply> {
-    this.#first = leg.exchange
-    const answered = this.#await(leg, this.#request)
+  start(handler: McpHandler, post: HeldPost): Promise<McpResponse> {
+    this.#first = post.response
+    const answered = this.#await(post, this.#request)
     const request: McpRequest = {
       ...this.#request,
       ask: (question, signal) => this.#ask(question, signal),
@@ -80,8 +81,8 @@ export class HeldCall {
   }
 
   /** Goes on with the POST that brings answers; questions without one are put again. */
-  takeUp(request: McpRequest, leg: Leg): Promise<McpReply> {
-    const answered = this.#await(leg, request)
+  takeUp(request: McpRequest, post: HeldPost): Promise<McpResponse> {
+    const answered = this.#await(post, request)
     const { inputResponses } = request.params
     for (const [key, question] of [...this.#questions]) {
       const response = isObject(inputResponses) ? inputResponses[key] : undefined
@@ -98,53 +99,53 @@ export class HeldCall {
     this.#first?.abort(fault)
   }
 
-  #await(leg: Leg, { params }: McpRequest): Promise<McpReply> {
-    const { exchange } = leg
+  #await(post: HeldPost, { params }: McpRequest): Promise<McpResponse> {
+    const { response } = post
     const { _meta: meta } = params
     return new Promise((resolve, reject) => {
-      const onAbort = () => this.#first?.abort(faultOf(exchange.signal))
+      const onAbort = () => this.#first?.abort(faultOf(response.signal))
       // The signal of the first POST is that of the call itself.
-      if (exchange !== this.#first) exchange.signal.addEventListener('abort', onAbort)
-      this.#leg = {
-        ...leg,
+      if (response !== this.#first) response.signal.addEventListener('abort', onAbort)
+      this.#post = {
+        ...post,
         progressToken: isObject(meta) ? meta.progressToken : undefined,
         resolve,
         reject,
         leave: () => {
-          exchange.signal.removeEventListener('abort', onAbort)
-          exchange.outlive()
+          response.signal.removeEventListener('abort', onAbort)
+          response.outlive()
         },
       }
     })
   }
 
   /** The call is over: it asks nothing any more. */
-  #settle(outcome: Promise<McpReply>): void {
+  #settle(outcome: Promise<McpResponse>): void {
     this.#outcome = outcome
-    if (!this.#leg) outcome.catch(() => {})
+    if (!this.#post) outcome.catch(() => {})
     for (const { settle } of [...this.#questions.values()]) settle(isOver())
     this.#answer()
   }
 
   /** Hands over how the call ended, where it has and somebody waits. */
   #answer(): void {
-    const leg = this.#leg
-    if (!leg || !this.#outcome) return
-    this.#leg = undefined
-    this.#outcome.then(leg.resolve, leg.reject)
+    const post = this.#post
+    if (!post || !this.#outcome) return
+    this.#post = undefined
+    this.#outcome.then(post.resolve, post.reject)
   }
 
   #notify(notification: Notification): void {
-    const leg = this.#leg
-    if (!leg) return
-    const { progressToken } = leg
-    const isOwn = notification.method !== 'notifications/progress' || leg.exchange === this.#first
-    if (isOwn) leg.notify(notification)
+    const post = this.#post
+    if (!post) return
+    const { progressToken } = post
+    const isOwn = notification.method !== 'notifications/progress' || post.response === this.#first
+    if (isOwn) post.notify(notification)
     else if (progressToken !== undefined)
-      leg.notify({ ...notification, params: { ...notification.params, progressToken } })
+      post.notify({ ...notification, params: { ...notification.params, progressToken } })
   }
 
-  async #ask(request: ServerRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async #ask(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> {
     if (!isQuestion(request.method) || missingCapabilities(request, this.#request.capabilities))
       return { error: unaskable(request) }
     const { signal: own } = this.#request
@@ -157,7 +158,7 @@ export class HeldCall {
       }
     const key = `${request.method.split('/', 1)[0]}-${++this.#asked}`
     return new Promise((resolve, reject) => {
-      const settle = (answer: UpstreamAnswer | Fault) => {
+      const settle = (answer: McpResponse | Fault) => {
         this.#questions.delete(key)
         for (const one of [own, signal]) one.removeEventListener('abort', onAbort)
         if (answer instanceof Fault) reject(answer)
@@ -173,8 +174,8 @@ export class HeldCall {
   #put(): void {
     this.#gathering?.cancel()
     this.#gathering = undefined
-    const leg = this.#leg
-    if (!leg || this.#questions.size === 0) return
+    const post = this.#post
+    if (!post || this.#questions.size === 0) return
     const requestState = this.#hold(this)
     if (requestState === undefined) {
       this.#refuse()
@@ -182,9 +183,9 @@ export class HeldCall {
     }
     const inputRequests: JsonObject = {}
     for (const [key, { request }] of this.#questions) inputRequests[key] = request
-    this.#leg = undefined
-    leg.leave()
-    leg.resolve({ result: { resultType: 'input_required', inputRequests, requestState } })
+    this.#post = undefined
+    post.leave()
+    post.resolve({ result: { resultType: 'input_required', inputRequests, requestState } })
   }
 
   #refuse(): void {

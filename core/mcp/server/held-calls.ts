@@ -1,10 +1,12 @@
 /** Calls of the 2026 era that wait for answers of their callers: each is found again by the requestState that its caller was given. */
+
 import type { Clock, Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
+import { INVALID_PARAMS } from '../protocol/error-codes.ts'
+import type { McpResponse } from '../protocol/json-rpc.ts'
 import { ANSWER_WITHIN_MS, unanswered } from './asks.ts'
-import type { McpHandler, McpReply, McpRequest } from './handler.ts'
-import { HeldCall, type Leg } from './held-call.ts'
-import { INVALID_PARAMS } from './rejection.ts'
+import type { McpHandler, McpRequest } from './handler.ts'
+import { HeldCall, type HeldPost } from './held-call.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_HELD = 1_024
@@ -31,12 +33,12 @@ export class HeldCalls {
    * Has a request handled so that its caller can be asked. Resolves with the reply, or with `input_required` as soon as there is a
    * question; then the call goes on without its caller for up to 10 min, and what it tells meanwhile is lost.
    */
-  run(handler: McpHandler, request: McpRequest, leg: Leg): Promise<McpReply> {
-    return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, leg)
+  run(handler: McpHandler, request: McpRequest, post: HeldPost): Promise<McpResponse> {
+    return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, post)
   }
 
   /** Hands answers to the call that waits for them; undefined where the request's state is none of ours. */
-  resume(request: McpRequest, leg: Leg): Promise<McpReply> | McpReply | undefined {
+  resume(request: McpRequest, post: HeldPost): Promise<McpResponse> | McpResponse | undefined {
     const state = request.params.requestState
     if (!this.#signer.claimsOurs(state)) return undefined
     const signed = this.#signer.readMark('state', state)
@@ -46,7 +48,7 @@ export class HeldCalls {
     if (!held.call.isRepeatedBy(request))
       return refused('The call that asked was another one: repeat it with the same name and arguments')
     this.#release(state as string)
-    return held.call.takeUp(request, leg)
+    return held.call.takeUp(request, post)
   }
 
   /** Ends all calls that wait, and holds no others. */
@@ -84,7 +86,7 @@ export class HeldCalls {
   }
 }
 
-function refused(why: string): McpReply {
+function refused(why: string): McpResponse {
   const data = { reason: 'invalid_request_state' }
   return { error: { code: INVALID_PARAMS, message: `${why}; call the tool again.`, data } }
 }

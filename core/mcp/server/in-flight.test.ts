@@ -22,7 +22,7 @@ async function goneAnswer(t: TestContext): Promise<ServerResponse> {
   return raw
 }
 
-test('an exchange with a caller that is gone is aborted, and not kept', async t => {
+test('a response with a caller that is gone is aborted, and not kept', async t => {
   const inFlight = new InFlight()
   const { signal } = inFlight.open(await goneAnswer(t), undefined)
   await new Promise(setImmediate)

@@ -1,11 +1,12 @@
 /** Bridges a reply `input_required` to a caller of the 2025 era: asks it what is wanted, and repeats its request with the answers. */
+
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../../async.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, missingCapability, unaskable } from '../protocol/capabilities.ts'
-import type { JsonRpcError, ServerRequest } from '../upstream.ts'
-import type { McpHandler, McpReply, McpRequest } from './handler.ts'
-import { INTERNAL_ERROR } from './rejection.ts'
+import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse, ServerRequest } from '../protocol/json-rpc.ts'
+import type { McpHandler, McpRequest } from './handler.ts'
 
 type Question = readonly [key: string, request: ServerRequest]
 
@@ -26,7 +27,7 @@ export async function goThroughRounds(
   request: McpRequest,
   first: JsonObject,
   clock: Clock,
-): Promise<McpReply> {
+): Promise<McpResponse> {
   let result = first
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const { requestState, inputRequests } = result

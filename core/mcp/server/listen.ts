@@ -1,12 +1,13 @@
 /** What is told to those who listen: changed lists and updated resources, on a long answer of the newer era. */
+
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
-import type { JsonRpcError, Notification } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpReply } from './handler.ts'
+import type { McpHandler } from './handler.ts'
 import type { Call } from './handling.ts'
 import type { InboundRequest } from './read-message.ts'
-import { INVALID_PARAMS, TRANSPORT_ERROR } from './rejection.ts'
 
 const MAX_URIS = 1_000
 /** So many subscriptions are begun at a time. */
@@ -32,13 +33,13 @@ export async function listen(
   clients: FrontClients,
   call: Call,
   { id, params, capabilities }: InboundRequest,
-): Promise<McpReply> {
+): Promise<McpResponse> {
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
   const { streams, heartbeats, ending } = clients
   if (streams.full) return { error: NO_PLACE }
   const leave = streams.take()
-  const stopBeating = heartbeats.add(() => call.exchange.beat())
+  const stopBeating = heartbeats.add(() => call.response.beat())
   const over = new AbortController()
   const signal = AbortSignal.any([call.signal, ending, over.signal])
   try {
@@ -53,11 +54,11 @@ export async function listen(
 }
 
 async function tellOf(filter: Filter, handler: McpHandler, call: Call, _meta: JsonObject): Promise<void> {
-  const { route, capabilities, signal, exchange } = call
+  const { route, capabilities, signal, response } = call
   const declared = handler.describe(route)?.capabilities
   const lists = changingLists(handler, declared).filter(list => filter.lists.has(list))
   const { tell, release } = holdBack(({ method, params }) =>
-    exchange.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
+    response.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
   )
   const canSubscribe = tellsOfUpdates(handler, declared)
   const uris = await subscribeAll(canSubscribe ? filter.uris : [], async uri => {
@@ -65,7 +66,7 @@ async function tellOf(filter: Filter, handler: McpHandler, call: Call, _meta: Js
     return reply !== undefined && !reply.error
   })
   const notifications = acknowledged(lists, uris)
-  exchange.notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
+  response.notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
   release()
   if (lists.length > 0) await handler.listen?.({ route, signal, tell: onlyLists(lists, tell) })
   if (uris.length > 0) await aborted(signal)

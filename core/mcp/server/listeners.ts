@@ -1,5 +1,5 @@
 /** Those who listen to a handler that tells all of them the same: what a child says by itself goes to each whom it concerns. */
-import type { Notification } from '../upstream.ts'
+import type { Notification } from '../protocol/json-rpc.ts'
 import type { Listening } from './handler.ts'
 
 type Listener = { listening: Listening; end: () => void }

@@ -1,12 +1,13 @@
 /** Opens the stream of a GET: what a client of the 2025 era is told and asked between its requests. */
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
+import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
 import { changingLists, onlyLists } from './listen.ts'
 import { checkBare } from './read-message.ts'
-import { type Rejected, reject, rejectUnknownSession, TRANSPORT_ERROR } from './rejection.ts'
+import { type Rejected, reject, rejectUnknownSession } from './rejection.ts'
 import type { ClientSession, Sessions } from './session-ids.ts'
 import type { Stream } from './streams.ts'
 

@@ -21,7 +21,7 @@ export const HEARTBEAT = ':\n\n'
 
 type Message = { method: string; params?: JsonObject; id?: JsonValue }
 
-export class Exchange {
+export class PostResponse {
   readonly #raw: ServerResponse
   readonly #controller = new AbortController()
   readonly #headers: readonly string[]
@@ -49,7 +49,7 @@ export class Exchange {
     this.#controller.abort(reason)
   }
 
-  /** The call goes on after this exchange: from now on its signal aborts by `abort` alone. */
+  /** The call goes on after this response: from now on its signal aborts by `abort` alone. */
   outlive(): void {
     this.#outlived = true
   }

@@ -1,15 +1,16 @@
 /** The methods that a front answers itself: they begin a session, tell what there is, or set what is told. */
 
+import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
+import type { McpResponse } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../protocol/log-levels.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpReply } from './handler.ts'
+import type { McpHandler } from './handler.ts'
 import type { Call } from './handling.ts'
 import { listen, tellsOfUpdates } from './listen.ts'
 import type { InboundRequest } from './read-message.ts'
-import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from './rejection.ts'
 import { discoverResult, initializeResult } from './reply.ts'
 
-type Reply = McpReply | Promise<McpReply>
+type Reply = McpResponse | Promise<McpResponse>
 
 /** Undefined for what is the handler's. */
 export function answerProtocol(
@@ -38,7 +39,7 @@ export function answerProtocol(
   }
 }
 
-function describe(handler: McpHandler, { route }: Call, message: InboundRequest | undefined): McpReply {
+function describe(handler: McpHandler, { route }: Call, message: InboundRequest | undefined): McpResponse {
   const description = message && handler.describe(route)
   if (!message || !description) return refused(METHOD_NOT_FOUND, 'Method not found')
   const isLegacy = message.era === 'legacy'
@@ -50,7 +51,7 @@ function setLevel(
   { levels }: FrontClients,
   { route, client }: Call,
   { params: { level } }: InboundRequest,
-): McpReply {
+): McpResponse {
   if (handler.describe(route)?.capabilities.logging === undefined)
     return refused(METHOD_NOT_FOUND, 'logging/setLevel is not served here: nothing is logged to clients')
   if (client === undefined)
@@ -81,6 +82,6 @@ function subscribe(
   )
 }
 
-function refused(code: number, message: string): McpReply {
+function refused(code: number, message: string): McpResponse {
   return { error: { code, message } }
 }

@@ -4,13 +4,14 @@
  */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { askable } from '../protocol/capabilities.ts'
+import { envelopeIssue, hasEnvelope, withoutEnvelope } from '../protocol/envelope.ts'
 import {
-  envelopeIssue,
-  hasEnvelope,
-  rejectEnvelope,
-  rejectMissingEnvelope,
-  withoutEnvelope,
-} from '../protocol/envelope.ts'
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  TRANSPORT_ERROR,
+  UNSUPPORTED_VERSION,
+} from '../protocol/error-codes.ts'
+import type { RequestId } from '../protocol/json-rpc.ts'
 import {
   allowsBatches,
   type Era,
@@ -22,16 +23,7 @@ import {
   MODERN_VERSIONS,
 } from '../protocol/revisions.ts'
 import { checkStandardHeaders, headerOf, type RequestHeaders } from './headers.ts'
-import {
-  INVALID_REQUEST,
-  METHOD_NOT_FOUND,
-  type Rejected,
-  type RequestId,
-  reject,
-  rejectMismatch,
-  TRANSPORT_ERROR,
-  UNSUPPORTED_VERSION,
-} from './rejection.ts'
+import { type Rejected, reject, rejectEnvelope, rejectMismatch, rejectMissingEnvelope } from './rejection.ts'
 
 export type InboundRequest = {
   kind: 'request'

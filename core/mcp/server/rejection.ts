@@ -1,8 +1,8 @@
-/** A refusal by the front: the JSON-RPC error and the HTTP status that a request is answered with. Pure. */
-import type { JsonValue } from '../../json.ts'
-import type { JsonRpcError } from '../upstream.ts'
-
-export type RequestId = string | number
+/** A rejected request: the JSON-RPC error and the HTTP status that it is answered with. Pure. */
+import { isObject, type JsonValue } from '../../json.ts'
+import { type EnvelopeIssue, REQUIRED_KEYS } from '../protocol/envelope.ts'
+import { HEADER_MISMATCH, INVALID_PARAMS, SESSION_NOT_FOUND } from '../protocol/error-codes.ts'
+import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
 
 export type Rejected = {
   kind: 'rejected'
@@ -12,23 +12,6 @@ export type Rejected = {
   /** Name and value in turn, for the answer's head. */
   headers?: readonly string[]
 }
-
-export const PARSE_ERROR = -32700
-export const INVALID_REQUEST = -32600
-export const METHOD_NOT_FOUND = -32601
-export const INVALID_PARAMS = -32602
-export const INTERNAL_ERROR = -32603
-/** No code of its own in the specification: the SDKs answer transport faults so. */
-export const TRANSPORT_ERROR = -32000
-export const SESSION_NOT_FOUND = -32001
-/** 2025 era only; 2026-07-28 says invalid params instead. */
-export const RESOURCE_NOT_FOUND = -32002
-export const HEADER_MISMATCH = -32020
-/** The caller would have to be asked for something that it did not declare. */
-export const MISSING_CAPABILITY = -32021
-/** 2025 era only: the user has to visit a page first. */
-export const URL_ELICITATION_REQUIRED = -32042
-export const UNSUPPORTED_VERSION = -32022
 
 export function reject(
   status: number,
@@ -54,4 +37,20 @@ export function rejectMismatch(id: RequestId | null, header: string, problem: st
 /** 404 and −32001: a client that gets this begins again by itself. */
 export function rejectUnknownSession(): Rejected {
   return reject(404, null, SESSION_NOT_FOUND, 'Session not found; initialize again')
+}
+
+/** 400 and −32602, naming the key at fault. */
+export function rejectEnvelope(id: RequestId | null, issue: EnvelopeIssue): Rejected {
+  const message = `Invalid _meta envelope for protocol revision 2026-07-28: ${issue.key}: ${issue.problem}`
+  return reject(400, id, INVALID_PARAMS, message, { envelope: issue })
+}
+
+/** The header names the newer era and the body has no envelope: 400 and −32602, naming what is missing. */
+export function rejectMissingEnvelope(id: RequestId, version: string, params: unknown): Rejected {
+  const meta = isObject(params) && isObject(params._meta) ? params._meta : undefined
+  const missing = meta === undefined ? ['_meta'] : REQUIRED_KEYS.filter(key => !(key in meta))
+  const message =
+    `Invalid params: the MCP-Protocol-Version header names protocol revision ${version}, ` +
+    `but the request is missing the required per-request envelope key(s): ${missing.join(', ')}`
+  return reject(400, id, INVALID_PARAMS, message, { envelope: { missing } })
 }

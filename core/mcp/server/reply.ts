@@ -1,15 +1,14 @@
 /** Writes JSON-RPC answers as text, in the shape each era wants; a result's own text is spliced in where it stands. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
-import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
-import type { JsonRpcError } from '../upstream.ts'
-import type { RouteDescription } from './handler.ts'
 import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   MISSING_CAPABILITY,
   RESOURCE_NOT_FOUND,
-  type RequestId,
-} from './rejection.ts'
+} from '../protocol/error-codes.ts'
+import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
+import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
+import type { RouteDescription } from './handler.ts'
 
 /** How long, and by whom, an answer may be kept; the newer era wants it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }

@@ -1,7 +1,7 @@
 /** The event streams that clients keep open by GET, for what they are told and asked between their requests. */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, JsonValue } from '../../json.ts'
-import type { Notification } from '../upstream.ts'
+import type { Notification } from '../protocol/json-rpc.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { frame, HEARTBEAT, STREAM_HEAD, whenClosed } from './post-response.ts'
 

@@ -1,13 +1,14 @@
 /** Resources that clients of the 2025 era subscribed to, until they unsubscribe, or their sessions end, or they are gone. */
+
 import type { Clock } from '../../async.ts'
 import type { JsonObject } from '../../json.ts'
-import type { Notification } from '../upstream.ts'
-import type { McpHandler, McpReply, McpRoute } from './handler.ts'
-import { INTERNAL_ERROR } from './rejection.ts'
+import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
+import type { McpHandler, McpRoute } from './handler.ts'
 
 export type Subscriber = { route: McpRoute; client: string; capabilities?: JsonObject }
 
-type Entry = { stop: AbortController; taken: Promise<McpReply> }
+type Entry = { stop: AbortController; taken: Promise<McpResponse> }
 
 const MAX_URIS_A_CLIENT = 1_000
 const MAX_CLIENTS = 4_096
@@ -40,7 +41,7 @@ export class Subscriptions {
     { route, client, capabilities }: Subscriber,
     uri: string,
     tell: (notification: Notification) => void,
-  ): Promise<McpReply> {
+  ): Promise<McpResponse> {
     const entries = this.#entriesOf(client)
     const key = keyOf(route, uri)
     const known = entries.get(key)
@@ -114,11 +115,11 @@ function keyOf(route: McpRoute, uri: string): string {
   return `${route.kind === 'server' ? `server ${route.server}` : route.profile} ${uri}`
 }
 
-function tooMany(): McpReply {
+function tooMany(): McpResponse {
   const message = `A client can subscribe to ${MAX_URIS_A_CLIENT} resources at most; unsubscribe from some first`
   return { error: { code: INTERNAL_ERROR, message } }
 }
 
-function none(): McpReply {
+function none(): McpResponse {
   return { error: { code: INTERNAL_ERROR, message: 'Nothing can be subscribed to here' } }
 }

@@ -2,12 +2,12 @@
  * Bridges an error of the 2025 era, −32042: a server wants its user to visit a page before it takes the call. Toward the newer era it is
  * a question, after which the call begins anew: nothing waits for it, so that any replica may take it. Pure.
  */
+
 import { isObject, type JsonObject } from '../../json.ts'
 import { missingCapabilities, missingCapability } from '../protocol/capabilities.ts'
-import type { JsonRpcError } from '../upstream.ts'
+import { INVALID_PARAMS, URL_ELICITATION_REQUIRED } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
 import { ANSWER_WITHIN_MS } from './asks.ts'
-import type { McpReply } from './handler.ts'
-import { INVALID_PARAMS, URL_ELICITATION_REQUIRED } from './rejection.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_PAGES = 32
@@ -18,7 +18,7 @@ export function pagesToVisit(
   { code, data }: JsonRpcError,
   declared: JsonObject | undefined,
   signer: Signer,
-): McpReply | undefined {
+): McpResponse | undefined {
   const pages = code === URL_ELICITATION_REQUIRED && isObject(data) ? data.elicitations : undefined
   if (!Array.isArray(pages) || pages.length === 0 || pages.length > MAX_PAGES || !pages.every(isObject))
     return undefined

@@ -5,8 +5,7 @@ import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
-import type { JsonRpcError, UpstreamAnswer } from '../../../core/mcp/upstream.ts'
+import type { JsonRpcError, McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { argumentHelp } from '../arguments/argument-help.ts'
@@ -37,7 +36,7 @@ export async function callTool(
   given: JsonObject,
   params: JsonObject,
   notes: readonly string[] = [],
-): Promise<McpReply> {
+): Promise<McpResponse> {
   const { server, tool } = target
   const checked = checkArguments(work.schemas, tool, given)
   if ('problems' in checked) {
@@ -78,7 +77,7 @@ function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonO
 }
 
 /** The server denies the tool, perhaps because it cannot ask this client. */
-function hidden({ request }: Work, server: RouterServer, answer: UpstreamAnswer): string[] {
+function hidden({ request }: Work, server: RouterServer, answer: McpResponse): string[] {
   const notAskable = hiddenFor(answer, request.capabilities)
   return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
 }

@@ -1,6 +1,7 @@
 /** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
+
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { findCalled } from '../arguments/find-called.ts'
 import { readArguments } from '../arguments/read-arguments.ts'
 import { profileOf, type Work } from '../meta-tool.ts'
@@ -20,7 +21,7 @@ export function execute(
   given: JsonValue | undefined,
   beside: JsonObject,
   notes: readonly string[] = [],
-): McpReply | Promise<McpReply> {
+): McpResponse | Promise<McpResponse> {
   if (RESOURCE.test(name)) return readAsText(work, name)
   const called = findCalled(work.catalog, name, profileOf(work))
   if ('refusal' in called) return refuse(work, called)
@@ -40,7 +41,7 @@ function executeTarget(
   target: ToolTarget | PromptTarget,
   args: JsonObject,
   notes: readonly string[],
-): McpReply | Promise<McpReply> {
+): McpResponse | Promise<McpResponse> {
   if ('prompt' in target) return getPromptAsText(work, target, args, notes)
   work.activated.touch(work.request.client, target.tool.path)
   return callTool(work, target, args, work.request.params, notes)

@@ -1,7 +1,7 @@
 /** Answers that are for the program that called, not for a model: questions to its user, and errors that it acts on. Pure. */
 import type { JsonObject } from '../../../core/json.ts'
-import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../../core/mcp/server/rejection.ts'
-import type { JsonRpcError } from '../../../core/mcp/upstream.ts'
+import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes.ts'
+import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 
 /** A result that asks something first: it passes as it is, since its URIs and texts are the client's business. */
 export function isQuestion({ resultType }: JsonObject): boolean {

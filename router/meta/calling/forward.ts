@@ -1,10 +1,11 @@
 /** Sends a request to its server through the pool with all that its caller can take and be asked, and reports what came of it. */
+
 import type { RouterConfig, RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { headersOfParams } from '../../../core/mcp/protocol/param-headers.ts'
 import type { McpRequest } from '../../../core/mcp/server/handler.ts'
-import type { UpstreamAnswer } from '../../../core/mcp/upstream.ts'
 import { carrying } from '../../../core/trace.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { CallOutcome } from '../../observer.ts'
@@ -22,13 +23,13 @@ export type Forwarded = {
 }
 
 /** The upstream's answer, or the fault that stood for it. Anything else that is thrown is a bug, and passes. */
-export async function forward(work: Work, sent: Forwarded): Promise<UpstreamAnswer | Fault> {
+export async function forward(work: Work, sent: Forwarded): Promise<McpResponse | Fault> {
   const { request, pool } = work
   const { server, method, params, tool } = sent
   const { arguments: args } = params
   const span = work.span && beginSent(work.span, work, sent)
   const sentMs = performance.now()
-  let answer: UpstreamAnswer | Fault
+  let answer: McpResponse | Fault
   try {
     const call = {
       method,
@@ -61,7 +62,7 @@ function headersFor(
   return paramHeaders.length === 0 ? headers : { ...headers, ...headersOfParams(paramHeaders, args) }
 }
 
-function report(work: Work, sent: Forwarded, answer: UpstreamAnswer | Fault, sentMs: number): void {
+function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs: number): void {
   const { logging } = sent.server
   const nowMs = performance.now()
   work.observer.called({
@@ -85,7 +86,7 @@ function allowedPayloads({ logging }: RouterServer, { audit }: RouterConfig) {
   return logging.payloads === 'redacted' || audit.payloads === 'redacted' ? 'redacted' : 'full'
 }
 
-export function outcomeOf(answer: UpstreamAnswer | Fault): CallOutcome {
+export function outcomeOf(answer: McpResponse | Fault): CallOutcome {
   if (answer instanceof Fault) return FAULT_OUTCOMES[answer.code] ?? 'unavailable'
   if (answer.error) return 'upstream_error'
   return answer.result.isError === true ? 'tool_error' : 'ok'

@@ -1,6 +1,7 @@
 /** Tells a tool that its server hides from clients it cannot ask from one that is gone: discovery can be asked for everything. Pure. */
+
 import { isObject, type JsonObject } from '../../../core/json.ts'
-import type { UpstreamAnswer } from '../../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 
 const ASKABLE = ['elicitation', 'sampling', 'roots']
 const LONGEST_DENIAL = 300
@@ -8,13 +9,13 @@ const DENIES_TOOL =
   /\b(unknown tool|no such tool|tool:?\s\S{1,200}\s(is |was )?(not found|unknown|disabled|not available|does(n.t| not) exist))/i
 
 /** What the caller cannot be asked for, where that may be why the server denies a tool; else nothing. */
-export function hiddenFor(answer: UpstreamAnswer, capabilities: JsonObject = {}): string[] {
+export function hiddenFor(answer: McpResponse, capabilities: JsonObject = {}): string[] {
   const text = textOf(answer)
   if (text.length > LONGEST_DENIAL || !DENIES_TOOL.test(text)) return []
   return ASKABLE.filter(name => !isObject(capabilities[name]))
 }
 
-function textOf({ error, result }: UpstreamAnswer): string {
+function textOf({ error, result }: McpResponse): string {
   if (error) return error.message
   if (result.isError !== true || !Array.isArray(result.content)) return ''
   const [first] = result.content

@@ -1,8 +1,9 @@
 /** What of a call may stand in the request log. Pure. */
+
 import type { Payloads } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'
-import type { UpstreamAnswer } from '../../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { CallRecord } from '../../observer.ts'
 import { shorten } from '../wording/shorten.ts'
 import type { Forwarded } from './forward.ts'
@@ -15,7 +16,7 @@ const DEEPEST_REDACTED = 6
 export function payloadOf(
   allowed: Payloads,
   sent: Forwarded,
-  answer: UpstreamAnswer | Fault,
+  answer: McpResponse | Fault,
 ): CallRecord['payload'] {
   if (allowed === 'none') return undefined
   const { arguments: args = sent.params } = sent.params

@@ -1,27 +1,28 @@
 /** Refusals and faults as JSON-RPC errors, for requests whose answer is no tool result. */
+
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   RESOURCE_NOT_FOUND,
-} from '../../../core/mcp/server/rejection.ts'
+} from '../../../core/mcp/protocol/error-codes.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, reportRefusal } from '../wording/answers.ts'
 import { faultSentence } from '../wording/sentences.ts'
 
-export function invalid(message: string): McpReply {
+export function invalid(message: string): McpResponse {
   return { error: { code: INVALID_PARAMS, message } }
 }
 
-export function notFound(message: string): McpReply {
+export function notFound(message: string): McpResponse {
   return { error: { code: METHOD_NOT_FOUND, message } }
 }
 
 /** Reports a request that goes no further, and answers it. */
-export function refuseNatively(work: Work, refusal: Refusal): McpReply {
+export function refuseNatively(work: Work, refusal: Refusal): McpResponse {
   reportRefusal(work, refusal)
   return {
     error: {
@@ -32,12 +33,12 @@ export function refuseNatively(work: Work, refusal: Refusal): McpReply {
 }
 
 /** The same for a URI: where it is nobody's, in the code that says so. */
-export function unknownResource(work: Work, uri: string, refusal: Refusal): McpReply {
+export function unknownResource(work: Work, uri: string, refusal: Refusal): McpResponse {
   if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
   reportRefusal(work, refusal)
   return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
 }
 
-export function unanswered(fault: Fault, server: RouterServer): McpReply {
+export function unanswered(fault: Fault, server: RouterServer): McpResponse {
   return { error: { code: INTERNAL_ERROR, message: faultSentence(fault, server) } }
 }

@@ -1,8 +1,9 @@
 /** One server as it is, at /servers/<name>/mcp: its lists from the catalog, its answers untouched. */
+
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { carriesTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
@@ -23,7 +24,7 @@ const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['prompts/list', 'prompts'],
 ])
 
-export function handleServer(work: Work, name: string): McpReply | Promise<McpReply> {
+export function handleServer(work: Work, name: string): McpResponse | Promise<McpResponse> {
   const { catalog, request } = work
   const { method } = request
   if (!catalog.config.exposeServers) return notFound('Servers are not exposed one by one at this gateway.')
@@ -42,7 +43,7 @@ export function handleServer(work: Work, name: string): McpReply | Promise<McpRe
 }
 
 /** A page of a list; the first one is written once a catalog. */
-function listOf(work: Work, server: RouterServer, list: ListName): McpReply {
+function listOf(work: Work, server: RouterServer, list: ListName): McpResponse {
   const { catalog, once, request, observer } = work
   const { name } = server
   const { cursor } = request.params
@@ -60,7 +61,7 @@ function listOf(work: Work, server: RouterServer, list: ListName): McpReply {
   return page.reply
 }
 
-async function callTool(work: Work, server: RouterServer): Promise<McpReply> {
+async function callTool(work: Work, server: RouterServer): Promise<McpResponse> {
   const { catalog, request } = work
   const { params, method } = request
   const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
@@ -75,7 +76,7 @@ function untasked({ task: _, ...params }: JsonObject): JsonObject {
   return params
 }
 
-function unknownTool(work: Work, server: RouterServer): McpReply {
+function unknownTool(work: Work, server: RouterServer): McpResponse {
   if (!work.catalog.catalogs.has(server.name))
     return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
   const name = quote(String(work.request.params.name))
@@ -83,7 +84,7 @@ function unknownTool(work: Work, server: RouterServer): McpReply {
 }
 
 /** Whatever else a server may know, methods that we have never heard of too. */
-async function passOn(work: Work, server: RouterServer): Promise<McpReply> {
+async function passOn(work: Work, server: RouterServer): Promise<McpResponse> {
   const { params, method } = work.request
   const answer = await forward(work, { server, method, params })
   return answer instanceof Fault ? unanswered(answer, server) : answer

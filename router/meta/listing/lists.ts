@@ -1,7 +1,8 @@
 /** The items of native lists, each with its text: written once for as long as what its server offers stays the same. */
+
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ServerPart } from '../../catalog/server-part.ts'
 import type { Once } from '../once.ts'
@@ -22,7 +23,7 @@ export type Listed = {
   tokens: number
 }
 
-export type ListPage = { reply: McpReply; tokens: number }
+export type ListPage = { reply: McpResponse; tokens: number }
 
 /** What a gateway lists, of all servers that are shown, by server. */
 export function gatewayLists(once: Once, catalog: Catalog, list: ListName): readonly (readonly Listed[])[] {

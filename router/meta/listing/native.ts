@@ -1,8 +1,9 @@
 /** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
+
 import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { isQuestion } from '../calling/for-programs.ts'
 import { type Forwarded, forward } from '../calling/forward.ts'
 import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
@@ -15,7 +16,7 @@ import { gatewayLists, type ListName, listPage, sorted } from './lists.ts'
 const PAGE_ITEMS = 200
 
 /** A page of what all servers that are shown have; the first one is written once a catalog. */
-export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpReply {
+export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpResponse {
   const { catalog, once, request } = work
   const { cursor } = request.params
   const items = once(catalog, `all ${list}`, () => sorted(gatewayLists(once, catalog, list).flat()))
@@ -24,7 +25,7 @@ export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpR
   return page?.reply ?? invalid('cursor is not valid')
 }
 
-export async function readNatively(work: Work): Promise<McpReply> {
+export async function readNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   if (typeof params.uri !== 'string') return invalid('uri is missing')
   const kept = readKeptNatively(work, params.uri)
@@ -35,7 +36,7 @@ export async function readNatively(work: Work): Promise<McpReply> {
   return passOn(work, sent, exposeReadResult)
 }
 
-export async function getPromptNatively(work: Work): Promise<McpReply> {
+export async function getPromptNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   if (typeof params.name !== 'string') return invalid('name is missing')
   const target = findPrompt(work.catalog, params.name)
@@ -49,7 +50,7 @@ export async function getPromptNatively(work: Work): Promise<McpReply> {
 }
 
 /** Completes an argument of a prompt or of a resource template. */
-export async function completeNatively(work: Work): Promise<McpReply> {
+export async function completeNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   const { ref } = params
   const method = 'completion/complete'
@@ -74,7 +75,7 @@ export async function completeNatively(work: Work): Promise<McpReply> {
 type Rewrite = (server: string, result: JsonObject) => JsonObject
 
 /** An upstream's error is passed on as it is; a fault becomes an error that says what to do. */
-async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpReply> {
+async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpResponse> {
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server)
   if (answer.error || isQuestion(answer.result)) return answer

@@ -1,5 +1,5 @@
 /** What a profile is: the meta-tools that it shows, and what tools/list answers. */
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
 
 export type ProfileTools = {
@@ -10,7 +10,7 @@ export type ProfileTools = {
   /** How to use it, as the gateway's instructions say it: a part of a sentence. */
   usage: string
   /** Answers tools/list. */
-  list(work: Work): McpReply
+  list(work: Work): McpResponse
 }
 
 /** A profile of meta-tools alone: the same list for everyone, written once. */
@@ -19,7 +19,7 @@ export function metaToolProfile(
   { definitionTokens, usage }: Pick<ProfileTools, 'definitionTokens' | 'usage'>,
 ): ProfileTools {
   const result = { tools: tools.map(tool => tool.definition) }
-  const reply: McpReply = { result, resultText: JSON.stringify(result) }
+  const reply: McpResponse = { result, resultText: JSON.stringify(result) }
   return {
     tools: byName(tools),
     definitionTokens,

@@ -1,8 +1,9 @@
 /** Fetches a prompt for execute_mcp_tool and gives its messages as text. */
+
 import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
 import { forward } from '../calling/forward.ts'
 import type { PromptTarget } from '../calling/targets.ts'
@@ -20,7 +21,7 @@ export async function getPromptAsText(
   { server, prompt }: PromptTarget,
   args: JsonObject,
   notes: readonly string[] = [],
-): Promise<McpReply> {
+): Promise<McpResponse> {
   const { _meta: meta } = work.request.params
   const params = {
     name: prompt.prompt,

@@ -1,9 +1,10 @@
 /** Reads a resource for execute and read_mcp_resource, always from its origin, or the next part of a result that was cut. */
+
 import { exposeReadResult } from '../../../core/catalog/expose.ts'
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
 import { forward } from '../calling/forward.ts'
 import type { Work } from '../meta-tool.ts'
@@ -14,7 +15,7 @@ import { faultSentence, refusalSentence } from '../wording/sentences.ts'
 import { findResource } from './resource-target.ts'
 
 /** `uri`: of a resource in any of its forms, or a handle. */
-export async function readAsText(work: Work, uri: string): Promise<McpReply> {
+export async function readAsText(work: Work, uri: string): Promise<McpResponse> {
   const kept = readKept(work, uri)
   if (kept) return kept
   const target = findResource(work.catalog, uri)

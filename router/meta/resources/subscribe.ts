@@ -1,9 +1,10 @@
 /** Watches a resource for a client: what its server tells of it is passed on under the URI that the client knows. */
+
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'
-import type { McpReply, Subscribing } from '../../../core/mcp/server/handler.ts'
-import type { Notification, UpstreamAnswer } from '../../../core/mcp/upstream.ts'
+import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { Subscribing } from '../../../core/mcp/server/handler.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { RouterObserver } from '../../observer.ts'
 import type { Pool } from '../../upstream/pool.ts'
@@ -14,10 +15,13 @@ import type { Refusal } from '../wording/answers.ts'
 import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
 
-export type SubscribingMeans = { catalog: Catalog; pool: Pool; observer: RouterObserver }
+export type SubscribeDependencies = { catalog: Catalog; pool: Pool; observer: RouterObserver }
 
 /** Replies once the server took it on; then tells until the signal aborts. */
-export async function subscribe(means: SubscribingMeans, subscribing: Subscribing): Promise<McpReply> {
+export async function subscribe(
+  means: SubscribeDependencies,
+  subscribing: Subscribing,
+): Promise<McpResponse> {
   const { catalog, observer } = means
   const target = targetOf(catalog, subscribing)
   if ('refusal' in target) return invalid(target.refusal)
@@ -47,10 +51,10 @@ function tellsOfChanges({ catalogs }: Catalog, server: string): boolean {
 }
 
 async function take(
-  { pool }: SubscribingMeans,
+  { pool }: SubscribeDependencies,
   { route, uri, client, capabilities, signal, tell }: Subscribing,
   target: ResourceTarget,
-): Promise<UpstreamAnswer | Fault> {
+): Promise<McpResponse | Fault> {
   const own = target.uri
   const server = target.server.name
   /** What is told may be of a part of the resource, with a URI of its own. */

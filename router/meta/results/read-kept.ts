@@ -1,6 +1,7 @@
 /** Answers whoever asks for the next part of a result that was cut: as a tool result, or as resources/read does. */
+
 import { Fault } from '../../../core/errors.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { refuseNatively } from '../calling/rpc-errors.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, refuse } from '../wording/answers.ts'
@@ -10,23 +11,23 @@ import { nativePart, type Part } from './part.ts'
 import { KEPT_MINUTES } from './store.ts'
 
 /** Undefined where the name is that of no result: then it means something else. */
-export function readKept(work: Work, name: string): Promise<McpReply> | undefined {
+export function readKept(work: Work, name: string): Promise<McpResponse> | undefined {
   return isHandle(name) ? replyWithPart(work, name) : undefined
 }
 
 /** The same for resources/read. */
-export function readKeptNatively(work: Work, uri: string): Promise<McpReply> | undefined {
+export function readKeptNatively(work: Work, uri: string): Promise<McpResponse> | undefined {
   return isHandle(uri) ? replyNatively(work, uri) : undefined
 }
 
-async function replyWithPart(work: Work, name: string): Promise<McpReply> {
+async function replyWithPart(work: Work, name: string): Promise<McpResponse> {
   const part = await partOf(work, name)
   if ('refusal' in part) return refuse(work, part)
   const texts = part.next ? [part.text, cutNote(work, part.end, part.bytes, part.next)] : [part.text]
   return { result: { content: texts.map(text => ({ type: 'text', text })) } }
 }
 
-async function replyNatively(work: Work, uri: string): Promise<McpReply> {
+async function replyNatively(work: Work, uri: string): Promise<McpResponse> {
   const part = await partOf(work, uri)
   return 'refusal' in part ? refuseNatively(work, part) : { result: nativePart(uri, part) }
 }

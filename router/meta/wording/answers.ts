@@ -2,7 +2,7 @@
 
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { McpReply } from '../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { CallOutcome } from '../../observer.ts'
 import { tokenRoute, type Work } from '../meta-tool.ts'
@@ -17,26 +17,31 @@ export type Refusal = {
   tool?: string
 }
 
-export function textReply(text: string): McpReply {
+export function textReply(text: string): McpResponse {
   return { result: { content: [{ type: 'text', text }] } }
 }
 
 /** What a search or a list found; its tokens are counted as served. */
-export function discoveryReply(work: Work, answer: JsonObject): McpReply {
+export function discoveryReply(work: Work, answer: JsonObject): McpResponse {
   const text = JSON.stringify(answer)
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }
 
 /** An answer with schemas in it: what they cost, and what the rest did, is counted as served. */
-export function schemaReply(work: Work, text: string, frameTokens: number, schemaTokens: number): McpReply {
+export function schemaReply(
+  work: Work,
+  text: string,
+  frameTokens: number,
+  schemaTokens: number,
+): McpResponse {
   work.observer.tokensServed(tokenRoute(work), 'discovery', frameTokens)
   work.observer.tokensServed(tokenRoute(work), 'schema', schemaTokens)
   return textReply(text)
 }
 
 /** A tool result with `isError`, within the budget of answers; its tokens are counted as served. */
-export function errorReply(work: Work, given: string): McpReply {
+export function errorReply(work: Work, given: string): McpResponse {
   const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
   return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
@@ -50,7 +55,7 @@ export function withNotes(work: Work, result: JsonObject, notes: readonly string
 }
 
 /** Reports a request that was refused, and answers it with its sentence. */
-export function refuse(work: Work, refusal: Refusal): McpReply {
+export function refuse(work: Work, refusal: Refusal): McpResponse {
   reportRefusal(work, refusal)
   return errorReply(work, refusal.refusal)
 }

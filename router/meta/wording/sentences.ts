@@ -1,7 +1,7 @@
 /** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
 import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
-import type { JsonRpcError } from '../../../core/mcp/upstream.ts'
+import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 import { shorten } from './shorten.ts'
 
 const LONGEST_ECHO = 120

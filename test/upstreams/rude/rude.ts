@@ -1,9 +1,11 @@
 /** Starts the rude server in tests, and looks whether its processes are really gone. */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { delay, systemClock } from '../../../core/async.ts'
 import { groupExists } from '../../../core/mcp/client/stdio/process-group.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../../core/mcp/upstream.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { UpstreamCall } from '../../../core/mcp/upstream.ts'
 
 const SERVER = join(import.meta.dirname, 'server.mjs')
 
@@ -22,7 +24,7 @@ export function toolCall(name: string, args: Record<string, string | number> = {
 }
 
 /** The text of a tool's answer. */
-export function textOf({ result }: UpstreamAnswer): string {
+export function textOf({ result }: McpResponse): string {
   const [content] = (result?.content ?? []) as { text?: string }[]
   return content?.text ?? ''
 }

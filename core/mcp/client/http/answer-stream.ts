@@ -1,11 +1,13 @@
 /** The event stream that answers one request: finds the answer, and can be taken up again where the upstream broke it off. */
+
 import type { EventSourceMessage } from 'eventsource-parser'
 import { type Clock, delay } from '../../../async.ts'
 import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
 import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
-import type { EventSink, HttpReply } from './http-request.ts'
+import type { UpstreamCall } from '../../upstream.ts'
+import type { EventSink, HttpResponse } from './http-request.ts'
 
 const DEFAULT_RETRY_MS = 1_000
 const MIN_RETRY_MS = 100
@@ -21,7 +23,7 @@ export class AnswerStream implements EventSink {
   readonly heard: Heard
   /** Among the calls in flight. */
   place = 0
-  answer: UpstreamAnswer | undefined
+  answer: McpResponse | undefined
   /** Where to go on after a break; undefined: the upstream keeps nothing. */
   lastEventId: string | undefined
   #retryMs = DEFAULT_RETRY_MS
@@ -48,9 +50,9 @@ export class AnswerStream implements EventSink {
    */
   async resume(
     clock: Clock,
-    get: (lastEventId: string) => Promise<HttpReply>,
+    get: (lastEventId: string) => Promise<HttpResponse>,
     signal: AbortSignal,
-  ): Promise<UpstreamAnswer> {
+  ): Promise<McpResponse> {
     while (!this.answer) {
       if (this.lastEventId === undefined)
         throw new Fault('upstream_died', 'The upstream ended its stream without the answer')
@@ -63,7 +65,7 @@ export class AnswerStream implements EventSink {
   }
 
   /** Events that hold no JSON (the empty one that only names an id, for one) are passed over. */
-  #find(data: string): UpstreamAnswer | undefined {
+  #find(data: string): McpResponse | undefined {
     try {
       return findAnswer(data, this)
     } catch {
@@ -76,8 +78,8 @@ export class AnswerStream implements EventSink {
  * The answer among the messages of a text; the others are heard. An error without an id can only be meant for this request.
  * Throws SyntaxError where the text is not JSON.
  */
-export function findAnswer(text: string, { id, call, heard }: AnswerStream): UpstreamAnswer | undefined {
-  let found: UpstreamAnswer | undefined
+export function findAnswer(text: string, { id, call, heard }: AnswerStream): McpResponse | undefined {
+  let found: McpResponse | undefined
   for (const message of readMessages(text)) {
     if (message.kind !== 'answer') heard(message, text.length, call)
     else if (message.id === id || (message.id === null && message.answer.error)) found ??= message.answer

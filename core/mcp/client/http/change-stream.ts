@@ -3,12 +3,12 @@
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
+import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { classify, type Incoming } from '../../protocol/message.ts'
-import { METHOD_NOT_FOUND } from '../../server/rejection.ts'
-import type { JsonRpcError, Notification, UpstreamAnswer } from '../../upstream.ts'
-import type { Link } from './http-client.ts'
-import type { Wire } from './http-rpc.ts'
-import { type Ears, listen } from './kept-stream.ts'
+import type { HttpClient } from './http-client.ts'
+import type { HttpRpc } from './http-rpc.ts'
+import { keepStream, type StreamListener } from './kept-stream.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const ACK_TIMEOUT_MS = 10_000
@@ -28,8 +28,8 @@ export type ChangeHooks = {
 }
 
 export class ChangeStream {
-  readonly #wire: Wire
-  readonly #link: Link
+  readonly #rpc: HttpRpc
+  readonly #http: HttpClient
   readonly #deps: RemoteDeps
   readonly #hooks: ChangeHooks
   readonly #lists: JsonObject
@@ -40,16 +40,16 @@ export class ChangeStream {
   #closed = false
 
   /** `lists` are the filter's keys that are always wanted. Nothing is opened before `renew` or `watch`. */
-  constructor(wire: Wire, link: Link, deps: RemoteDeps, hooks: ChangeHooks, lists: JsonObject) {
-    this.#wire = wire
-    this.#link = link
+  constructor(rpc: HttpRpc, http: HttpClient, deps: RemoteDeps, hooks: ChangeHooks, lists: JsonObject) {
+    this.#rpc = rpc
+    this.#http = http
     this.#deps = deps
     this.#hooks = hooks
     this.#lists = lists
   }
 
   /** Answers once the stream that tells of it is open. */
-  async watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async watch(uri: string, signal: AbortSignal): Promise<McpResponse> {
     this.#uris.add(uri)
     try {
       const agreed = await waitFor(this.renew(), signal)
@@ -100,8 +100,8 @@ export class ChangeStream {
       patient ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
     )
     const call = { method: 'subscriptions/listen', params: { notifications }, maxBytes: MAX_ANSWER_BYTES }
-    const request = () => ({ method: 'POST' as const, ...this.#wire.written(call) })
-    const stop = listen(this.#link, request, this.#ears(resolve), this.#deps)
+    const request = () => ({ method: 'POST' as const, ...this.#rpc.written(call) })
+    const stop = keepStream(this.#http, request, this.#listener(resolve), this.#deps)
     const agreed = await promise
       .finally(() => limit.cancel())
       .catch(error => {
@@ -118,7 +118,7 @@ export class ChangeStream {
   }
 
   /** `settle` takes the first thing that the upstream says to what is wanted. */
-  #ears(settle: (agreed: Agreed) => void): Ears {
+  #listener(settle: (agreed: Agreed) => void): StreamListener {
     let settled = false
     let attempt = 0
     const heard = (message: Incoming) => {

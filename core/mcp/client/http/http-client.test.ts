@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { freePort } from '../../../../test/support/free-port.ts'
 import { systemClock } from '../../../async.ts'
-import { createLink } from './http-client.ts'
+import { createHttpClient } from './http-client.ts'
 
 const CONNECT_FAILED = 'undici:client:connectError'
 const request = { method: 'POST', headers: {}, body: '{}', maxBytes: 1_000 } as const
@@ -13,23 +13,23 @@ const request = { method: 'POST', headers: {}, body: '{}', maxBytes: 1_000 } as 
 test('a request that met nobody is sent once more, and only once', async t => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/mcp`
-  const link = createLink(
+  const http = createHttpClient(
     { url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 1 },
     systemClock,
   )
   const server = createServer((_request, response) => response.end('here'))
-  t.after(() => Promise.all([link.close(), server.close()]))
+  t.after(() => Promise.all([http.close(), server.close()]))
   let failures = 0
   const failed = () => void failures++
   subscribe(CONNECT_FAILED, failed)
   t.after(() => unsubscribe(CONNECT_FAILED, failed))
-  await assert.rejects(link.send(request, AbortSignal.timeout(5_000)), { code: 'upstream_unreachable' })
+  await assert.rejects(http.send(request, AbortSignal.timeout(5_000)), { code: 'upstream_unreachable' })
   assert.equal(failures, 2)
 
   // without a host it listens before the call returns
   const revive = () => void (server.listening || server.listen(port))
   subscribe(CONNECT_FAILED, revive)
   t.after(() => unsubscribe(CONNECT_FAILED, revive))
-  assert.equal((await link.send(request, AbortSignal.timeout(5_000))).text, 'here')
+  assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
   assert.equal(failures, 3)
 })

@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import { isNotConnected } from './faults.ts'
-import { exchange, type HttpReply, type HttpRequest } from './http-request.ts'
+import { type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
 import type { Headers, RemoteSpec } from './spec.ts'
 
 /** More calls at once than this wait for a connection; limits on calls, and on those that wait for a client's answer, stand before. */
@@ -13,7 +13,7 @@ const MAX_STREAMS = 512
 const CONNECT_TIMEOUT_MS = 5_000
 const MAX_REDIRECTS = 3
 
-export type LinkRequest = Omit<HttpRequest, 'path' | 'headers'> & {
+export type HttpClientRequest = Omit<HttpRequest, 'path' | 'headers'> & {
   /** Headers of the protocol, in lower case; they win over the user's. */
   headers: Record<string, string>
   /** Default the upstream's own. */
@@ -22,15 +22,15 @@ export type LinkRequest = Omit<HttpRequest, 'path' | 'headers'> & {
   stays?: boolean
 }
 
-export type Link = {
+export type HttpClient = {
   /** Sends with the user's headers and token. A 401 renews the token once; 307 and 308 are followed on the same origin. */
-  send(request: LinkRequest, signal: AbortSignal): Promise<HttpReply>
+  send(request: HttpClientRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Where the upstream is, after redirects. */
   url(): string
   close(): Promise<void>
 }
 
-export function createLink(spec: RemoteSpec, clock: Clock): Link {
+export function createHttpClient(spec: RemoteSpec, clock: Clock): HttpClient {
   const url = new URL(spec.url)
   const calls = { pool: createPool(url.origin, MAX_CALLS), clock }
   const streams = { pool: createPool(url.origin, MAX_STREAMS), clock }
@@ -38,33 +38,38 @@ export function createLink(spec: RemoteSpec, clock: Clock): Link {
   let path = url.pathname + url.search
 
   /** Nothing was sent where no connection came about, and behind one name may stand several pods: another try may meet a living one. */
-  const reach = async (request: LinkRequest, headers: Record<string, string>, signal: AbortSignal) => {
+  const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
     const way = request.stays ? streams : calls
-    let reply: HttpReply
+    let reply: HttpResponse
     try {
-      reply = await exchange(way, sent, signal)
+      reply = await sendHttpRequest(way, sent, signal)
     } catch (error) {
       if (signal.aborted || !isNotConnected(error)) throw error
-      reply = await exchange(way, sent, signal)
+      reply = await sendHttpRequest(way, sent, signal)
     }
     return isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply
   }
 
-  const follow = async (request: LinkRequest, sent: HttpRequest, first: HttpReply, signal: AbortSignal) => {
+  const follow = async (
+    request: HttpClientRequest,
+    sent: HttpRequest,
+    first: HttpResponse,
+    signal: AbortSignal,
+  ) => {
     let reply = first
     for (let redirects = 0; redirects < MAX_REDIRECTS; redirects++) {
       const next = redirectPath(reply, url.origin + sent.path)
       if (next === undefined) return reply
       sent.path = next
       if (request.path === undefined) path = next
-      reply = await exchange(request.stays ? streams : calls, sent, signal)
+      reply = await sendHttpRequest(request.stays ? streams : calls, sent, signal)
     }
     return reply
   }
 
-  const withToken = async (request: LinkRequest, signal: AbortSignal) => {
+  const withToken = async (request: HttpClientRequest, signal: AbortSignal) => {
     const { headers, token } = await current(signal)
     const reply = await reach(request, { ...headers, ...request.headers }, signal)
     if (reply.status !== 401 || token === undefined) return reply
@@ -120,7 +125,7 @@ function isRedirect(status: number): boolean {
 }
 
 /** Where a 307 or 308 leads to on the same origin: other redirects would take the request's secrets elsewhere. */
-function redirectPath({ status, headers: { location } }: HttpReply, from: string): string | undefined {
+function redirectPath({ status, headers: { location } }: HttpResponse, from: string): string | undefined {
   if (!isRedirect(status) || typeof location !== 'string' || !URL.canParse(location, from)) return undefined
   const target = new URL(location, from)
   return target.origin === new URL(from).origin ? target.pathname + target.search : undefined

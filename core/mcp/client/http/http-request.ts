@@ -33,7 +33,7 @@ export interface EventSink {
   limit?(): number
 }
 
-export type HttpReply = {
+export type HttpResponse = {
   status: number
   headers: Record<string, string | string[] | undefined>
   /** The body; empty where it was an event stream. */
@@ -46,28 +46,28 @@ export type HttpReply = {
  * Resolves with any HTTP status. Throws Fault upstream_unreachable (no connection), upstream_died (it broke),
  * upstream_too_large, or what `signal` says; the connection is dropped in all these cases.
  */
-export function exchange(
+export function sendHttpRequest(
   { pool, clock }: { pool: Dispatcher; clock: Clock },
   request: HttpRequest,
   signal: AbortSignal,
-): Promise<HttpReply> {
+): Promise<HttpResponse> {
   if (signal.aborted) return Promise.reject(faultOf(signal))
   return new Promise((resolve, reject) => {
     const { method, path, headers, body } = request
-    const handler = new ExchangeHandler(request, clock, signal, resolve, reject)
+    const handler = new ResponseHandler(request, clock, signal, resolve, reject)
     pool.dispatch({ method, path, headers, body }, handler)
   })
 }
 
 /** A class because undici calls it as one, once for every call on the hot path. */
-class ExchangeHandler implements Dispatcher.DispatchHandler {
+class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest
   readonly #clock: Clock
   readonly #signal: AbortSignal
-  readonly #resolve: (reply: HttpReply) => void
+  readonly #resolve: (reply: HttpResponse) => void
   readonly #reject: (fault: Fault) => void
   #controller: Dispatcher.DispatchController | undefined
-  #reply: HttpReply = { status: 0, headers: {}, text: '', streamed: false }
+  #reply: HttpResponse = { status: 0, headers: {}, text: '', streamed: false }
   #chunks: Buffer[] = []
   #bytes = 0
   #parser: EventSourceParser | undefined
@@ -82,7 +82,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     request: HttpRequest,
     clock: Clock,
     signal: AbortSignal,
-    resolve: (reply: HttpReply) => void,
+    resolve: (reply: HttpResponse) => void,
     reject: (fault: Fault) => void,
   ) {
     this.#request = request
@@ -112,7 +112,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#done) controller.abort(faultOf(this.#signal))
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HttpReply['headers']) {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpResponse['headers'],
+  ) {
     if (status < 200) return
     this.#reply.status = status
     this.#reply.headers = headers

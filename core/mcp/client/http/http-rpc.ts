@@ -1,17 +1,20 @@
 /** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
+
 import type { Clock } from '../../../async.ts'
 import { deadline } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
+import { envelopeOf } from '../../protocol/envelope.ts'
+import { UNSUPPORTED_VERSION } from '../../protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
-import { envelopeOf, standardHeaders } from '../../protocol/standard-headers.ts'
-import { UNSUPPORTED_VERSION } from '../../server/rejection.ts'
-import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { standardHeaders } from '../../protocol/standard-headers.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { AnswerStream, findAnswer, type Heard } from './answer-stream.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
-import type { Link } from './http-client.ts'
-import type { HttpReply } from './http-request.ts'
+import type { HttpClient } from './http-client.ts'
+import type { HttpResponse } from './http-request.ts'
 
 /** For messages that are sent best effort: notifications, replies, the end of a session. */
 const TELL_TIMEOUT_MS = 2_000
@@ -20,7 +23,7 @@ const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/
 
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
-export class Wire {
+export class HttpRpc {
   /** The revision of the 2026 era that every request names; undefined: the upstream is of the 2025 era. */
   modern: string | undefined
   /** Told when the upstream does not know the session, or the era, any more. */
@@ -29,7 +32,7 @@ export class Wire {
   onEnded: ((call: UpstreamCall) => void) | undefined
   /** Calls that wait for their answers. */
   readonly calls = new CallsInFlight()
-  readonly #link: Link
+  readonly #http: HttpClient
   readonly #clock: Clock
   readonly #heard: Heard
   /** Of the 2025 era: the protocol's revision and the session, once they are known. */
@@ -40,8 +43,8 @@ export class Wire {
   #lost = false
 
   /** `heard` takes what comes on the stream of a call and is not its answer. */
-  constructor(link: Link, clock: Clock, heard: Heard) {
-    this.#link = link
+  constructor(http: HttpClient, clock: Clock, heard: Heard) {
+    this.#http = http
     this.#clock = clock
     this.#heard = heard
   }
@@ -57,7 +60,7 @@ export class Wire {
   }
 
   /** One request and its answer; `lost`: the upstream does not know the session, or the era, and did nothing. */
-  async ask(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  async ask(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const stream = new AnswerStream(this.#nextId++, call, this.#heard)
     this.calls.add(stream)
     try {
@@ -104,27 +107,27 @@ export class Wire {
     const headers = this.#headers
     if (this.#lost || headers['mcp-session-id'] === undefined) return
     await this.#bestEffort(signal =>
-      this.#link.send({ method: 'DELETE', headers, maxBytes: MAX_TELL_BYTES }, signal),
+      this.#http.send({ method: 'DELETE', headers, maxBytes: MAX_TELL_BYTES }, signal),
     )
   }
 
-  #send(stream: AnswerStream, signal: AbortSignal): Promise<HttpReply> {
+  #send(stream: AnswerStream, signal: AbortSignal): Promise<HttpResponse> {
     const { call, id } = stream
     const { headers, body } = this.written(call, id)
     const { maxBytes } = call
-    const sent = this.#link.send({ method: 'POST', headers, body, maxBytes, events: stream }, signal)
+    const sent = this.#http.send({ method: 'POST', headers, body, maxBytes, events: stream }, signal)
     call.onSent?.()
     return sent
   }
 
   /** The answer, of whatever shape; undefined: on a stream that broke off before it. */
-  #read(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' | undefined {
+  #read(reply: HttpResponse, stream: AnswerStream): McpResponse | 'lost' | undefined {
     if (stream.call.method === 'initialize') this.#adoptSession(reply)
     return reply.streamed ? stream.answer : this.#readReply(reply, stream)
   }
 
   /** After a break on the way. */
-  async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const { call, lastEventId } = stream
     const broke = error instanceof Fault && error.code === 'upstream_died' && !signal.aborted
     if (!broke) throw error
@@ -133,17 +136,17 @@ export class Wire {
     return this.#read(await this.#send(stream, signal), stream) ?? this.#resume(stream, signal)
   }
 
-  #resume(stream: AnswerStream, signal: AbortSignal): Promise<UpstreamAnswer> {
+  #resume(stream: AnswerStream, signal: AbortSignal): Promise<McpResponse> {
     const { maxBytes } = stream.call
     const get = (eventId: string) => {
       const headers = { ...this.#headers, accept: 'text/event-stream', 'last-event-id': eventId }
-      return this.#link.send({ method: 'GET', headers, maxBytes, events: stream }, signal)
+      return this.#http.send({ method: 'GET', headers, maxBytes, events: stream }, signal)
     }
     return stream.resume(this.#clock, get, signal)
   }
 
   /** The answer in a plain body. Throws the fault of its status, or Fault upstream_protocol. */
-  #readReply(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | 'lost' {
+  #readReply(reply: HttpResponse, stream: AnswerStream): McpResponse | 'lost' {
     const { id, call } = stream
     const fault = statusFault(reply.status)
     if (!fault) {
@@ -163,7 +166,7 @@ export class Wire {
     throw fault
   }
 
-  #find(reply: HttpReply, stream: AnswerStream): UpstreamAnswer | undefined {
+  #find(reply: HttpResponse, stream: AnswerStream): McpResponse | undefined {
     try {
       return findAnswer(reply.text, stream)
     } catch (error) {
@@ -171,7 +174,7 @@ export class Wire {
     }
   }
 
-  #adoptSession(reply: HttpReply): void {
+  #adoptSession(reply: HttpResponse): void {
     const id = reply.headers['mcp-session-id']
     if (typeof id === 'string') this.#name('mcp-session-id', id)
   }
@@ -181,10 +184,10 @@ export class Wire {
     this.#postHeaders = { ...POST_HEADERS, ...this.#headers }
   }
 
-  #post(message: JsonObject, signal: AbortSignal): Promise<HttpReply> {
+  #post(message: JsonObject, signal: AbortSignal): Promise<HttpResponse> {
     const headers = this.#postHeaders
     const body = JSON.stringify(message)
-    return this.#link.send({ method: 'POST', headers, body, maxBytes: MAX_TELL_BYTES }, signal)
+    return this.#http.send({ method: 'POST', headers, body, maxBytes: MAX_TELL_BYTES }, signal)
   }
 
   /** In the later era the closed stream says it. */
@@ -213,12 +216,12 @@ const REPEATABLE =
   /^(initialize|server\/discover|ping|(tools|resources|resources\/templates|prompts)\/list|resources\/(read|subscribe|unsubscribe)|prompts\/get|completion\/complete|logging\/setLevel|tasks\/(get|list))$/
 
 /** The upstream speaks the other era by now; whether it ever did is the question of a handshake. */
-function deniesEra({ error }: UpstreamAnswer, { method }: UpstreamCall): boolean {
+function deniesEra({ error }: McpResponse, { method }: UpstreamCall): boolean {
   return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
 }
 
 /** A JSON-RPC answer is one whatever the status, where its id fits. */
-function answerIn(text: string, fits: (id: JsonValue) => boolean): UpstreamAnswer | undefined {
+function answerIn(text: string, fits: (id: JsonValue) => boolean): McpResponse | undefined {
   try {
     for (const message of readMessages(text))
       if (message.kind === 'answer' && fits(message.id)) return message.answer

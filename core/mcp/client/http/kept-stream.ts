@@ -2,14 +2,14 @@
 import { delay } from '../../../async.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { type Incoming, readMessages } from '../../protocol/message.ts'
-import type { Link, LinkRequest } from './http-client.ts'
+import type { HttpClient, HttpClientRequest } from './http-client.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 const FIRST_DELAY_MS = 1_000
 const MAX_DELAY_MS = 60_000
 
-export type Ears = {
+export type StreamListener = {
   /** The stream is open; `attempt` counts from 1 after each stream that said something, and is 0 the very first time. */
   opened?: (attempt: number) => void
   /** `over`: the stream is not wanted any more; `again`: this one has ended. */
@@ -20,7 +20,7 @@ export type Ears = {
   refused: (text: string) => void
 }
 
-type StreamRequest = Pick<LinkRequest, 'method' | 'headers' | 'body'>
+type StreamRequest = Pick<HttpClientRequest, 'method' | 'headers' | 'body'>
 
 /** Whether the upstream declared that it tells of changes. */
 export function tellsOfChanges(capabilities: JsonObject): boolean {
@@ -31,16 +31,21 @@ export function tellsOfChanges(capabilities: JsonObject): boolean {
 }
 
 /** Listens until the returned function is called, the session is gone, or the upstream offers no such stream. */
-export function listen(link: Link, request: () => StreamRequest, ears: Ears, deps: RemoteDeps): () => void {
+export function keepStream(
+  http: HttpClient,
+  request: () => StreamRequest,
+  listener: StreamListener,
+  deps: RemoteDeps,
+): () => void {
   const stop = new AbortController()
-  void keepListening(link, request, ears, deps, stop.signal)
+  void keepListening(http, request, listener, deps, stop.signal)
   return () => stop.abort()
 }
 
 async function keepListening(
-  link: Link,
+  http: HttpClient,
   request: () => StreamRequest,
-  ears: Ears,
+  listener: StreamListener,
   { clock, random = Math.random }: RemoteDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -49,17 +54,17 @@ async function keepListening(
   for (let attempt = 0; !signal.aborted; attempt++) {
     const begun = clock.now()
     let heardAny = false
-    const heard: Ears['heard'] = (message, characters) => {
+    const heard: StreamListener['heard'] = (message, characters) => {
       heardAny = true
-      return signal.aborted ? 'over' : ears.heard(message, characters)
+      return signal.aborted ? 'over' : listener.heard(message, characters)
     }
     // A server without the stream may say 404 as well: it means the session only where there was a stream before.
-    const gone = everOpen ? ears.gone : undefined
+    const gone = everOpen ? listener.gone : undefined
     const opened = () => {
       everOpen = true
-      ears.opened?.(attempt)
+      listener.opened?.(attempt)
     }
-    const ended = await listenOnce(link, request(), { ...ears, gone, heard, opened }, signal)
+    const ended = await listenOnce(http, request(), { ...listener, gone, heard, opened }, signal)
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
     // One that ends as soon as it has said something is waited for as long as one that says nothing.
@@ -70,23 +75,23 @@ async function keepListening(
 }
 
 async function listenOnce(
-  link: Link,
+  http: HttpClient,
   request: StreamRequest,
-  ears: Ears & { opened: () => void },
+  listener: StreamListener & { opened: () => void },
   signal: AbortSignal,
 ): Promise<'again' | 'over'> {
   let ended: 'again' | 'over' | undefined
   const onEvent = ({ data }: { data: string }) => {
-    for (const message of messagesIn(data)) ended ??= ears.heard(message, data.length)
+    for (const message of messagesIn(data)) ended ??= listener.heard(message, data.length)
     return ended && 'done'
   }
   try {
-    const events = { onEvent, onStream: ears.opened }
-    const reply = await link.send({ ...request, maxBytes: MAX_EVENT_BYTES, events, stays: true }, signal)
+    const events = { onEvent, onStream: listener.opened }
+    const reply = await http.send({ ...request, maxBytes: MAX_EVENT_BYTES, events, stays: true }, signal)
     if (ended) return ended
     if (reply.streamed || reply.status >= 500) return 'again'
-    if (reply.status === 404 && ears.gone) ears.gone()
-    else ears.refused(reply.text)
+    if (reply.status === 404 && listener.gone) listener.gone()
+    else listener.refused(reply.text)
     return 'over'
   } catch {
     return 'again'

@@ -2,15 +2,16 @@
 
 import { deadline, waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Incoming } from '../../protocol/message.ts'
-import { refusedAnswers } from '../../protocol/standard-headers.ts'
-import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
-import type { Link } from './http-client.ts'
-import { Wire } from './http-rpc.ts'
-import { listen, tellsOfChanges } from './kept-stream.ts'
+import { refusedAnswers } from '../refused-answers.ts'
+import type { HttpClient } from './http-client.ts'
+import { HttpRpc } from './http-rpc.ts'
+import { keepStream, tellsOfChanges } from './kept-stream.ts'
 import { LogLevel } from './log-level.ts'
-import { Asides } from './message-router.ts'
+import { MessageRouter } from './message-router.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
 import { subscribeCall, unsubscribe } from './watch-calls.ts'
@@ -19,80 +20,80 @@ const STREAM_WAIT_MS = 1_000
 
 /** Throws the fault of a handshake that failed. */
 export async function openLegacy(
-  link: Link,
+  http: HttpClient,
   deps: RemoteDeps,
   hooks: SessionHooks,
   signal: AbortSignal,
 ): Promise<Session> {
-  const session = new LegacySession(link, deps, hooks)
+  const session = new LegacySession(http, deps, hooks)
   await session.start(signal)
   return session
 }
 
 class LegacySession implements Session {
   info: Negotiated = { protocolVersion: '', wireVersion: '', capabilities: {} }
-  readonly #link: Link
+  readonly #http: HttpClient
   readonly #deps: RemoteDeps
   readonly #hooks: SessionHooks
-  readonly #wire: Wire
-  readonly #asides: Asides
+  readonly #rpc: HttpRpc
+  readonly #router: MessageRouter
   #logLevel: LogLevel | undefined
   #stopListening: (() => void) | undefined
   /** Resolves once the GET stream is open for the first time, or will not be. */
   #open: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(link: Link, deps: RemoteDeps, hooks: SessionHooks) {
-    this.#link = link
+  constructor(http: HttpClient, deps: RemoteDeps, hooks: SessionHooks) {
+    this.#http = http
     this.#deps = deps
     this.#hooks = hooks
-    this.#wire = new Wire(link, deps.clock, (message, characters, call) =>
-      this.#asides.take(message, characters, call),
+    this.#rpc = new HttpRpc(http, deps.clock, (message, characters, call) =>
+      this.#router.take(message, characters, call),
     )
-    this.#wire.onLost = hooks.lost
-    this.#asides = new Asides(hooks, this.#wire.calls, reply => this.#wire.send(reply))
-    this.#wire.onEnded = call => this.#asides.callEnded(call)
+    this.#rpc.onLost = hooks.lost
+    this.#router = new MessageRouter(hooks, this.#rpc.calls, reply => this.#rpc.send(reply))
+    this.#rpc.onEnded = call => this.#router.callEnded(call)
   }
 
   async start(signal: AbortSignal): Promise<void> {
     const { capabilities, listen: wanted, own } = this.#hooks
-    this.info = await initialize((call, end) => this.#wire.ask(call, end), signal, capabilities)
-    this.#wire.speak(this.info.wireVersion)
-    await this.#wire.tell({ method: 'notifications/initialized' }, signal)
+    this.info = await initialize((call, end) => this.#rpc.ask(call, end), signal, capabilities)
+    this.#rpc.speak(this.info.wireVersion)
+    await this.#rpc.tell({ method: 'notifications/initialized' }, signal)
     const declared = this.info.capabilities
     if (isObject(declared.logging))
-      this.#logLevel = new LogLevel((call, end) => this.#wire.ask(call, end), this.#deps.clock, own)
+      this.#logLevel = new LogLevel((call, end) => this.#rpc.ask(call, end), this.#deps.clock, own)
     const tells = tellsOfChanges(declared) || (own && isObject(declared.logging))
     const asks = Object.keys(capabilities).length > 0
     if (asks) await this.#listening(signal)
     else if (wanted && tells) void this.#listen()
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
     const setting = this.#logLevel?.ahead(call.logLevel, signal)
-    return setting ? setting.then(() => this.#wire.ask(call, signal)) : this.#wire.ask(call, signal)
+    return setting ? setting.then(() => this.#rpc.ask(call, signal)) : this.#rpc.ask(call, signal)
   }
 
   tell(notification: Notification): void {
-    void this.#wire.send({ jsonrpc: '2.0', ...notification })
+    void this.#rpc.send({ jsonrpc: '2.0', ...notification })
   }
 
-  async watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  async watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     await this.#listening(signal)
-    return this.#wire.ask(subscribeCall(uri), signal)
+    return this.#rpc.ask(subscribeCall(uri), signal)
   }
 
   unwatch(uri: string): void {
     const { clock } = this.#deps
-    void unsubscribe(uri, clock, (call, end) => this.#wire.ask(call, end))
+    void unsubscribe(uri, clock, (call, end) => this.#rpc.ask(call, end))
   }
 
   close(): Promise<void> {
     this.#stopListening?.()
-    this.#asides.end()
-    this.#closing ??= this.#wire.end()
+    this.#router.end()
+    this.#closing ??= this.#rpc.end()
     return this.#closing
   }
 
@@ -107,17 +108,17 @@ class LegacySession implements Session {
     if (this.#open) return this.#open
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#open = promise
-    const headers: Record<string, string> = { ...this.#wire.headers, accept: 'text/event-stream' }
-    const ears = {
+    const headers: Record<string, string> = { ...this.#rpc.headers, accept: 'text/event-stream' }
+    const listener = {
       opened: (attempt: number) => {
         resolve()
         if (attempt > 0) this.#hooks.reopened(false)
       },
-      heard: (message: Incoming, characters: number) => this.#asides.take(message, characters),
+      heard: (message: Incoming, characters: number) => this.#router.take(message, characters),
       refused: () => resolve(),
       gone: headers['mcp-session-id'] === undefined ? undefined : this.#hooks.lost,
     }
-    const stop = listen(this.#link, () => ({ method: 'GET', headers }), ears, this.#deps)
+    const stop = keepStream(this.#http, () => ({ method: 'GET', headers }), listener, this.#deps)
     this.#stopListening = () => {
       stop()
       resolve()

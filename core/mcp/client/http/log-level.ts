@@ -1,14 +1,16 @@
 /** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
+
 import type { Clock } from '../../../async.ts'
 import { deadline } from '../../../deadline.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../../protocol/log-levels.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 /** A call waits no longer for it. */
 const TIMEOUT_MS = 2_000
 
-type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>
+type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
 
 export class LogLevel {
   readonly #ask: Ask

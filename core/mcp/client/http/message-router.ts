@@ -1,12 +1,13 @@
 /** What a session of the 2025 era says and asks besides its answers: each message finds the call, or the client, that it is for. */
 import type { JsonObject } from '../../../json.ts'
+import type { Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, isChange, tellCall } from '../../protocol/message.ts'
-import type { Notification, UpstreamCall } from '../../upstream.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { Questions } from '../questions.ts'
 import type { Calls } from './calls-in-flight.ts'
 import type { SessionHooks } from './session.ts'
 
-export class Asides {
+export class MessageRouter {
   readonly #hooks: SessionHooks
   readonly #calls: Calls
   readonly #questions: Questions

@@ -7,8 +7,8 @@ import type { UpstreamCall } from '../../upstream.ts'
 import { probe } from '../handshake.ts'
 import type { Heard } from './answer-stream.ts'
 import { ChangeStream } from './change-stream.ts'
-import type { Link } from './http-client.ts'
-import { Wire } from './http-rpc.ts'
+import type { HttpClient } from './http-client.ts'
+import { HttpRpc } from './http-rpc.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
 
@@ -20,23 +20,23 @@ const LIST_FILTERS = {
 
 /** Undefined: the upstream answers like one of the 2025 era. */
 export async function openModern(
-  link: Link,
+  http: HttpClient,
   deps: RemoteDeps,
   hooks: SessionHooks,
   signal: AbortSignal,
 ): Promise<Session | undefined> {
-  const wire = new Wire(link, deps.clock, heardBy(hooks))
-  wire.modern = MODERN_VERSIONS[0]
-  const info = await probe((call, end) => wire.ask(call, end), signal)
+  const rpc = new HttpRpc(http, deps.clock, heardBy(hooks))
+  rpc.modern = MODERN_VERSIONS[0]
+  const info = await probe((call, end) => rpc.ask(call, end), signal)
   if (!info) return undefined
-  wire.modern = info.wireVersion
-  wire.onLost = hooks.lost
+  rpc.modern = info.wireVersion
+  rpc.onLost = hooks.lost
   const lists = hooks.listen ? changingLists(info.capabilities) : {}
-  const changes = new ChangeStream(wire, link, deps, hooks, lists)
+  const changes = new ChangeStream(rpc, http, deps, hooks, lists)
   if (Object.keys(lists).length > 0) void changes.renew().catch(() => {})
   return {
     info,
-    request: (call, end) => wire.ask(call, end),
+    request: (call, end) => rpc.ask(call, end),
     // This era has no notifications of clients.
     tell: () => {},
     watch: (uri, end) => changes.watch(uri, end),

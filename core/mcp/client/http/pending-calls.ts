@@ -1,13 +1,15 @@
 /** Requests that wait for their answers on a stream that all of them share. */
+
 import { Fault } from '../../../errors.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { tooLarge } from './faults.ts'
 
 /** What an event may hold while no call allows more. */
 const MIN_EVENT_BYTES = 1024 * 1024
 
 type Pending = {
-  resolve: (answer: UpstreamAnswer | 'lost') => void
+  resolve: (answer: McpResponse | 'lost') => void
   reject: (fault: Fault) => void
 }
 
@@ -22,7 +24,7 @@ export class PendingCalls {
   }
 
   /** The answer to the request `id`, which is being sent. */
-  add(id: number, call: UpstreamCall): Promise<UpstreamAnswer | 'lost'> {
+  add(id: number, call: UpstreamCall): Promise<McpResponse | 'lost'> {
     this.calls.set(id, call)
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
   }
@@ -34,7 +36,7 @@ export class PendingCalls {
   }
 
   /** `bytes` is the size of the event that it came in: the stream's own limit only covers the call that allows most. */
-  answer(id: unknown, answer: UpstreamAnswer, bytes: number): void {
+  answer(id: unknown, answer: McpResponse, bytes: number): void {
     const maxBytes = typeof id === 'number' ? (this.calls.get(id)?.maxBytes ?? 0) : 0
     const pending = this.#take(id)
     if (bytes > maxBytes) pending?.reject(tooLarge(maxBytes))

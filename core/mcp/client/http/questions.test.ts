@@ -145,7 +145,7 @@ test('a question while no call is in flight goes to who hears the client, and wh
   const { server, upstream } = await asking(t, 'sse', 'perClient')
   const said: string[] = []
   const { promise: put, resolve } = Promise.withResolvers<string>()
-  upstream.hear?.({
+  upstream.attach?.({
     notified: (who, { method }) => said.push(`${who} ${method}`),
     asked: async (who, { method }) => {
       resolve(`${who} ${method}`)

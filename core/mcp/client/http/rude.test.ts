@@ -264,7 +264,7 @@ test('the streams that clients have for what comes between calls hold up no call
     { clock: systemClock },
   )
   t.after(() => Promise.all([upstream.close(), server.close()]))
-  upstream.hear?.({ notified: () => {}, asked: () => undefined })
+  upstream.attach?.({ notified: () => {}, asked: () => undefined })
   const call = { method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }
   const clients = Array.from({ length: 256 }, (_, at) => `client ${at}`)
   for (let rounds = 0; rounds < 2; rounds++)

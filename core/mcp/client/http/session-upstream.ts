@@ -3,18 +3,18 @@
 import { deadline, waitFor } from '../../../deadline.ts'
 import { Fault, type FaultCode } from '../../../errors.ts'
 import { capabilityCode } from '../../protocol/capabilities.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { changedList, RESOURCE_UPDATED } from '../../protocol/message.ts'
-import type {
-  ClientEars,
-  Notification,
-  Subscription,
-  Upstream,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamEvent,
-  UpstreamInfo,
+import {
+  DISCOVERY,
+  DISCOVERY_CLIENT,
+  type SessionListener,
+  type Subscription,
+  type Upstream,
+  type UpstreamCall,
+  type UpstreamEvent,
+  type UpstreamInfo,
 } from '../../upstream.ts'
-import { DISCOVERY, DISCOVERY_CLIENT } from '../../upstream.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
 import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
 import {
@@ -53,7 +53,7 @@ export class SessionUpstream implements Upstream {
   readonly #watches: Watches
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   readonly #closing = new AbortController()
-  #ears: ClientEars | undefined
+  #listener: SessionListener | undefined
   #closed: Promise<void> | undefined
   /** The last state that was told. */
   #told = ''
@@ -79,11 +79,11 @@ export class SessionUpstream implements Upstream {
     }
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     return this.#ask(call, signal, MOST_TRIES)
   }
 
-  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const wanted = () => {
       if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
       return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription)
@@ -91,8 +91,8 @@ export class SessionUpstream implements Upstream {
     return this.#watches.add(subscription, wanted, signal)
   }
 
-  hear(ears: ClientEars): void {
-    this.#ears = ears
+  attach(listener: SessionListener): void {
+    this.#listener = listener
   }
 
   tell(client: string, notification: Notification): void {
@@ -123,7 +123,7 @@ export class SessionUpstream implements Upstream {
   }
 
   /** In another session where the first is lost, and nothing was done yet. */
-  async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<UpstreamAnswer> {
+  async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<McpResponse> {
     const entry = this.#acquire(call)
     try {
       const session = entry.session ?? (await waitFor(entry.opening, signal))
@@ -186,7 +186,7 @@ export class SessionUpstream implements Upstream {
       capabilities,
       prefers,
       own,
-      listen: watched ? this.#listeners.size > 0 : client !== undefined && this.#ears !== undefined,
+      listen: watched ? this.#listeners.size > 0 : client !== undefined && this.#listener !== undefined,
       lost: () => {
         if (entry.gone) return
         this.#book.drop(entry)
@@ -200,7 +200,7 @@ export class SessionUpstream implements Upstream {
       },
       notified: notification => this.#notified(entry, client, notification),
       asked: (request, signal) =>
-        client === undefined ? undefined : this.#ears?.asked(client, request, signal),
+        client === undefined ? undefined : this.#listener?.asked(client, request, signal),
     }
   }
 
@@ -211,7 +211,7 @@ export class SessionUpstream implements Upstream {
     }
     const list = changedList(notification.method)
     if (list) this.#tell({ kind: 'listChanged', list })
-    if (client !== undefined) this.#ears?.notified(client, notification)
+    if (client !== undefined) this.#listener?.notified(client, notification)
   }
 
   #tellFailed(fault: Fault): void {

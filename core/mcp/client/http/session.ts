@@ -1,22 +1,18 @@
 /** One MCP session with an upstream, whatever carries it over HTTP. */
+
 import type { JsonObject } from '../../../json.ts'
+import type { McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
-import type {
-  Notification,
-  ServerRequest,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamInfo,
-} from '../../upstream.ts'
+import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 
 export type Session = {
   readonly info: UpstreamInfo
   /** `lost`: the upstream does not know the session any more and surely did nothing with the request. */
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'>
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'>
   /** Sends a notification, best effort. */
   tell(notification: Notification): void
   /** Asks to be told of changes of a resource, until `unwatch` or the end of the session. */
-  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'>
+  watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'>
   unwatch(uri: string): void
   /** Ends calls in flight with a Fault and tells the upstream, best effort. */
   close(): Promise<void>
@@ -34,7 +30,7 @@ export type SessionHooks = {
   /** A notification that no call took. */
   notified(notification: Notification): void
   /** Asks the client of the session while no call can; undefined: it cannot be asked. */
-  asked(request: ServerRequest, signal: AbortSignal): Promise<UpstreamAnswer> | undefined
+  asked(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> | undefined
   /** A stream that broke is open again: what was said in between is lost. `down`: the upstream was away for a while. */
   reopened(down: boolean): void
   /** The session ended by itself; it is not used again. */

@@ -1,19 +1,21 @@
 /** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
+
 import type { EventSourceMessage } from 'eventsource-parser'
 import { deadline, waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { requestText } from '../../protocol/message.ts'
 import type { Era } from '../../protocol/revisions.ts'
-import { refusedAnswers } from '../../protocol/standard-headers.ts'
-import type { Notification, Upstream, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { Upstream, UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
+import { refusedAnswers } from '../refused-answers.ts'
 import { readLine } from '../stdio/read-line.ts'
 import { statusFault } from './faults.ts'
-import { createLink, type Link } from './http-client.ts'
-import type { HttpReply } from './http-request.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
+import type { HttpResponse } from './http-request.ts'
 import { LogLevel } from './log-level.ts'
-import { Asides } from './message-router.ts'
+import { MessageRouter } from './message-router.ts'
 import { PendingCalls } from './pending-calls.ts'
 import type { Session, SessionHooks } from './session.ts'
 import { SessionUpstream } from './session-upstream.ts'
@@ -28,9 +30,9 @@ const MAX_REPLY_BYTES = 64 * 1024
 
 /** An upstream behind an SSE endpoint. On a stream that all share nobody knows whose a question is: nothing is declared there. */
 export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
-  const link = createLink(spec, deps.clock)
+  const http = createHttpClient(spec, deps.clock)
   const open = async (hooks: SessionHooks, signal: AbortSignal) => {
-    const session = new SseSession(link, deps, hooks)
+    const session = new SseSession(http, deps, hooks)
     try {
       await session.start(signal)
       return session
@@ -43,18 +45,18 @@ export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream 
     spec,
     deps,
     { open, speaks: (era: Era) => era === 'legacy', questionsOfCalls: false },
-    link.close,
+    http.close,
   )
 }
 
 /** One event stream and what is sent beside it, from start to the first break. */
 class SseSession implements Session {
   info: Negotiated = { protocolVersion: '', wireVersion: '', capabilities: {} }
-  readonly #link: Link
+  readonly #http: HttpClient
   readonly #deps: RemoteDeps
   readonly #hooks: SessionHooks
   readonly #pending = new PendingCalls()
-  readonly #asides: Asides
+  readonly #router: MessageRouter
   readonly #stop = new AbortController()
   /** Where messages are sent to: the stream's first event says it. */
   readonly #endpoint = Promise.withResolvers<string>()
@@ -64,11 +66,11 @@ class SseSession implements Session {
   #nextId = 1
   #over: Fault | undefined
 
-  constructor(link: Link, deps: RemoteDeps, hooks: SessionHooks) {
-    this.#link = link
+  constructor(http: HttpClient, deps: RemoteDeps, hooks: SessionHooks) {
+    this.#http = http
     this.#deps = deps
     this.#hooks = hooks
-    this.#asides = new Asides(hooks, this.#pending.calls, reply => this.#send(reply))
+    this.#router = new MessageRouter(hooks, this.#pending.calls, reply => this.#send(reply))
     this.#endpoint.promise.catch(() => {})
   }
 
@@ -83,7 +85,7 @@ class SseSession implements Session {
     await this.#post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), {}, signal)
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
     const setting = this.#logLevel?.ahead(call.logLevel, signal)
@@ -94,7 +96,7 @@ class SseSession implements Session {
     void this.#send({ jsonrpc: '2.0', ...notification })
   }
 
-  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     return this.#ask(subscribeCall(uri), signal)
   }
 
@@ -106,7 +108,7 @@ class SseSession implements Session {
     this.#end(new Fault('upstream_died', 'The session with the upstream was closed'))
   }
 
-  async #ask(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer | 'lost'> {
+  async #ask(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     if (this.#over) throw this.#over
     const id = this.#nextId++
     const answer = this.#pending.add(id, call)
@@ -124,7 +126,7 @@ class SseSession implements Session {
       if (this.#pending.forget(id) && call.method !== 'initialize') this.#tellCancelled(id)
       throw error
     } finally {
-      this.#asides.callEnded(call)
+      this.#router.callEnded(call)
       // Some never say that they took it, and a connection hangs on each.
       if (!posted) this.#deps.clock.after(TELL_TIMEOUT_MS, () => posting.abort())
     }
@@ -138,7 +140,7 @@ class SseSession implements Session {
     }
     const request = { method: 'GET', headers, maxBytes: MAX_EVENT_BYTES, events, stays: true } as const
     try {
-      this.#end(endOf(await this.#link.send(request, this.#stop.signal)))
+      this.#end(endOf(await this.#http.send(request, this.#stop.signal)))
     } catch (error) {
       this.#end(
         error instanceof Fault ? error : new Fault('upstream_died', 'The stream broke', { cause: error }),
@@ -150,13 +152,13 @@ class SseSession implements Session {
     if (event === 'endpoint') return this.#adopt(data)
     for (const message of readLine(data) ?? []) {
       if (message.kind === 'answer') this.#pending.answer(message.id, message.answer, Buffer.byteLength(data))
-      else this.#asides.take(message, data.length)
+      else this.#router.take(message, data.length)
     }
   }
 
   /** Messages, and the secrets that go with them, never leave the upstream's origin. */
   #adopt(endpoint: string): undefined {
-    const here = this.#link.url()
+    const here = this.#http.url()
     const target = URL.canParse(endpoint, here) ? new URL(endpoint, here) : undefined
     if (target?.origin === new URL(here).origin) this.#endpoint.resolve(target.pathname + target.search)
     else this.#end(new Fault('upstream_protocol', 'The upstream takes messages on another host only'))
@@ -167,7 +169,7 @@ class SseSession implements Session {
     this.#over = fault
     this.#endpoint.reject(fault)
     this.#pending.end(fault)
-    this.#asides.end()
+    this.#router.end()
     this.#stop.abort(fault)
     this.#hooks.lost()
   }
@@ -181,7 +183,7 @@ class SseSession implements Session {
       body,
       maxBytes: MAX_REPLY_BYTES,
     } as const
-    const fault = statusFault((await this.#link.send(request, signal)).status)
+    const fault = statusFault((await this.#http.send(request, signal)).status)
     if (fault) throw fault
   }
 
@@ -199,7 +201,7 @@ class SseSession implements Session {
 }
 
 /** Why a stream that should never end has ended. */
-function endOf({ status, headers, streamed }: HttpReply): Fault {
+function endOf({ status, headers, streamed }: HttpResponse): Fault {
   const type = String(headers['content-type'] ?? 'no content type').slice(0, 100)
   return (
     statusFault(status) ??

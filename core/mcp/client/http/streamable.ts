@@ -4,7 +4,7 @@ import { deadline } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream } from '../../upstream.ts'
-import { createLink, type Link } from './http-client.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
 import { openLegacy } from './legacy-session.ts'
 import { openModern } from './modern-session.ts'
 import type { Session, SessionHooks } from './session.ts'
@@ -16,12 +16,12 @@ const PROBE_TIMEOUT_MS = 3_000
 
 /** An upstream behind a streamable HTTP endpoint. */
 export function createHttpUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
-  const link = createLink(spec, deps.clock)
-  return new SessionUpstream(spec, deps, createOpening(link, deps), link.close)
+  const http = createHttpClient(spec, deps.clock)
+  return new SessionUpstream(spec, deps, createOpening(http, deps), http.close)
 }
 
 /** Opens sessions in the era that is preferred, unless the upstream is known not to speak it; then, or where that fails, in the other. */
-function createOpening(link: Link, deps: RemoteDeps): Opening {
+function createOpening(http: HttpClient, deps: RemoteDeps): Opening {
   const speaks: Record<Era, boolean | undefined> = { modern: undefined, legacy: undefined }
   return {
     speaks: era => speaks[era],
@@ -36,7 +36,7 @@ function createOpening(link: Link, deps: RemoteDeps): Opening {
         hooks.lost()
       }
       const open = newerFirst ? openNewerFirst : openOlderFirst
-      const session = await open(link, deps, { ...hooks, lost }, signal)
+      const session = await open(http, deps, { ...hooks, lost }, signal)
       era = session.info.era ?? 'legacy'
       speaks[era] = true
       if (era !== preferred) speaks[preferred] = false
@@ -45,13 +45,13 @@ function createOpening(link: Link, deps: RemoteDeps): Opening {
   }
 }
 
-type Open = (link: Link, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
+type Open = (http: HttpClient, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
 
-const openNewerFirst: Open = async (link, deps, hooks, signal) => {
+const openNewerFirst: Open = async (http, deps, hooks, signal) => {
   const limit = deadline(deps.clock, PROBE_TIMEOUT_MS, 'No answer to server/discover in time', signal)
   let slow = false
   try {
-    const session = await openModern(link, deps, hooks, limit.signal)
+    const session = await openModern(http, deps, hooks, limit.signal)
     if (session) return session
   } catch (error) {
     if (signal.aborted || !leavesOtherEra(error)) throw error
@@ -59,15 +59,15 @@ const openNewerFirst: Open = async (link, deps, hooks, signal) => {
   } finally {
     limit.clear()
   }
-  return slow ? openOlderFirst(link, deps, hooks, signal) : openLegacy(link, deps, hooks, signal)
+  return slow ? openOlderFirst(http, deps, hooks, signal) : openLegacy(http, deps, hooks, signal)
 }
 
-const openOlderFirst: Open = async (link, deps, hooks, signal) => {
+const openOlderFirst: Open = async (http, deps, hooks, signal) => {
   try {
-    return await openLegacy(link, deps, hooks, signal)
+    return await openLegacy(http, deps, hooks, signal)
   } catch (refusal) {
     if (signal.aborted || !leavesOtherEra(refusal)) throw refusal
-    const session = await openModern(link, deps, hooks, signal).catch(() => undefined)
+    const session = await openModern(http, deps, hooks, signal).catch(() => undefined)
     if (session) return session
     throw refusal
   }

@@ -1,7 +1,9 @@
 /** The requests by which a client of the 2025 era watches a resource. */
+
 import type { Clock } from '../../../async.ts'
 import { deadline } from '../../../deadline.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 const UNSUBSCRIBE_TIMEOUT_MS = 2_000
@@ -14,7 +16,7 @@ export function subscribeCall(uri: string): UpstreamCall {
 export async function unsubscribe(
   uri: string,
   clock: Clock,
-  ask: (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer | 'lost'>,
+  ask: (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>,
 ): Promise<void> {
   const limit = deadline(clock, UNSUBSCRIBE_TIMEOUT_MS, 'resources/unsubscribe took too long')
   await ask({ ...subscribeCall(uri), method: 'resources/unsubscribe' }, limit.signal).catch(() => {})

@@ -6,8 +6,9 @@ import { type AskingLegacy, startAskingLegacy } from '../../../../test/upstreams
 import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
 import { answer, startRude } from '../../../../test/upstreams/http/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
+import type { Notification } from '../../protocol/json-rpc.ts'
 import { MAX_WATCHED } from '../../protocol/resource-update.ts'
-import type { Notification, Subscription, Upstream, UpstreamEvent } from '../../upstream.ts'
+import type { Subscription, Upstream, UpstreamEvent } from '../../upstream.ts'
 import { connectRemote } from '../connect.ts'
 import type { RemoteSpec } from './spec.ts'
 

@@ -1,10 +1,12 @@
 /** The resources that are watched on one session: each subscribed to once however many watch it, and again on the session after. */
+
 import { type Clock, delay } from '../../../async.ts'
 import { deadline, waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../../protocol/message.ts'
 import { covers, readUpdate } from '../../protocol/resource-update.ts'
-import type { Notification, Subscription, UpstreamAnswer } from '../../upstream.ts'
+import type { Subscription } from '../../upstream.ts'
 import type { Session } from './session.ts'
 import type { Entry } from './session-book.ts'
 
@@ -14,7 +16,7 @@ const WATCH_TIMEOUT_MS = 30_000
 
 type Watched = {
   watchers: Set<Subscription>
-  taken: Promise<UpstreamAnswer>
+  taken: Promise<McpResponse>
   /** The session that it was subscribed to on last. */
   on?: Entry
 }
@@ -55,7 +57,7 @@ export class Watch {
   }
 
   /** Answers once the upstream took it on; an error that it answers ends it. */
-  async add(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async add(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const { uri } = subscription
     let watched = this.#watched.get(uri)
     if (!watched) {
@@ -93,7 +95,7 @@ export class Watch {
     this.#release()
   }
 
-  async #take(uri: string): Promise<UpstreamAnswer> {
+  async #take(uri: string): Promise<McpResponse> {
     const limit = deadline(this.#options.clock, WATCH_TIMEOUT_MS, 'Not subscribed in time', this.#end.signal)
     try {
       for (let tries = 0; tries < 2; tries++) {

@@ -1,7 +1,9 @@
 /** The watched resources of an upstream, by session, bounded. */
+
 import { Fault } from '../../../errors.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { MAX_WATCHED } from '../../protocol/resource-update.ts'
-import type { Notification, Subscription, UpstreamAnswer } from '../../upstream.ts'
+import type { Subscription } from '../../upstream.ts'
 import type { Entry, SessionBook, SessionKey, Wanted } from './session-book.ts'
 import { SHARED } from './session-key.ts'
 import type { RemoteDeps } from './spec.ts'
@@ -18,7 +20,7 @@ export class Watches {
   }
 
   /** `wanted` says on which session. Throws Fault upstream_busy where too much is watched. */
-  add(subscription: Subscription, wanted: () => Wanted, signal: AbortSignal): Promise<UpstreamAnswer> {
+  add(subscription: Subscription, wanted: () => Wanted, signal: AbortSignal): Promise<McpResponse> {
     const { key } = wanted()
     const watch = this.#watches.get(key) ?? this.#create(key, wanted)
     if (!watch.has(subscription.uri) && this.#count() >= MAX_WATCHED)

@@ -1,11 +1,13 @@
 /** One session with rude servers: calls, answers, and what comes unasked. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
-import { Session, type SessionSpec } from './child-session.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
+import type { UpstreamCall } from '../../upstream.ts'
+import { ChildSession, type SessionSpec } from './child-session.ts'
 
 const { signal } = new AbortController()
 const MIB = 1024 * 1024
@@ -18,7 +20,7 @@ async function open(
 ) {
   const changed: string[] = []
   const warnings: object[] = []
-  const session = new Session(
+  const session = new ChildSession(
     { ...rudeCommand(mode), startTimeoutMs: 20_000, ...spec },
     {
       clock: systemClock,
@@ -39,7 +41,7 @@ const faultOf = (work: Promise<unknown>): Promise<Fault> =>
     error => (error instanceof Fault ? error : assert.fail(error)),
   )
 
-const errorOf = ({ error }: UpstreamAnswer) => error ?? assert.fail('no error')
+const errorOf = ({ error }: McpResponse) => error ?? assert.fail('no error')
 
 test('the handshake tells what the server is, in revisions old and new', async t => {
   assert.deepEqual((await open(t, 'polite')).info, {

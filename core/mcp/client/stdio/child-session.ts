@@ -3,24 +3,19 @@
 import { deadline } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../json.ts'
+import { envelopeOf } from '../../protocol/envelope.ts'
+import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import { changedList, RESOURCE_UPDATED, tellCall } from '../../protocol/message.ts'
 import { type Era, META_SUBSCRIPTION_ID } from '../../protocol/revisions.ts'
-import { envelopeOf, refusedAnswers } from '../../protocol/standard-headers.ts'
-import { METHOD_NOT_FOUND } from '../../server/rejection.ts'
-import type {
-  JsonRpcError,
-  Notification,
-  ServerRequest,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamInfo,
-} from '../../upstream.ts'
+import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import { type Question, Questions } from '../questions.ts'
+import { refusedAnswers } from '../refused-answers.ts'
 import type { ChildExit } from './child.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
 import { Settling } from './settling.ts'
-import { Channel, type ChannelDeps, type CommandSpec } from './stdio-rpc.ts'
+import { type CommandSpec, StdioRpc, type StdioRpcDeps } from './stdio-rpc.ts'
 
 export type SessionSpec = CommandSpec & {
   /** Whether several clients share the child: then it is told that it can ask for nothing. Default: it is one client's. */
@@ -31,14 +26,14 @@ export type SessionSpec = CommandSpec & {
   prefers?: Era
 }
 
-export type SessionDeps = ChannelDeps & {
+export type SessionDeps = StdioRpcDeps & {
   /** What is known of the server's era. */
   memory: EraMemory
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
   /** Updates of watched resources, and what the server says that belongs to no call. */
   onNotification?: (notification: Notification) => void
   /** The server asks its client for something while no call is in flight; undefined: nobody can answer. */
-  onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<UpstreamAnswer> | undefined
+  onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
 }
 
 const LISTS = ['tools', 'resources', 'prompts']
@@ -49,14 +44,14 @@ const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notific
 const MAX_TAKEN_BYTES = 256 * 1024
 const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
 
-export class Session {
+export class ChildSession {
   /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
   readonly ready: Promise<UpstreamInfo>
   /** The child is gone. Never rejects. */
   readonly ended: Promise<ChildExit>
   readonly #spec: SessionSpec
   readonly #deps: SessionDeps
-  readonly #channel: Channel
+  readonly #rpc: StdioRpc
   readonly #questions: Questions
   readonly #over = new AbortController()
   /** Once hands were shaken. */
@@ -72,16 +67,16 @@ export class Session {
   constructor(spec: SessionSpec, deps: SessionDeps) {
     this.#spec = spec
     this.#deps = deps
-    this.#channel = new Channel(spec, deps, {
+    this.#rpc = new StdioRpc(spec, deps, {
       notified: notification => this.#heard(notification),
       asked: (request, characters) => this.#asked({ ...request, characters }),
     })
     this.#questions = new Questions({
       capabilities: spec.clientCapabilities ?? {},
       asked: (request, signal) => deps.onRequest?.(request, signal),
-      send: reply => this.#channel.reply(reply),
+      send: reply => this.#rpc.reply(reply),
     })
-    this.ended = this.#channel.ended.then(exit => {
+    this.ended = this.#rpc.ended.then(exit => {
       this.#end(diedFault(exit, this.stderr()))
       return exit
     })
@@ -95,19 +90,19 @@ export class Session {
   }
 
   /** Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the Fault that `signal` carries. */
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     if (this.#spec.shared && isOfSession(call.method))
       return Promise.resolve({ error: ofSession(call.method) })
-    if (this.#isModern) return this.#channel.request(call, signal, envelopeOf(call, this.#version))
+    if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call, this.#version))
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
     if (call.logLevel !== undefined && call.logLevel !== this.#logLevel) this.#setLogLevel(call.logLevel)
     if (this.#settling && call.ask) return this.#requestSettled(this.#settling, call, signal)
-    return this.#channel.request(call, signal)
+    return this.#rpc.request(call, signal)
   }
 
   /** Asks the server to tell of a resource until `signal` aborts: what it tells goes to `onNotification`. */
-  watch(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+  watch(uri: string, signal: AbortSignal): Promise<McpResponse> {
     return this.#isModern
       ? this.#listen({ resourceSubscriptions: [uri] }, signal)
       : this.#subscribe(uri, signal)
@@ -115,19 +110,18 @@ export class Session {
 
   /** Hands the server what its client says besides requests. */
   tell(notification: Notification): void {
-    if (!this.#isModern && !OURS.has(notification.method))
-      this.#channel.send({ jsonrpc: '2.0', ...notification })
+    if (!this.#isModern && !OURS.has(notification.method)) this.#rpc.send({ jsonrpc: '2.0', ...notification })
   }
 
   /** The last lines of the child's standard error, without secrets. */
   stderr(): string[] {
-    return this.#channel.stderr()
+    return this.#rpc.stderr()
   }
 
   /** Rejects calls in flight and ends the child. */
   stop(): Promise<void> {
     this.#end(stoppedFault())
-    return this.#channel.stop()
+    return this.#rpc.stop()
   }
 
   get #isModern(): boolean {
@@ -138,23 +132,23 @@ export class Session {
     const { startTimeoutMs: timeoutMs, shared = false, clientCapabilities: capabilities } = this.#spec
     const { prefers = shared ? 'modern' : 'legacy' } = this.#spec
     const { clock, memory } = this.#deps
-    const channel = this.#channel
+    const rpc = this.#rpc
     const late = `The server did not start within ${timeoutMs / 1000} s`
-    const limit = deadline(clock, timeoutMs, late, channel.hopeless)
+    const limit = deadline(clock, timeoutMs, late, rpc.hopeless)
     const known = { modern: memory.modern, legacy: memory.legacy }
     const guessed = isModernFirst(memory, prefers) && known.modern === undefined
     try {
-      const ask = (call: UpstreamCall, signal: AbortSignal) => channel.request(call, signal)
+      const ask = (call: UpstreamCall, signal: AbortSignal) => rpc.request(call, signal)
       const { wireVersion, ...info } = await open({ ask, memory, prefers, capabilities, clock }, limit.signal)
       this.#begin(info, wireVersion)
       return shared ? { ...info, capabilities: withoutSessions(info) } : info
     } catch (error) {
-      const exit = channel.over ? await channel.ended : undefined
+      const exit = rpc.over ? await rpc.ended : undefined
       this.#diedOfProbe = guessed && exit !== undefined && exit.notStarted === undefined
       // A child that ended has refused nothing; one that refuses may have become another server.
       if (exit) Object.assign(memory, known)
       else forget(memory)
-      throw startFault(error, { exit, garbage: channel.garbage, stderr: this.stderr() })
+      throw startFault(error, { exit, garbage: rpc.garbage, stderr: this.stderr() })
     } finally {
       limit.clear()
     }
@@ -170,9 +164,9 @@ export class Session {
   }
 
   #initialized() {
-    const channel = this.#channel
-    channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    const ping = () => channel.request({ method: 'ping', maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
+    const rpc = this.#rpc
+    rpc.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const ping = () => rpc.request({ method: 'ping', maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
     if (isObject(this.#spec.clientCapabilities?.roots))
       this.#settling = new Settling({ clock: this.#deps.clock, ping })
   }
@@ -180,7 +174,7 @@ export class Session {
   async #requestSettled(settling: Settling, call: UpstreamCall, signal: AbortSignal) {
     await settling.wait(call, signal)
     this.#settling = undefined
-    return this.#channel.request(call, signal)
+    return this.#rpc.request(call, signal)
   }
 
   #end(why: Fault): void {
@@ -189,7 +183,7 @@ export class Session {
   }
 
   /** Subscribes in the newer era, until `signal` aborts; resolves when that is acknowledged or refused. */
-  #listen(notifications: JsonObject, signal: AbortSignal): Promise<UpstreamAnswer> {
+  #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
     return new Promise((resolve, reject) => {
       const onNotification = ({ params }: Notification) => {
         const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
@@ -206,9 +200,9 @@ export class Session {
     })
   }
 
-  async #subscribe(uri: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async #subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
     const ask = (method: string, end: AbortSignal) =>
-      this.#channel.request({ method, params: { uri }, maxBytes: MAX_TAKEN_BYTES }, end)
+      this.#rpc.request({ method, params: { uri }, maxBytes: MAX_TAKEN_BYTES }, end)
     const answer = await ask('resources/subscribe', signal)
     const leave = () => void ask('resources/unsubscribe', this.#over.signal).catch(() => {})
     if (!answer.error) signal.addEventListener('abort', leave, { once: true })
@@ -220,17 +214,17 @@ export class Session {
     if (this.#spec.shared || !isObject(this.#info?.capabilities.logging)) return
     this.#logLevel = level
     const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_TAKEN_BYTES }
-    this.#channel.request(call, this.#over.signal).catch(() => {})
+    this.#rpc.request(call, this.#over.signal).catch(() => {})
   }
 
   /** The latest call that can ask is most likely the one that a question belongs to. */
   #asked(question: Question) {
     const { id, method } = question
-    const inFlight = () => this.#channel.calls().find(call => call.ask)
+    const inFlight = () => this.#rpc.calls().find(call => call.ask)
     if (!this.#spec.shared || method === 'ping')
       return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
     const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
-    this.#channel.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
+    this.#rpc.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
   }
 
   #heard(notification: Notification) {
@@ -241,12 +235,12 @@ export class Session {
       case 'notifications/cancelled':
         return this.#questions.cancel(params?.requestId)
       case 'notifications/progress': {
-        const call = this.#channel.callOf(params?.progressToken)
+        const call = this.#rpc.callOf(params?.progressToken)
         return call && tellCall(call, notification)
       }
       case 'notifications/subscriptions/acknowledged': {
         const meta = isObject(params?._meta) ? params._meta : {}
-        return this.#channel.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
+        return this.#rpc.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
       }
       default: {
         const call = method === RESOURCE_UPDATED ? undefined : this.#speaking()
@@ -259,7 +253,7 @@ export class Session {
   #speaking(): UpstreamCall | undefined {
     const { shared } = this.#spec
     if (shared && !this.#isModern) return undefined
-    const hearing = this.#channel
+    const hearing = this.#rpc
       .calls()
       .filter(
         call => call.onNotification && call.method !== LISTEN && (!shared || call.logLevel !== undefined),

@@ -1,16 +1,18 @@
 /** Finds out which era a child speaks and shakes hands in it. */
+
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
+import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
-import type { UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated, probe } from '../handshake.ts'
 
 /** Whether a server speaks an era, as its children showed; absent: nobody knows. */
 export type EraMemory = { [era in Era]?: boolean }
 
 export type Opening = {
-  ask: (call: UpstreamCall, signal: AbortSignal) => Promise<UpstreamAnswer>
+  ask: (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse>
   memory: EraMemory
   /** The era to try first, unless the server is known not to speak it. */
   prefers: Era

@@ -48,9 +48,3 @@ function firstMatch(patterns: RegExp[], text: string): number | undefined {
   }
   return undefined
 }
-
-/** An id or a progress token as the number that we gave; some servers give it back as text. */
-export function ownId(id: unknown): number | undefined {
-  if (typeof id === 'number') return id
-  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : undefined
-}

@@ -1,15 +1,17 @@
 /** JSON-RPC with one child: numbers requests, finds their answers, and bears with what is no message. */
+
 import type { Clock } from '../../../async.ts'
 import { faultOf, waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
-import { type Incoming, requestText } from '../../protocol/message.ts'
-import { INVALID_REQUEST } from '../../server/rejection.ts'
-import type { Notification, UpstreamAnswer, UpstreamCall } from '../../upstream.ts'
+import { INVALID_REQUEST } from '../../protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
+import { type Incoming, ownId, requestText } from '../../protocol/message.ts'
+import type { UpstreamCall } from '../../upstream.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'
 import { harmless, secretLines } from './harmless.ts'
-import { idInHead, idInTail, isAsking, ownId, readLine } from './read-line.ts'
+import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
 import type { Reaper } from './reaper.ts'
 import { diedFault, stoppedFault, tooLargeFault, unreadableFault } from './session-faults.ts'
 
@@ -21,7 +23,7 @@ export type CommandSpec = ChildSpec & {
 }
 
 /** A request of the server to its client. */
-export type Asked = { id: JsonValue; method: string; params?: JsonObject }
+export type ChildRequest = { id: JsonValue; method: string; params?: JsonObject }
 
 /** The part of a pino logger that is used. */
 export type StdioLog = {
@@ -29,19 +31,19 @@ export type StdioLog = {
   warn(fields: object, message: string): void
 }
 
-export type ChannelDeps = {
+export type StdioRpcDeps = {
   clock: Clock
   /** Ends children where this process is killed. */
   reaper?: Reaper
   log?: StdioLog
 }
 
-export type ChannelEars = {
+export type StdioRpcListener = {
   notified(notification: Notification): void
-  asked(request: Asked, characters: number): void
+  asked(request: ChildRequest, characters: number): void
 }
 
-type Pending = { call: UpstreamCall; resolve(answer: UpstreamAnswer): void; reject(fault: Fault): void }
+type Pending = { call: UpstreamCall; resolve(answer: McpResponse): void; reject(fault: Fault): void }
 
 /** The largest notification or request of a server. */
 const MAX_ASKING_BYTES = 4 * 1024 * 1024
@@ -54,11 +56,11 @@ const CARRIAGE_RETURN = 13
 const OPENING: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 const LISTEN = 'subscriptions/listen'
 
-export class Channel {
+export class StdioRpc {
   /** The child is gone. Never rejects. */
   readonly ended: Promise<ChildExit>
-  readonly #deps: ChannelDeps
-  readonly #ears: ChannelEars
+  readonly #deps: StdioRpcDeps
+  readonly #listener: StdioRpcListener
   readonly #secrets: readonly string[]
   readonly #child: Child
   readonly #pending = new Map<number, Pending>()
@@ -70,10 +72,10 @@ export class Channel {
   #over: Fault | undefined
 
   /** Starts the child. */
-  constructor(spec: CommandSpec, deps: ChannelDeps, ears: ChannelEars) {
+  constructor(spec: CommandSpec, deps: StdioRpcDeps, listener: StdioRpcListener) {
     const { clock, reaper, log } = deps
     this.#deps = deps
-    this.#ears = ears
+    this.#listener = listener
     this.#secrets = secretLines(spec.secrets ?? [])
     const reader = new LineReader({
       maxBytes: head => this.#limitOf(head),
@@ -114,7 +116,7 @@ export class Channel {
    * `envelope` goes into `_meta`. Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the
    * Fault that `signal` carries.
    */
-  async request(call: UpstreamCall, signal: AbortSignal, envelope?: JsonObject): Promise<UpstreamAnswer> {
+  async request(call: UpstreamCall, signal: AbortSignal, envelope?: JsonObject): Promise<McpResponse> {
     while (this.#child.blocked && !this.#over)
       await waitFor(Promise.race([this.#child.drained().catch(() => this.ended), this.ended]), signal)
     if (this.#over) throw this.#over
@@ -195,8 +197,8 @@ export class Channel {
   }
 
   #onMessage(message: Incoming, bytes: number) {
-    if (message.kind === 'request') return this.#ears.asked(message, bytes)
-    if (message.kind === 'notification') return this.#ears.notified(message.notification)
+    if (message.kind === 'request') return this.#listener.asked(message, bytes)
+    if (message.kind === 'notification') return this.#listener.notified(message.notification)
     const { id, answer } = message
     const waiting = id === null && answer.error ? this.#opening() : this.#waiting(ownId(id))
     if (!waiting) return // cancelled meanwhile, answered twice, or never asked

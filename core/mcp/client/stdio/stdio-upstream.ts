@@ -1,24 +1,25 @@
 /** An upstream that is a command on this machine: one child for all callers, or one for each client. */
+
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
+import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
-import { METHOD_NOT_FOUND } from '../../server/rejection.ts'
-import type {
-  ClientEars,
-  Notification,
-  Subscription,
-  Upstream,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamEvent,
-  UpstreamInfo,
+import {
+  DISCOVERY,
+  DISCOVERY_CLIENT,
+  type SessionListener,
+  type Subscription,
+  type Upstream,
+  type UpstreamCall,
+  type UpstreamEvent,
+  type UpstreamInfo,
 } from '../../upstream.ts'
-import { DISCOVERY, DISCOVERY_CLIENT } from '../../upstream.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 import type { EraMemory } from './opening.ts'
 import { stoppedFault } from './session-faults.ts'
-import type { ChannelDeps, CommandSpec } from './stdio-rpc.ts'
-import { Life, type LifeSpec, type LifeState } from './supervised-child.ts'
+import type { CommandSpec, StdioRpcDeps } from './stdio-rpc.ts'
+import { type ChildState, SupervisedChild, type SupervisedChildSpec } from './supervised-child.ts'
 
 export type StdioSpec = CommandSpec & {
   /** `shared`: one child for all calls. `perClient`: one for each `client` key; a call without a key has one for itself. */
@@ -31,26 +32,26 @@ export type StdioSpec = CommandSpec & {
   maxClients?: number
 }
 
-export type StdioDeps = ChannelDeps & {
+export type StdioDeps = StdioRpcDeps & {
   /** 0 to 1, spreads restarts; default Math.random. */
   random?: () => number
 }
 
 export type StdioUpstream = Upstream & {
   /** The best state of all children. */
-  readonly state: LifeState['state']
+  readonly state: ChildState['state']
 }
 
 const MAX_CLIENTS = 32
 const SHARED = ''
-const BEST_FIRST: readonly LifeState['state'][] = ['ready', 'starting', 'failed', 'asleep']
+const BEST_FIRST: readonly ChildState['state'][] = ['ready', 'starting', 'failed', 'asleep']
 
 /**
  * Nothing is started before the first call, unless `min` is 1. A shared child that failed is tried again by itself, with
  * backoff; a client's child when the client calls again. Both fail fast with Fault upstream_starting during backoff.
  */
 export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpstream {
-  const upstream = new Lives(spec, deps)
+  const upstream = new StdioChildren(spec, deps)
   if (spec.sessions === 'shared' && spec.min > 0)
     queueMicrotask(() => upstream.connect(new AbortController().signal).catch(() => {}))
   return upstream
@@ -68,21 +69,21 @@ type Caller = Pick<UpstreamCall, 'client' | 'capabilities'>
 /** The key of a client, or a symbol for a call that has no client. */
 type Key = string | symbol
 
-class Lives implements StdioUpstream {
+class StdioChildren implements StdioUpstream {
   readonly #shared: boolean
   readonly #maxClients: number
-  readonly #spec: LifeSpec
+  readonly #spec: SupervisedChildSpec
   readonly #deps: StdioDeps
   /** The least recently used first. */
-  readonly #lives = new Map<Key, Life>()
+  readonly #lives = new Map<Key, SupervisedChild>()
   readonly #leaving = new Set<Promise<void>>()
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   /** Children for one call have no past of their own, but crash for the same reason. */
   readonly #oneCallBackoff: Backoff
   /** All children are of one server. */
   readonly #memory: EraMemory = {}
-  #ears: ClientEars | undefined
-  #shown: LifeState = { state: 'asleep' }
+  #listener: SessionListener | undefined
+  #shown: ChildState = { state: 'asleep' }
   #closed = false
 
   constructor(spec: StdioSpec, deps: StdioDeps) {
@@ -95,7 +96,7 @@ class Lives implements StdioUpstream {
     this.#oneCallBackoff = createBackoff(deps.random ?? Math.random)
   }
 
-  get state(): LifeState['state'] {
+  get state(): ChildState['state'] {
     return this.#shown.state
   }
 
@@ -103,17 +104,17 @@ class Lives implements StdioUpstream {
     return this.#use(DISCOVERY, life => life.connect(signal))
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(call, life => life.request(call, signal))
   }
 
-  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (!this.#shared && subscription.client === undefined) return { error: NO_SESSION }
     return this.#use(subscription, life => life.subscribe(subscription, signal))
   }
 
-  hear(ears: ClientEars): void {
-    this.#ears = ears
+  hear(listener: SessionListener): void {
+    this.#listener = listener
   }
 
   tell(client: string, notification: Notification): void {
@@ -136,7 +137,7 @@ class Lives implements StdioUpstream {
   }
 
   /** A caller without a key has a child for the time of `work`. */
-  async #use<T>({ client, capabilities }: Caller, work: (life: Life) => Promise<T>): Promise<T> {
+  async #use<T>({ client, capabilities }: Caller, work: (life: SupervisedChild) => Promise<T>): Promise<T> {
     const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
     const life = this.#lifeOf(key, capabilities)
     try {
@@ -146,7 +147,7 @@ class Lives implements StdioUpstream {
     }
   }
 
-  #lifeOf(key: Key, capabilities: JsonObject | undefined): Life {
+  #lifeOf(key: Key, capabilities: JsonObject | undefined): SupervisedChild {
     if (this.#closed) throw stoppedFault()
     const known = this.#lives.get(key)
     if (known && this.#shared) return known
@@ -158,12 +159,12 @@ class Lives implements StdioUpstream {
   }
 
   /** A client's child is told at its start what that client can be asked for. */
-  #createLife(key: Key, clientCapabilities: JsonObject | undefined): Life {
+  #createLife(key: Key, clientCapabilities: JsonObject | undefined): SupervisedChild {
     const isClient = typeof key === 'string' && key !== SHARED && key !== DISCOVERY_CLIENT
     const client = isClient ? key : undefined
     const prefers: Era = typeof key === 'symbol' ? 'modern' : 'legacy'
     const spec = this.#shared ? this.#spec : { ...this.#spec, clientCapabilities, prefers }
-    return new Life(spec, {
+    return new SupervisedChild(spec, {
       ...this.#deps,
       memory: this.#memory,
       backoff:
@@ -174,10 +175,10 @@ class Lives implements StdioUpstream {
         if (this.#shared || key === DISCOVERY_CLIENT) this.#emit({ kind: 'listChanged', list })
       },
       onNotification: notification => {
-        if (client !== undefined) this.#ears?.notified(client, notification)
+        if (client !== undefined) this.#listener?.notified(client, notification)
       },
       onRequest: (request, signal) =>
-        client === undefined ? undefined : this.#ears?.asked(client, request, signal),
+        client === undefined ? undefined : this.#listener?.asked(client, request, signal),
     })
   }
 
@@ -205,7 +206,7 @@ class Lives implements StdioUpstream {
   #showState(): void {
     const states = [...this.#lives.values()].map(life => life.state)
     const best = BEST_FIRST.flatMap(name => states.find(({ state }) => state === name) ?? [])[0]
-    const next: LifeState = best ?? { state: 'asleep' }
+    const next: ChildState = best ?? { state: 'asleep' }
     if (JSON.stringify(next) === JSON.stringify(this.#shown)) return
     this.#shown = next
     this.#emit({ kind: 'state', ...next })

@@ -1,30 +1,26 @@
 /** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
+
 import type { Timer } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../../protocol/message.ts'
-import type {
-  Notification,
-  Subscription,
-  UpstreamAnswer,
-  UpstreamCall,
-  UpstreamInfo,
-} from '../../upstream.ts'
+import type { Subscription, UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'
-import { Session, type SessionDeps, type SessionSpec } from './child-session.ts'
+import { ChildSession, type SessionDeps, type SessionSpec } from './child-session.ts'
 import { forget } from './opening.ts'
 import { how, lastOf, stoppedFault } from './session-faults.ts'
 import { Watches, type Watching } from './watches.ts'
 
-export type LifeSpec = SessionSpec & {
+export type SupervisedChildSpec = SessionSpec & {
   /** Asleep after this time without a call; undefined: never. */
   idleAfterMs: number | undefined
   /** Whether a child that failed is started again before anybody asks for it. */
   revive: boolean
 }
 
-export type LifeDeps = SessionDeps & {
+export type SupervisedChildDeps = SessionDeps & {
   backoff: Backoff
   /** Told after each change of `state`. */
   onState(): void
@@ -34,17 +30,17 @@ export type LifeDeps = SessionDeps & {
 
 export type Failure = { reason: string; message: string; stderr: string[] }
 
-export type LifeState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
+export type ChildState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
 
-type Running = { session: Session; info: UpstreamInfo; since: number }
+type Running = { session: ChildSession; info: UpstreamInfo; since: number }
 
-export class Life {
-  readonly #spec: LifeSpec
-  readonly #deps: LifeDeps
-  #state: LifeState = { state: 'asleep' }
+export class SupervisedChild {
+  readonly #spec: SupervisedChildSpec
+  readonly #deps: SupervisedChildDeps
+  #state: ChildState = { state: 'asleep' }
   #running: Running | undefined
   #starting: Promise<Running> | undefined
-  #session: Session | undefined
+  #session: ChildSession | undefined
   /** The end of the child before: two never run side by side. */
   #leaving: Promise<void> = Promise.resolve()
   /** Waits for sleep while running, for the next start after a failure. */
@@ -54,12 +50,12 @@ export class Life {
   #lastUsed = 0
   #closed = false
 
-  constructor(spec: LifeSpec, deps: LifeDeps) {
+  constructor(spec: SupervisedChildSpec, deps: SupervisedChildDeps) {
     this.#spec = spec
     this.#deps = deps
   }
 
-  get state(): LifeState {
+  get state(): ChildState {
     return this.#state
   }
 
@@ -78,12 +74,12 @@ export class Life {
     return this.#use(signal, async ({ info }) => info)
   }
 
-  request(call: UpstreamCall, signal: AbortSignal): Promise<UpstreamAnswer> {
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
   /** Tells of changes of one resource until `signal` aborts, over restarts too: a child that is watched stays up. */
-  subscribe(subscription: Subscription, signal: AbortSignal): Promise<UpstreamAnswer> {
+  subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(signal, running => this.#watches.add(subscription, watching(running), signal))
   }
 
@@ -163,9 +159,9 @@ export class Life {
     return running
   }
 
-  #launch(): Session {
+  #launch(): ChildSession {
     const { onNotification } = this.#deps
-    this.#session = new Session(this.#spec, {
+    this.#session = new ChildSession(this.#spec, {
       ...this.#deps,
       onNotification: notification => {
         if (notification.method === RESOURCE_UPDATED) this.#watches.heard(notification)
@@ -239,7 +235,7 @@ export class Life {
     this.#enter({ state: 'asleep' })
   }
 
-  #enter(state: LifeState): void {
+  #enter(state: ChildState): void {
     this.#state = state
     if (!this.#closed) this.#deps.onState()
   }
@@ -250,7 +246,7 @@ function watching({ session }: Running): Watching {
 }
 
 /** For callers that come while nothing may be started. */
-function heldBack(state: LifeState, retryInMs: number): Fault {
+function heldBack(state: ChildState, retryInMs: number): Fault {
   const failed = state.state === 'failed' ? state : { reason: 'CrashLooping', message: 'The server failed' }
   const seconds = (retryInMs / 1000).toFixed(1)
   return new Fault('upstream_starting', `${failed.message} (started again in ${seconds} s)`, {

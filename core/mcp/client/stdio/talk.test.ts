@@ -11,8 +11,8 @@ import {
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import type { JsonObject } from '../../../json.ts'
-import type { Ask, Notification, UpstreamCall, UpstreamEvent } from '../../upstream.ts'
-import { DISCOVERY_CLIENT } from '../../upstream.ts'
+import type { Notification } from '../../protocol/json-rpc.ts'
+import { type Ask, DISCOVERY_CLIENT, type UpstreamCall, type UpstreamEvent } from '../../upstream.ts'
 import type { CommandSpec } from './stdio-rpc.ts'
 import { createStdioUpstream, type StdioSpec } from './stdio-upstream.ts'
 
@@ -80,11 +80,11 @@ test('a child is told what its client can be asked for, and is refused the rest 
   assert.deepEqual(asked, [])
 })
 
-test('between calls a child’s questions and words go to the ears of its client', async t => {
+test('between calls a child’s questions and words go to the listener of its client', async t => {
   const { upstream, call } = open(t, rudeCommand('polite'))
   const heard: [string, string][] = []
   const { ask } = answering()
-  upstream.hear?.({
+  upstream.attach?.({
     notified: (client, { method }) => heard.push([client, method]),
     asked: (client, request, end) => (client === 'ann' ? ask(request, end) : undefined),
   })

@@ -2,16 +2,17 @@
 
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
+import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../../protocol/message.ts'
 import { covers, MAX_WATCHED, readUpdate } from '../../protocol/resource-update.ts'
-import type { Notification, Subscription, UpstreamAnswer } from '../../upstream.ts'
+import type { Subscription } from '../../upstream.ts'
 
 /** Asks a server to tell of a resource until the signal aborts; resolves with its answer. */
-export type Watching = (uri: string, signal: AbortSignal) => Promise<UpstreamAnswer>
+export type Watching = (uri: string, signal: AbortSignal) => Promise<McpResponse>
 
 type Watch = {
   listeners: Set<Subscription['onUpdate']>
-  taken: Promise<UpstreamAnswer>
+  taken: Promise<McpResponse>
   end: AbortController
 }
 
@@ -28,7 +29,7 @@ export class Watches {
     { uri, onUpdate }: Pick<Subscription, 'uri' | 'onUpdate'>,
     watching: Watching,
     signal: AbortSignal,
-  ): Promise<UpstreamAnswer> {
+  ): Promise<McpResponse> {
     const known = this.#watches.get(uri)
     if (!known && this.#watches.size >= MAX_WATCHED)
       throw new Fault('upstream_busy', `${MAX_WATCHED} resources of the server are watched already`)

@@ -1,5 +1,5 @@
 /** The direct profile: all tools under their listed names, for clients that search themselves. */
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { invalid } from '../../calling/rpc-errors.ts'
 import { gatewayLists, listPage, sorted } from '../../listing/lists.ts'
 import { tokenRoute, type Work } from '../../meta-tool.ts'
@@ -16,7 +16,7 @@ export const direct: ProfileTools = {
   list,
 }
 
-function list(work: Work): McpReply {
+function list(work: Work): McpResponse {
   const { catalog, observer, once, request } = work
   const { cursor } = request.params
   const tools = once(catalog, 'all tools', () => sorted(gatewayLists(once, catalog, 'tools').flat()))

@@ -1,6 +1,7 @@
 /** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
+
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
 import {
@@ -36,7 +37,7 @@ export const discoverMcpTools: MetaTool = {
   call: discover,
 }
 
-async function discover(work: Work, args: JsonObject): Promise<McpReply> {
+async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const queries = readQueries(args.query)
   if (!queries) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)

@@ -1,6 +1,7 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
+
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { asObject } from '../../arguments/read-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
@@ -28,7 +29,11 @@ const NESTED = 'Note: the whole call stood inside of arguments; tool_path belong
 
 const NOTHING: JsonObject = Object.freeze({})
 
-function call(work: Work, args: JsonObject, notes: readonly string[] = []): McpReply | Promise<McpReply> {
+function call(
+  work: Work,
+  args: JsonObject,
+  notes: readonly string[] = [],
+): McpResponse | Promise<McpResponse> {
   if (isPlain(args)) return execute(work, args.tool_path, args.arguments, NOTHING, notes)
   const nested = asObject(args.arguments)
   if (!pathOf(args) && nested && pathOf(nested)) return call(work, nested, [NESTED])

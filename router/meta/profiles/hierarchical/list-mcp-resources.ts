@@ -1,7 +1,8 @@
 /** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
+
 import { exposeItem } from '../../../../core/catalog/expose.ts'
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { findServer } from '../../calling/targets.ts'
@@ -35,7 +36,7 @@ export const listMcpResources: MetaTool = {
   call: list,
 }
 
-async function list(work: Work, args: JsonObject): Promise<McpReply> {
+async function list(work: Work, args: JsonObject): Promise<McpResponse> {
   const { catalog, observer } = work
   const wrong = ['query', 'server', 'cursor'].find(name => typeof (args[name] ?? '') !== 'string')
   if (wrong) return refuse(work, { refusal: `${wrong} is no text: give a string.`, outcome: 'rejected' })

@@ -1,6 +1,7 @@
 /** The meta-tool that loads tools: into the session's list where there is a session, and their definitions into the answer. */
+
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findTarget } from '../../calling/targets.ts'
@@ -49,7 +50,7 @@ export function activeTools({ activated, catalog, request }: Work): ToolRoute[] 
     .filter(tool => isShown(catalog, tool.server))
 }
 
-function call(work: Work, args: JsonObject): McpReply {
+function call(work: Work, args: JsonObject): McpResponse {
   const { catalog, request, activated } = work
   const names = readNames(args.tools)
   if (!names)

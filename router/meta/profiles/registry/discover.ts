@@ -1,6 +1,7 @@
 /** The meta-tool that finds tools in a few words each, and names the categories where it finds none. */
+
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { type Found, type FoundItems, type Item, searchCatalog } from '../../finding/search-catalog.ts'
@@ -45,7 +46,7 @@ export const discover: MetaTool = {
   call,
 }
 
-async function call(work: Work, args: JsonObject): Promise<McpReply> {
+async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const { catalog, observer } = work
   const { query, category } = args
   // Without a query: the categories, or what is in one.

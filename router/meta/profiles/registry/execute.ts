@@ -1,6 +1,7 @@
 /** The meta-tool that calls a tool, whether it is activated or not; it gets prompts and reads resources too. */
+
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute as executeNamed } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -23,7 +24,7 @@ export const execute: MetaTool = {
   call,
 }
 
-function call(work: Work, given: JsonObject): McpReply | Promise<McpReply> {
+function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
   const read = readName(given, 'tool')
   if (!read)
     return refuse(work, {

@@ -1,5 +1,5 @@
 /** The registry profile: discover, activate what is needed often, execute; tools/list shows what the session has activated. */
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { listedDefinition, listedTokens } from '../../listing/listed-definition.ts'
 import type { Work } from '../../meta-tool.ts'
 import { byName, countList, type ProfileTools } from '../profile.ts'
@@ -16,7 +16,7 @@ export const registry: ProfileTools = {
   list,
 }
 
-function list(work: Work): McpReply {
+function list(work: Work): McpResponse {
   const active = activeTools(work).toSorted((a, b) => (a.listedName < b.listedName ? -1 : 1))
   const tokens = active.reduce((sum, tool) => sum + listedTokens(tool), META_TOKENS)
   countList(work, work.catalog.totals.tokens, tokens)

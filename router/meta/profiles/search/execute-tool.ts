@@ -1,6 +1,7 @@
 /** The meta-tool that calls a tool by its name and server; it gets prompts and reads resources too. */
+
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -25,7 +26,7 @@ export const mcpExecuteTool: MetaTool = {
   call,
 }
 
-function call(work: Work, given: JsonObject): McpReply | Promise<McpReply> {
+function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
   const read = readName(given, 'toolName')
   if (!read) return refuse(work, TOOL_NAME_MISSING)
   const { args, serverId, ...beside } = read.rest

@@ -1,6 +1,7 @@
 /** The meta-tool that shows the input schema of one tool, or a part of it. */
+
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findTarget } from '../../calling/targets.ts'
@@ -32,7 +33,7 @@ export const mcpGetToolSchema: MetaTool = {
   call,
 }
 
-function call(work: Work, { toolName, serverId }: JsonObject): McpReply {
+function call(work: Work, { toolName, serverId }: JsonObject): McpResponse {
   if (typeof toolName !== 'string' || toolName === '') return refuse(work, TOOL_NAME_MISSING)
   const tool = findTool(work, toolName, serverId)
   if ('refusal' in tool) return refuse(work, tool)

@@ -1,7 +1,8 @@
 /** The meta-tool that lists the servers that may be used. */
+
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { answerBudget, fitLines } from '../../wording/lines.ts'
@@ -22,7 +23,7 @@ export const mcpListServers: MetaTool = {
   call,
 }
 
-function call(work: Work, { query }: JsonObject): McpReply {
+function call(work: Work, { query }: JsonObject): McpResponse {
   if (typeof (query ?? '') !== 'string')
     return refuse(work, { refusal: 'query is no text: give a string.', outcome: 'rejected' })
   const { catalog } = work

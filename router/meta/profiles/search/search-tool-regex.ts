@@ -1,8 +1,9 @@
 /** The meta-tool that finds tools by a regular expression, in time that is linear and bounded. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RE2JS } from 're2js'
 import type { JsonObject } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { LIMIT_WRONG, limitSchema, readLimit } from '../../finding/search-request.ts'
@@ -36,7 +37,7 @@ export const mcpSearchToolRegex: MetaTool = {
   call,
 }
 
-async function call(work: Work, { query, limit: asked }: JsonObject): Promise<McpReply> {
+async function call(work: Work, { query, limit: asked }: JsonObject): Promise<McpResponse> {
   const limit = readLimit(asked, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (typeof query !== 'string' || query === '')

@@ -1,6 +1,7 @@
 /** The meta-tool that searches tools by words, picks them by name, or pages through those of a server. */
+
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
-import type { McpReply } from '../../../../core/mcp/server/handler.ts'
+import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findTarget } from '../../calling/targets.ts'
 import type { FoundItems } from '../../finding/search-catalog.ts'
@@ -56,7 +57,7 @@ export const mcpSearchTools: MetaTool = {
   call,
 }
 
-async function call(work: Work, args: JsonObject): Promise<McpReply> {
+async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const { query, operation } = args
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -85,7 +86,7 @@ async function call(work: Work, args: JsonObject): Promise<McpReply> {
 
 type Paging = { limit: number; cursor: JsonValue | undefined }
 
-function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpReply {
+function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {
   const [missing] = notFound
   if (missing !== undefined && found.tools.length === 0) {
     const target = findTarget(work.catalog, missing, 'search')
@@ -109,7 +110,7 @@ function answer(
   work: Work,
   { tools, total, extras = [], notFound = [] }: Shown,
   { limit, cursor, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
-): McpReply {
+): McpResponse {
   const { catalog } = work
   const budget = answerBudget(catalog)
   const missing = fitNames(notFound, budget * MISSING_SHARE)
