@@ -131,7 +131,7 @@ test('what a client tells reaches the upstreams that are up, and what they say t
   const told: unknown[] = []
   const connect = () => ({
     ...upstreamOf(echo),
-    hear: (given: SessionListener) => void listener.push(given),
+    attach: (given: SessionListener) => void listener.push(given),
     tell: (client: string, { method }: Notification) => void told.push([client, method]),
   })
   const pool = createPool({ connect, clock: createManualClock() })

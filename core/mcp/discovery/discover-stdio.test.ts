@@ -8,7 +8,7 @@ import type { ServerCatalog } from '../../catalog/server-catalog.ts'
 import { createStdioUpstream, type StdioSpec } from '../client/stdio/stdio-upstream.ts'
 import { discover } from './discover.ts'
 
-const server = join(import.meta.dirname, '..', '..', 'test', 'upstreams', 'rude', 'server.mjs')
+const server = join(import.meta.dirname, '..', '..', '..', 'test', 'upstreams', 'rude', 'server.mjs')
 const never = new AbortController().signal
 
 type Command = Pick<StdioSpec, 'command' | 'args' | 'env'>

@@ -10,7 +10,7 @@ import { systemClock } from '../../../async.ts'
 import { Child, GATE } from './child.ts'
 import { type Reaper, startReaper } from './reaper.ts'
 
-const GATEWAY = join(import.meta.dirname, '../../../test/upstreams/rude/gateway.ts')
+const GATEWAY = join(import.meta.dirname, '../../../../test/upstreams/rude/gateway.ts')
 const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' }
 
 /** A process of its own with one child for each mode. */

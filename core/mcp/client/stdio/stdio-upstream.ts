@@ -113,7 +113,7 @@ class StdioChildren implements StdioUpstream {
     return this.#use(subscription, life => life.subscribe(subscription, signal))
   }
 
-  hear(listener: SessionListener): void {
+  attach(listener: SessionListener): void {
     this.#listener = listener
   }
 
