@@ -1,7 +1,7 @@
 /** Reads a file of items: JSON Lines, or a list in YAML or JSON; each item is checked, and the line or item that is wrong is named. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { messageOf } from '../core/errors.ts'
 import { CommandError, EXIT } from './command-error.ts'
 

@@ -1,5 +1,5 @@
 /** Reads queries with the tools that they should find: JSON Lines, or a list in YAML or JSON. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { readItems } from './items.ts'
 
 const labelledQuery = z.object({

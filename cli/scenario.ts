@@ -1,5 +1,5 @@
 /** What a session of an agent costs: the tasks of a file, replayed for a profile as its agents work, and counted. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { toolText } from '../core/tokens.ts'

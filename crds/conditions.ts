@@ -1,5 +1,5 @@
 /** Condition types and reasons as constants, with the shape of a condition: what status speaks in. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const CONDITION = { accepted: 'Accepted', ready: 'Ready', toolsDiscovered: 'ToolsDiscovered' } as const
 

@@ -1,5 +1,5 @@
 /** The core v1 ConfigMap, as far as a file of manifests needs it: what `configMapKeyRef` and `envFrom` point at. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { foreignMetadata } from './object-meta.ts'
 
 export const configMapSchema = z.strictObject({

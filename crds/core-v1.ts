@@ -1,5 +1,5 @@
 /** The parts of Kubernetes' core API that our kinds embed: environment, references to Secrets, label selectors. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 const MAX_ENTRIES = 256
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/

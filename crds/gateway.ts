@@ -1,5 +1,5 @@
 /** The kind McpGateway: its schema, from which the type, the CRD, the checks of local mode and the reference page come. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { conditions } from './conditions.ts'
 import { freeForm, labelSelector, secretKeyRef } from './core-v1.ts'
 import { API_VERSION, ownMetadata } from './object-meta.ts'

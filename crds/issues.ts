@@ -1,5 +1,5 @@
 /** Turns what zod finds wrong into problems: a reason, a message that says what to do, the path of the field. Pure. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { nearestWord } from './nearest.ts'
 
 export type Path = readonly (string | number)[]

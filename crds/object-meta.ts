@@ -1,5 +1,5 @@
 /** What every manifest carries around its spec: names, metadata and the API group. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const API_GROUP = 'portolan.dev'
 export const API_VERSION = 'portolan.dev/v1alpha1'

@@ -1,5 +1,5 @@
 /** Parses one manifest: a plain value in, the manifest with its defaults or everything that is wrong with it out. Pure. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { type ConfigMap, configMapSchema } from './config-map.ts'
 import { type McpGateway, mcpGatewaySchema } from './gateway.ts'
 import { explain, type ManifestProblem, problem, toProblems } from './issues.ts'

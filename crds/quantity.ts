@@ -1,5 +1,5 @@
 /** Durations (`250ms`, `60s`, `1h30m`) and byte quantities (`512Ki`, `1Mi`) as they are written in manifests. Pure. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/
 const BYTES = /^[0-9]+(\.[0-9]+)?(k|M|G|Ki|Mi|Gi)?$/

@@ -1,5 +1,5 @@
 /** The core v1 Secret, as far as a file of manifests needs it: what `secretKeyRef` points at. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { foreignMetadata } from './object-meta.ts'
 
 const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/

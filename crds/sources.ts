@@ -1,5 +1,5 @@
 /** The five sources of a McpServer: an npm or PyPI package, an image, a remote URL, a command of the laptop. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 const args = z.array(z.string().max(32_768)).max(256).default([]).describe('Arguments of the server.')
 

@@ -1,6 +1,6 @@
 /** What the operator takes from the environment; the chart sets it. */
 import { hostname } from 'node:os'
-import { z } from 'zod'
+import * as z from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { Fault } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'

@@ -1,7 +1,7 @@
 /** What a router in a cluster is told by its environment: the PORTOLAN_* variables that the operator and the sidecar policy set. */
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import { z } from 'zod'
+import * as z from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import type { LogLevel } from '../core/log.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'

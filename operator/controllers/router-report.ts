@@ -1,6 +1,6 @@
 /** Asks a router at its admin port what it serves. */
 import { request } from 'undici'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
 import { deadline } from '../../core/deadline.ts'

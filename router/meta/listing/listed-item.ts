@@ -2,7 +2,7 @@
  * A tool, resource, template or prompt in a list of a gateway. Official clients refuse a whole list for one wrong field of one item:
  * such fields are left out, so that a server's slip costs only itself. Pure.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { exposeItem } from '../../../core/catalog/expose.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
