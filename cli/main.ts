@@ -6,5 +6,5 @@ import { runProgram } from './program.ts'
 /** What is still open then, such as a child that ends slowly, keeps no finished command waiting. */
 const LINGER_MS = 3_000
 
-process.exitCode = await runProgram(process.argv.slice(2))
+process.exitCode = await runProgram(process.argv.slice(2), process.env)
 setTimeout(() => process.exit(), LINGER_MS).unref()

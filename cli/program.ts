@@ -1,40 +1,41 @@
-/** The program behind `portolan`: every command there is. */
-import { bridgeCommand } from './bridge.ts'
-import { callCommand } from './call.ts'
-import { checkCommand } from './check.ts'
+/** The program behind `portolan`: every command there is, each loaded when it is called for. */
+import type { Command } from 'commander'
 import { runCommands } from './commands.ts'
-import { crdsCommand } from './crds.ts'
-import { evalCommand } from './eval.ts'
-import { importCommand } from './import.ts'
-import { modelCommand } from './model.ts'
-import { operatorCommand } from './operator.ts'
-import { routerCommand } from './router.ts'
-import { searchCommand } from './search.ts'
-import { serversCommand } from './servers.ts'
-import { tokensCommand } from './tokens.ts'
-import { upCommand } from './up.ts'
+import type { Terminal } from './output.ts'
 
-/** Resolves with the exit code. */
-export function runProgram(args: readonly string[]): Promise<number> {
+type Env = Readonly<Record<string, string | undefined>>
+type Load = () => Promise<(terminal: Terminal) => Command>
+
+/** In the order of the help, which alone loads them all. */
+const COMMANDS: Readonly<Record<string, Load>> = {
+  up: async () => (await import('./up.ts')).upCommand,
+  check: async () => (await import('./check.ts')).checkCommand,
+  import: async () => (await import('./import.ts')).importCommand,
+  servers: async () => (await import('./servers.ts')).serversCommand,
+  tokens: async () => (await import('./tokens.ts')).tokensCommand,
+  search: async () => (await import('./search.ts')).searchCommand,
+  eval: async () => (await import('./eval.ts')).evalCommand,
+  call: async () => (await import('./call.ts')).callCommand,
+  model: async () => (await import('./model.ts')).modelCommand,
+  operator: async () => (await import('./operator.ts')).operatorCommand,
+  router: async () => (await import('./router.ts')).routerCommand,
+  bridge: async () => (await import('./bridge.ts')).bridgeCommand,
+  crds: async () => (await import('./crds.ts')).crdsCommand,
+}
+
+/**
+ * Resolves with the exit code. Without arguments PORTOLAN_COMMAND names the command: who adds a sidecar by a
+ * MutatingAdmissionPolicy can set environment variables, but no arguments.
+ */
+export async function runProgram(args: readonly string[], env: Env): Promise<number> {
+  const words = args.length === 0 && env.PORTOLAN_COMMAND ? [env.PORTOLAN_COMMAND] : args
+  const named = Object.entries(COMMANDS).filter(([name]) => name === words[0])
+  const loads = named.length > 0 ? named : Object.entries(COMMANDS)
   return runCommands(
     {
       description: 'Hundreds of MCP tools behind one endpoint that costs an agent a few hundred tokens.',
-      commands: [
-        upCommand,
-        checkCommand,
-        importCommand,
-        serversCommand,
-        tokensCommand,
-        searchCommand,
-        evalCommand,
-        callCommand,
-        modelCommand,
-        operatorCommand,
-        routerCommand,
-        bridgeCommand,
-        crdsCommand,
-      ],
+      commands: await Promise.all(loads.map(([, load]) => load())),
     },
-    args,
+    words,
   )
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readyBundle } from './bundled.mjs'
 import { buildKernel } from './kernel.mjs'
 import { MALLOC, NODE_OPTIONS } from './node-options.mjs'
 
@@ -78,7 +79,7 @@ async function install() {
 }
 
 /**
- * The environment with a place for compiled code: without it every start strips types anew, for a second and 100 MB.
+ * The environment with a place for compiled code: without it every start compiles anew, and tests strip types anew too.
  * Set from outside, because Node reads the first script before that script could say so.
  */
 export function compiled(env) {
@@ -86,9 +87,18 @@ export function compiled(env) {
 }
 
 /** Runs the command line of Portolan; resolves with its exit code. */
-export function runPortolan(node, args) {
-  const command = [...NODE_OPTIONS, join(root, 'cli', 'main.ts'), ...args]
+export async function runPortolan(node, args) {
+  const command = await portolanCommand(node, args)
   return runInPlace(node, command, { ...MALLOC, ...compiled(process.env) })
+}
+
+/** The words after `node` that run a command of Portolan from its bundle, which is built first where it is outdated. */
+export async function portolanCommand(node, args) {
+  const bundle = await readyBundle(node).catch(error => {
+    process.stderr.write(`portolan: ${error.message}\n`)
+    process.exit(1)
+  })
+  return [...NODE_OPTIONS, join(bundle, 'portolan.js'), ...args]
 }
 
 /**

@@ -1,7 +1,7 @@
-/** `npm run build`: bundles what runs in a cluster into dist/, or into the folder given. */
-import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
+/** `npm run build`: bundles the program into dist/, or into the folder given, as clones, the image and the npm package run it. */
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { buildKernel } from './kernel.mjs'
 
 const root = dirname(import.meta.dirname)
@@ -9,37 +9,68 @@ const root = dirname(import.meta.dirname)
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
 /** A file that is read beside the source, as source code names it. */
 const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
+const MANIFEST = join(root, 'package.json')
+const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
 /**
- * Writes `bridge.cjs`, one file for any container, and `portolan.js` with its chunks, workers and data. `folder` is emptied
- * before. Equal sources give equal bytes.
+ * Writes `bridge.cjs`, one file for any container, and `portolan.js` with its chunks, workers, data, and the licences of what
+ * is in it. `folder` is emptied before. Equal sources give equal bytes.
  */
 export async function bundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   await buildKernel(process.execPath)
   const bridge = bundleFile(join(root, 'bridge', 'main.ts'), join(folder, 'bridge.cjs'))
-  await Promise.all([bridge, bundleProgram(folder)])
+  const metafiles = await Promise.all([bridge, bundleProgram(folder)])
+  await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(metafiles.flat()))
 }
 
 /** Bundles a program of which nothing but one file is needed; as CommonJS (`.cjs`) it takes 9 MB less than as a module. */
-export async function bundleFile(entry: string, outfile: string): Promise<void> {
+export async function bundleFile(entry: string, outfile: string): Promise<Metafile> {
   const files = new Set<string>()
   const kind: BuildOptions = outfile.endsWith('.cjs') ? { format: 'cjs', banner: {} } : {}
-  await build({ ...settings(files), ...kind, entryPoints: [entry], outfile })
+  const { metafile } = await build({
+    ...settings(files),
+    ...kind,
+    metafile: true,
+    entryPoints: [entry],
+    outfile,
+  })
   if (files.size > 0) throw new Error(`${outfile} must be one file, but it reads ${[...files].join(', ')}`)
+  return metafile
 }
 
-async function bundleProgram(folder: string): Promise<void> {
+async function bundleProgram(folder: string): Promise<Metafile[]> {
   const files = new Set<string>()
-  const options = { ...settings(files), outdir: folder }
-  const entryPoints = { portolan: join(root, 'cli', 'container', 'main.ts') }
-  await build({ ...options, entryPoints, splitting: true, chunkNames: 'chunk-[hash]' })
-  const workers = [...files].filter(isSource)
-  await build({ ...options, entryPoints: Object.fromEntries(workers.map(file => [placeOf(file, ''), file])) })
+  const options = { ...settings(files), metafile: true as const, outdir: folder }
+  const entryPoints = { portolan: join(root, 'cli', 'main.ts') }
+  const program = await build({ ...options, entryPoints, splitting: true, chunkNames: 'chunk-[hash]' })
+  const sources = [...files].filter(isSource)
+  const workers = await build({
+    ...options,
+    entryPoints: Object.fromEntries(sources.map(file => [placeOf(file, ''), file])),
+  })
   // workers have data of their own
-  for (const file of [...files].filter(file => !isSource(file)))
+  for (const file of [...files].filter(file => !isSource(file) && file !== MANIFEST))
     await copyFile(file, join(folder, basename(file)))
+  const { name, version, license, type } = JSON.parse(await readFile(MANIFEST, 'utf8'))
+  await writeFile(join(folder, basename(MANIFEST)), `${JSON.stringify({ name, version, license, type })}\n`)
+  return [program.metafile, workers.metafile]
+}
+
+/** The names, versions and licences of the packages whose code is in the bundle. */
+async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
+  const inputs = metafiles.flatMap(({ outputs }) => Object.values(outputs).map(({ inputs }) => inputs))
+  const used = inputs.flatMap(Object.entries<{ bytesInOutput: number }>)
+  const paths = used.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path)
+  const packages = paths.flatMap(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [])
+  const texts = [...new Set(packages)].sort().map(async folder => {
+    const { name, version, license } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'))
+    const file = (await readdir(join(root, folder))).find(entry => LICENSE_FILE.test(entry))
+    const text = file === undefined ? '' : `\n\n${(await readFile(join(root, folder, file), 'utf8')).trim()}`
+    return `${name} ${version}: ${license}${text}\n`
+  })
+  return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`)
 }
 
 function settings(files: Set<string>): BuildOptions {
@@ -48,9 +79,14 @@ function settings(files: Set<string>): BuildOptions {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    target: 'node24',
+    target: 'node22',
     banner: { js: REQUIRE },
-    legalComments: 'external',
+    legalComments: 'none',
+    // names stay, for stack traces
+    minifySyntax: true,
+    minifyWhitespace: true,
+    // jsonc-parser's other form asks for its parts in a way that cannot be bundled
+    mainFields: ['module', 'main'],
     logLevel: 'warning',
     plugins: [filesBeside(files)],
   }

@@ -1,9 +1,8 @@
 /** Fetches the sentence encoder's model before a start or a test, where it is not there. Plain JavaScript for Node 20. */
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { compiled, root, runAsChild } from './bootstrap.mjs'
+import { compiled, portolanCommand, runAsChild } from './bootstrap.mjs'
 
-const QUIET = '--disable-warning=ExperimentalWarning'
 /** A start without network would else wait each time for what cannot be had. */
 const TRY_AGAIN_MS = 60 * 60_000
 const STOPPED = 130
@@ -30,7 +29,7 @@ export async function readyModel(node, env, { sure = false } = {}) {
     return false
   }
   if (!there) say('fetching the model for search by meaning (once, 84 MB)')
-  const command = [QUIET, join(root, 'cli', 'main.ts'), 'model']
+  const command = await portolanCommand(node, ['model'])
   const byNpm = env.npm_command !== undefined
   const code = await runAsChild(node, command, { env: compiled(env), byNpm, stdout: process.stderr.fd })
   if (code === STOPPED) process.exit(code)
