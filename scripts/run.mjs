@@ -1,14 +1,11 @@
 /** The project's own tasks: start, check, test, e2e, bench, conformance, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { delimiter, dirname, join, relative } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { compiled, readyNode, root, runPortolan } from './bootstrap.mjs'
 import { readyModel } from './model.mjs'
+import { isFast, runsFolder, testArgs, testFilesOf, withNothing } from './test-runs.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
-const FAST_LIMIT_MS = 300_000
-/** Of a whole file with a cluster in it; its tests have limits of their own. */
-const SLOW_LIMIT_MS = 1_800_000
 /** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
 const FAST = [
   ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
@@ -26,21 +23,22 @@ const tasks = {
   },
   check: async () => {
     await checks()
-    await step('tests', node, testArgs(testFilesOf(FAST).filter(isFast), FAST_LIMIT_MS))
+    await fastTests(testFilesOf(FAST))
   },
   test: async () => {
-    await model()
-    if (rest.length > 0) return step('tests', node, testArgs(testFilesOf(rest), SLOW_LIMIT_MS))
+    if (rest.length > 0) return someTests(testFilesOf(rest))
+    await step('plan', node, [QUIET, 'test/needs/main.ts', 'plan'])
     await checks()
     const all = testFilesOf([...FAST, 'test']).filter(file => !file.startsWith('test/e2e/'))
-    const slow = all.filter(file => !isFast(file))
-    await step('fast tests', node, testArgs(all.filter(isFast), FAST_LIMIT_MS))
-    if (env.REQUIRE_CLUSTER === '1') await step('Kubernetes', node, [QUIET, 'test/cluster/main.ts', 'build'])
-    await step('slow tests', node, testArgs(slow, SLOW_LIMIT_MS))
-    await tasks.e2e()
+    await fastTests(all)
+    await needs()
+    await slowTests('slow tests', all)
+    await slowTests('end to end', testFilesOf(['test/e2e']), 1)
   },
-  e2e: () =>
-    step('end to end', node, testArgs(testFilesOf(rest.length > 0 ? rest : ['test/e2e']), SLOW_LIMIT_MS, 1)),
+  e2e: async () => {
+    await needs()
+    await slowTests('end to end', testFilesOf(rest.length > 0 ? rest : ['test/e2e']), 1)
+  },
   build: async () => {
     await step('bundle', node, [QUIET, 'scripts/bundle.ts'])
     const [folder] = rest
@@ -67,6 +65,7 @@ if (!tasks[task]) {
   process.stderr.write(`usage: node scripts/run.mjs ${Object.keys(tasks).join('|')}\n`)
   process.exit(2)
 }
+const folder = runsFolder()
 await tasks[task]()
 
 /** What needs it says so where it is skipped; where REQUIRE_MODEL is 1 there is nothing to skip. */
@@ -86,41 +85,36 @@ async function checks() {
   await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
 }
 
-function testArgs(files, limitMs, concurrency = 2) {
-  const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${limitMs}`]
-  return [QUIET, '--test', ...limits, '--test-reporter=spec', ...files]
+/** Those of these files that need nothing but the packages of this project, and find nothing else. */
+function fastTests(files) {
+  const title = 'fast tests'
+  const args = [QUIET, ...testArgs(files.filter(isFast), { folder: folder(), title })]
+  return step(title, node, args, withNothing(env, folder()))
 }
 
-function isFast(file) {
-  return !file.endsWith('.slow.test.ts')
+function slowTests(title, files, concurrency) {
+  const slow = files.filter(file => !isFast(file))
+  return step(title, node, [QUIET, ...testArgs(slow, { folder: folder(), title, concurrency })])
 }
 
-function testFilesOf(places) {
-  const files = places.flatMap(place => (place.endsWith('.ts') ? [place] : testFiles(join(root, place))))
-  return [...new Set(files)].sort()
+async function someTests(files) {
+  if (files.some(isFast)) await fastTests(files)
+  if (files.every(isFast)) return
+  await needs()
+  await slowTests('slow tests', files)
 }
 
-function testFiles(folder) {
-  let entries
-  try {
-    entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  } catch {
-    return []
-  }
-  return (
-    entries
-      .filter(entry => entry.isFile() && entry.name.endsWith('.test.ts'))
-      .map(entry => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
-      // the tests' own clients are installed beside them
-      .filter(path => !path.includes('node_modules'))
-  )
+/** Builds and fetches what slow tests need. */
+async function needs() {
+  await model()
+  await step('what slow tests need', node, [QUIET, 'test/needs/main.ts'])
 }
 
 /** Runs one command with its own streams; its failure is this process's. */
-async function step(title, command, args) {
+async function step(title, command, args, environment = env) {
   const started = Date.now()
   process.stderr.write(`▸ ${title}\n`)
-  const child = spawn(command, args, { cwd: root, env, stdio: 'inherit' })
+  const child = spawn(command, args, { cwd: root, env: environment, stdio: 'inherit' })
   const code = await new Promise((resolve, reject) =>
     child.on('error', reject).on('exit', code => resolve(code ?? 1)),
   )

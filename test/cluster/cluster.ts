@@ -97,7 +97,7 @@ export async function startCluster(options: StartOptions = {}): Promise<OwnClust
   if (obstacle) throw new Error(obstacle)
   await endOrphans(config.folder)
   await endCluster(config.folder, name)
-  const bin = await readyPrograms(config.cache, say)
+  const bin = await readyPrograms(config.cache)
   const layout: Layout = { name, folder: join(config.folder, name), bin, nodes }
   try {
     await bootCluster(layout, say)

@@ -40,7 +40,7 @@ await command.parseAsync().catch((error: Error) => {
 })
 
 async function build(): Promise<void> {
-  say(`programs: ${await readyPrograms(config.cache, say)}`)
+  say(`programs: ${await readyPrograms(config.cache)}`)
 }
 
 async function up({ name, nodes }: { name: string; nodes: number }): Promise<void> {

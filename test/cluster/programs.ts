@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { withProgress } from '../support/progress.ts'
 import { run } from './command.ts'
 import { obstacleToBuilding } from './machine.ts'
 
 const SOURCES = join(import.meta.dirname, 'programs')
 const FLAGS = ['-trimpath', '-buildvcs=false']
-const PROGRESS_EVERY_MS = 10_000
+export const BUILDING = 'building Kubernetes and helm from Go modules'
 const VERSION = 'k8s.io/component-base/version'
 const KUBERNETES = 'k8s.io/kubernetes/cmd'
 const CONTAINERD = 'github.com/containerd/containerd/v2/cmd'
@@ -46,47 +47,41 @@ export function programsBuilt(cache: string): boolean {
   return missing(cache).length === 0
 }
 
-/** Builds what is missing, telling how it goes; an interrupted build goes on where it was. Returns the folder. */
-export async function readyPrograms(cache: string, say: (line: string) => void): Promise<string> {
+/** The folder of the programs; those that are missing are built first, with progress on stderr. */
+export async function readyPrograms(cache: string): Promise<string> {
+  if (!programsBuilt(cache)) await withProgress(BUILDING, tell => buildPrograms(cache, tell))
+  return programFolder(cache)
+}
+
+/** Builds what is missing; an interrupted build goes on where it was. `tell` takes how far it is. */
+export async function buildPrograms(cache: string, tell: (detail: string) => void): Promise<void> {
   const folder = programFolder(cache)
   const todo = missing(cache)
   const obstacle = todo.length > 0 ? await obstacleToBuilding() : undefined
   if (obstacle) throw new Error(obstacle)
-  const started = performance.now()
   mkdirSync(folder, { recursive: true })
   for (const [at, program] of todo.entries()) {
-    await build(program, folder, `${at + 1} of ${todo.length}: ${program.name}`, say)
+    await build(program, folder, packages =>
+      tell(`${program.name}, ${at + 1} of ${todo.length} programs, ${packages} packages compiled`),
+    )
   }
-  if (todo.length > 0) say(`programs built in ${seconds(started)} s: ${folder}`)
-  return folder
 }
 
-async function build(
-  program: Program,
-  folder: string,
-  title: string,
-  say: (line: string) => void,
-): Promise<void> {
-  const started = performance.now()
+/** `tell` takes how many packages were compiled for it. */
+async function build(program: Program, folder: string, tell: (packages: number) => void): Promise<void> {
   let packages = 0
-  const tell = setInterval(
-    () => say(`building ${title}, ${packages} packages, ${seconds(started)} s`),
-    PROGRESS_EVERY_MS,
-  )
+  tell(packages)
   const unfinished = join(folder, `.${program.name}.${process.pid}`)
-  try {
-    await run(['go', 'build', '-v', ...flags(program), '-o', unfinished, program.package], {
-      cwd: join(SOURCES, program.module),
-      env: { CGO_ENABLED: program.cgo ? '1' : '0' },
-      onStderr: text => {
-        packages += text.split('\n').length - 1
-      },
-    })
-  } finally {
-    clearInterval(tell)
-  }
+  await run(['go', 'build', '-v', ...flags(program), '-o', unfinished, program.package], {
+    cwd: join(SOURCES, program.module),
+    env: { CGO_ENABLED: program.cgo ? '1' : '0' },
+    onStderr: text => {
+      // -v names each package on a line, and go tells of downloads on others
+      packages += text.split('\n').filter(line => line && !line.startsWith('go: ')).length
+      tell(packages)
+    },
+  })
   renameSync(unfinished, join(folder, program.name))
-  say(`built ${title}, ${seconds(started)} s`)
 }
 
 /** runc filters system calls with libseccomp, which is C; Kubernetes learns its own version when it is linked. */
@@ -120,8 +115,4 @@ function digestOfSources(): string {
   const hash = createHash('sha256').update(JSON.stringify(PROGRAMS.map(program => [program, flags(program)])))
   for (const file of files) hash.update(file).update(readFileSync(join(SOURCES, file)))
   return hash.digest('hex')
-}
-
-function seconds(since: number): string {
-  return ((performance.now() - since) / 1_000).toFixed(0)
 }

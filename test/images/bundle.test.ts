@@ -8,11 +8,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { parse } from 'yaml'
-import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
 import { MINILM } from '../../core/encoder/fetch-model.ts'
 import { bundle } from '../../scripts/bundle.ts'
 import { assembleImageRoot, IMAGE_START } from '../../scripts/image-root.ts'
-import { skipModel, testModelFile } from '../support/model.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bundle-test-'))
@@ -79,33 +77,12 @@ test('the worker that counts tokens works from the bundle', async () => {
   assert.equal(using.length, 1)
 })
 
-/** The encoder's worker as it is in the bundle, far from the sources, and what it says first. */
-async function encoderWorker(modelFile: string) {
+test('without the model the worker says what is missing', async () => {
   const worker = new Worker(join(folder, 'first', 'encoder-worker.js'), {
-    workerData: { modelFile },
+    workerData: { modelFile: join(folder, 'nowhere') },
     env: {},
   })
   const [readiness] = await once(worker, 'message')
-  return { worker, readiness }
-}
-
-test('the worker that encodes works from the bundle, with its kernels beside it', {
-  skip: skipModel(),
-}, async () => {
-  const modelFile = testModelFile()
-  const { worker, readiness } = await encoderWorker(modelFile)
-  assert.deepEqual(readiness, {})
-  worker.postMessage({ id: 1, question: { query: 'send a message' } })
-  const [answer] = await once(worker, 'message')
-  await worker.terminate()
-  const encoder = await createEmbeddedEncoder({ modelFile })
-  const vector = await encoder?.encodeQuery('send a message')
-  await encoder?.close()
-  assert.deepEqual(answer, { id: 1, vectors: [vector] })
-})
-
-test('without the model the worker says what is missing', async () => {
-  const { readiness } = await encoderWorker(join(folder, 'nowhere'))
   assert.match(readiness.failure, /model of the sentence encoder is not there: run `portolan model`/)
 })
 

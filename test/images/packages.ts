@@ -34,23 +34,26 @@ export type NpmIndex = Record<string, Record<string, { dist: { tarball: string; 
 
 /** Fetches what is missing; resolves with a folder of `npm.json`, `npm/*.tgz` and `pypi/*.whl`. */
 export async function readyPackages(cache: string, say: (line: string) => void): Promise<string> {
-  const packages = wantedPackages()
-  const python = findPython()
-  const wanted = JSON.stringify([packages, process.platform, process.arch, python.library])
-  const digest = createHash('sha256').update(wanted).digest('hex').slice(0, 16)
-  const folder = join(cache, digest)
+  const folder = packageFolder(cache)
   if (existsSync(folder)) return folder
+  const packages = wantedPackages()
   mkdirSync(cache, { recursive: true })
   const unfinished = mkdtempSync(join(cache, '.unfinished-'))
   try {
     say(`fetching ${[...packages.npm, ...packages.pypi].join(', ')} (once)`)
     await fetchNpm(packages.npm, unfinished)
-    await fetchPypi(packages.pypi, unfinished, python.executable)
+    await fetchPypi(packages.pypi, unfinished, findPython().executable)
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
   }
   return folder
+}
+
+/** Where what is wanted now is kept, or would be. */
+export function packageFolder(cache: string): string {
+  const wanted = [wantedPackages(), process.platform, process.arch, findPython().library]
+  return join(cache, createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 16))
 }
 
 /** What the examples install, and older versions. */

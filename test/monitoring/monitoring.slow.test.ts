@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { until } from '../e2e/support/until.ts'
 import { skipApiServer, startApiServer } from '../support/api-server.ts'
 import { assertPanelsShowData, assertRulesAreEvaluated, queryOf } from './answers.ts'
-import { readyPrograms } from './programs.ts'
+import { readyPrometheus } from './programs.ts'
 import { type Prometheus, startPrometheus } from './prometheus.ts'
 import { configOfTargets } from './scrape.ts'
 import { ALERT_FILES } from './shipped.ts'
 import { DOWN, GATEWAY, LOST, NAMESPACE, startSystem, WELL } from './system.ts'
 
-const programs = await readyPrograms()
-const skip = skipApiServer() || (programs ? false : 'no Prometheus')
+const programs = await readyPrometheus()
+const skip = skipApiServer() || (programs ? false : 'no Prometheus: apt-get download prometheus')
 const VARIABLES = { namespace: NAMESPACE, gateway: GATEWAY, server: WELL }
 
 test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t => {

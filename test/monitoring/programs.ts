@@ -11,21 +11,31 @@ const PROGRAMS = ['prometheus', 'promtool'] as const
 
 export type Programs = Record<(typeof PROGRAMS)[number], string>
 
-/** Fetches them where they are not there yet. Undefined where they cannot be had, which is said loudly; throws there with REQUIRE_CLUSTER=1. */
-export async function readyPrograms(): Promise<Programs | undefined> {
-  const folder = join(cacheFolder(process.env), PACKAGE)
-  const [prometheus, promtool] = PROGRAMS.map(name => join(folder, name))
-  const programs = { prometheus, promtool } as Programs
-  if (Object.values(programs).every(existsSync)) return programs
+export function prometheusFetched(): boolean {
+  return Object.values(programs()).every(existsSync)
+}
+
+/** Fetches them where they are not there yet. Undefined where they cannot be had, which is said on stderr; throws there with REQUIRE_CLUSTER=1. */
+export async function readyPrometheus(): Promise<Programs | undefined> {
+  if (prometheusFetched()) return programs()
   try {
-    await fetchInto(folder)
-    return programs
+    await fetchInto(folder())
+    return programs()
   } catch (cause) {
     const text = `MONITORING TESTS SKIPPED: Prometheus is not here and cannot be fetched (apt-get download ${PACKAGE}).`
     if (clusterConfig().required) throw new Error(text, { cause })
     process.stderr.write(`\n${text}\n\n`)
     return undefined
   }
+}
+
+function programs(): Programs {
+  const [prometheus, promtool] = PROGRAMS.map(name => join(folder(), name))
+  return { prometheus, promtool } as Programs
+}
+
+function folder(): string {
+  return join(cacheFolder(process.env), PACKAGE)
 }
 
 async function fetchInto(folder: string): Promise<void> {

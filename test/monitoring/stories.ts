@@ -12,7 +12,7 @@ import type { Namespace } from '../e2e/support/namespace.ts'
 import { SYSTEM } from '../e2e/support/portolan.ts'
 import type { Stories } from '../e2e/support/story.ts'
 import { assertPanelsShowData, assertRulesAreEvaluated } from './answers.ts'
-import { readyPrograms } from './programs.ts'
+import { readyPrometheus } from './programs.ts'
 import { type Place, startPrometheus } from './prometheus.ts'
 import { configOfPodMonitors, type PodMonitor } from './scrape.ts'
 import { ALERT_FILES } from './shipped.ts'
@@ -28,8 +28,8 @@ const GET_ALL = `
 
 export const monitoringStories: Stories = (running, options) => {
   test('panels show data and alerts are evaluated, by what the PodMonitors select', options, async t => {
-    const programs = await readyPrograms()
-    if (!programs) return t.skip('no Prometheus')
+    const programs = await readyPrometheus()
+    if (!programs) return t.skip('no Prometheus: apt-get download prometheus')
     const { cluster } = running()
     const space = await running().namespace('monitored', t)
     await space.apply(

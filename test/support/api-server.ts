@@ -10,6 +10,7 @@ import type { Access } from '../../core/kube/access.ts'
 import { KubeClient } from '../../core/kube/client.ts'
 import { kubeconfigAccess } from '../../core/kube/kubeconfig.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
+import { NOT_BUILT } from '../cluster/available.ts'
 import { run } from '../cluster/command.ts'
 import { clusterConfig } from '../cluster/config.ts'
 import { apiServer, controllerManager } from '../cluster/control-plane.ts'
@@ -40,14 +41,10 @@ export type ApiServer = {
   stop(): Promise<void>
 }
 
-/** The reason for which such tests cannot run, as `skip` of node:test takes it, after saying it on stderr; else false. */
+/** The reason for which such tests cannot run, as `skip` of node:test takes it; else false. */
 export function skipApiServer(): false | string {
   const { cache, required } = clusterConfig()
-  if (required || programsBuilt(cache)) return false
-  process.stderr.write(
-    '\nAPI SERVER TESTS SKIPPED: its programs are not built. Run: npm run cluster -- build (once)\n\n',
-  )
-  return 'no API server: its programs are not built'
+  return required || programsBuilt(cache) ? false : `no API server: ${NOT_BUILT}`
 }
 
 /**

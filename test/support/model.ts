@@ -1,4 +1,4 @@
-/** The sentence encoder's model for tests: where it is, and what is said loudly where it is not. */
+/** The sentence encoder's model for tests: where it is, and why they are skipped where it is not. */
 import { existsSync } from 'node:fs'
 import { modelFileOf } from '../../core/encoder/model-place.ts'
 import { cacheFolder } from '../../local/config.ts'
@@ -11,8 +11,5 @@ export function testModelFile(): string {
 /** False where tests with the model run: where it is, and where it is required (on CI). Else the reason, for `skip`. */
 export function skipModel(): false | string {
   if (existsSync(testModelFile()) || process.env.CI || process.env.REQUIRE_MODEL === '1') return false
-  process.stderr.write(
-    '\nTESTS WITH THE MODEL SKIPPED: it is not here. Fetch it with: npx portolan model\n\n',
-  )
   return 'no model: npx portolan model fetches it'
 }

@@ -1,6 +1,6 @@
 /** A Python with a package of PyPI, in the cache; made on first need by uv, or by Python itself. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemClock } from '../../core/async.ts'
 import { cacheFolder } from '../../local/config.ts'
 import { withLock } from '../../local/packages/folder-lock.ts'
@@ -8,17 +8,21 @@ import { run } from './run.ts'
 
 /** `requirement` is as `mcp==2.3.0`. Undefined where this machine has neither uv nor a Python that can make environments, said loudly; on CI an error. */
 export async function pythonWith(requirement: string): Promise<string | undefined> {
-  const folder = join(cacheFolder(process.env), 'python-clients')
-  const home = join(folder, requirement.replaceAll(/[^\w.-]/g, '_'))
+  const home = pythonHome(requirement)
   const python = join(home, 'bin', 'python')
   if (existsSync(python)) return python
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(dirname(home), { recursive: true })
   const { signal } = new AbortController()
   const failed = await withLock(`${home}.lock`, () => make(home, requirement), { clock: systemClock, signal })
   if (failed === undefined) return python
   if (process.env.CI) throw new Error(`${requirement} is required on CI: ${failed}`)
   process.stderr.write(`\n!!! ${requirement} could not be installed: its client was NOT tested. ${failed}\n`)
   return undefined
+}
+
+/** Where the Python with this package is, or would be. */
+export function pythonHome(requirement: string): string {
+  return join(cacheFolder(process.env), 'python-clients', requirement.replaceAll(/[^\w.-]/g, '_'))
 }
 
 /** Undefined: it is there. */

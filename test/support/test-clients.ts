@@ -13,20 +13,24 @@ const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--logleve
 
 /** The path of a file in the installed packages. Test files that run side by side install once. */
 export async function clientFile(...path: string[]): Promise<string> {
-  const file = join(CLIENTS, 'node_modules', ...path)
-  if (isCurrent() && existsSync(file)) return file
+  await installClients()
+  return join(CLIENTS, 'node_modules', ...path)
+}
+
+/** Installs them where they are not. Throws with what npm said. */
+export async function installClients(): Promise<void> {
+  if (clientsInstalled()) return
   const { signal } = new AbortController()
   const install = async () => {
-    if (isCurrent() && existsSync(file)) return
+    if (clientsInstalled()) return
     const { code, stderr } = await run('npm', INSTALL, { cwd: CLIENTS })
     if (code !== 0) throw new Error(`the packages of test/clients could not be installed: ${stderr}`)
   }
   await withLock(join(tmpdir(), 'portolan-test-clients.lock'), install, { clock: systemClock, signal })
-  return file
 }
 
 /** npm writes its own copy of the lockfile last. */
-function isCurrent(): boolean {
+export function clientsInstalled(): boolean {
   if (!existsSync(INSTALLED)) return false
   return statSync(INSTALLED).mtimeMs >= statSync(join(CLIENTS, 'package-lock.json')).mtimeMs
 }

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import type { V1ConfigMap, V1Deployment, V1EnvVar } from '@kubernetes/client-node'
 import { parse } from 'yaml'
-import { isObject } from '../../core/json.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { readConfig } from '../../operator/config.ts'
 import { skipApiServer } from '../support/api-server.ts'
@@ -15,7 +14,6 @@ import { CHART, helmAlone, objectsOf, type Values } from './helm.ts'
 
 const skip = skipApiServer()
 const GOLDEN = join(dirname(import.meta.dirname), 'golden', 'chart')
-const read = (...path: string[]) => readFileSync(join(CHART, ...path), 'utf8')
 const helm = helmAlone()
 after(() => helm.end())
 let byDefault: Promise<string> | undefined
@@ -97,24 +95,6 @@ test('what is to be done next is said, with the names of this release', { skip }
   t.assert.fileSnapshot(texts.join('\n--------\n'), join(GOLDEN, 'notes.txt'), { serializers: [String] })
 })
 
-test('every value stands in the schema with a description, and the schema holds no other', () => {
-  const schema = JSON.parse(read('values.schema.json'))
-  const documented = propertiesOf(schema, '').filter(path => !['global', 'enabled'].includes(path))
-  assert.deepEqual(documented.sort(), pathsOf(parse(read('values.yaml')), schema, '').sort())
-})
-
-test('what runs before a server makes its pod reserve no more than the server', () => {
-  const { install, server } = parse(read('values.yaml')).servers.resources
-  assert.deepEqual(install.requests, server.requests)
-})
-
-test('the chart has the version of the project, and asks for the Kubernetes that has what it needs', () => {
-  const { version } = JSON.parse(readFileSync(join(CHART, '..', '..', 'package.json'), 'utf8'))
-  const chart = parse(read('Chart.yaml'))
-  assert.deepEqual([chart.version, chart.appVersion], [version, version])
-  assert.equal(chart.kubeVersion, '>=1.30.0-0')
-})
-
 function operatorEnv(rendered: string): V1EnvVar[] {
   const deployment = objectsOf(rendered).find(({ kind }) => kind === 'Deployment') as
     | Kube<V1Deployment>
@@ -138,21 +118,4 @@ function documents(rendered: string): Map<string, string> {
       return [[kind, metadata.namespace, metadata.name].filter(Boolean).join(' '), text]
     }),
   )
-}
-
-type Schema = { description?: string; properties?: Record<string, Schema> }
-
-function propertiesOf(schema: Schema, path: string): string[] {
-  const entries = Object.entries(schema.properties ?? {})
-  for (const [name, { description }] of entries) assert.ok(description, `${path}${name} is not described`)
-  return entries.flatMap(([name, inner]) => [`${path}${name}`, ...propertiesOf(inner, `${path}${name}.`)])
-}
-
-/** As deep as the schema names fields. */
-function pathsOf(value: unknown, schema: Schema | undefined, path: string): string[] {
-  if (!isObject(value) || !schema?.properties) return []
-  return Object.entries(value).flatMap(([name, inner]) => [
-    `${path}${name}`,
-    ...pathsOf(inner, schema.properties?.[name], `${path}${name}.`),
-  ])
 }

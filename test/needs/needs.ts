@@ -1,0 +1,88 @@
+/** What slow tests need besides the packages of this project, where it is kept and how it is had. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheFolder } from '../../local/config.ts'
+import { skipCluster } from '../cluster/available.ts'
+import { clusterConfig } from '../cluster/config.ts'
+import { obstacleToRunning } from '../cluster/machine.ts'
+import { BUILDING, buildPrograms, programsBuilt } from '../cluster/programs.ts'
+import { PYTHONS } from '../conformance/pythons.ts'
+import { buildImages, imageFolder } from '../images/build.ts'
+import { packageFolder, readyPackages } from '../images/packages.ts'
+import { prometheusFetched, readyPrometheus } from '../monitoring/programs.ts'
+import { pythonHome, pythonWith } from '../support/python-client.ts'
+import { clientsInstalled, installClients } from '../support/test-clients.ts'
+
+export type Need = {
+  /** Names it in a sentence: "fetching …". */
+  title: string
+  /** What the first time takes, for whoever waits. */
+  takes: string
+  /** True where there is nothing to do. */
+  ready(): boolean
+  /** Builds or fetches it. `tell` takes how far it is. Throws where it cannot be had. */
+  make(tell: (detail: string) => void): Promise<unknown>
+}
+
+/** In the order in which they are made: what others stand on first. */
+export function needs(): Need[] {
+  const { required, cache } = clusterConfig()
+  const withCluster = required || (programsBuilt(cache) && obstacleToRunning() === undefined)
+  return [...forAll(), ...(withCluster ? forCluster(cache) : [])]
+}
+
+/** What keeps cluster tests from running here, with what to do; undefined where they run. */
+export function clusterObstacle(): string | undefined {
+  return skipCluster() || undefined
+}
+
+function forAll(): Need[] {
+  const requirements = [...new Set(PYTHONS.map(({ requirement }) => requirement))]
+  return [
+    {
+      title: 'installing the conformance suite and the inspector',
+      takes: 'half a minute',
+      ready: clientsInstalled,
+      make: installClients,
+    },
+    {
+      title: `installing Python with ${requirements.join(', ')}`,
+      takes: 'half a minute',
+      ready: () => requirements.every(requirement => existsSync(pythonHome(requirement))),
+      make: async () => {
+        for (const requirement of requirements) await pythonWith(requirement)
+      },
+    },
+  ]
+}
+
+function forCluster(cache: string): Need[] {
+  const registry = join(cacheFolder(process.env), 'registry')
+  return [
+    {
+      title: BUILDING,
+      takes: 'about 15 minutes on two cores',
+      ready: () => programsBuilt(cache),
+      make: tell => buildPrograms(cache, tell),
+    },
+    {
+      title: 'fetching Prometheus',
+      takes: 'half a minute',
+      ready: prometheusFetched,
+      make: readyPrometheus,
+    },
+    {
+      title: 'fetching the packages for the registry in the cluster',
+      takes: 'a minute',
+      ready: () => existsSync(packageFolder(registry)),
+      make: tell => readyPackages(registry, tell),
+    },
+    {
+      title: 'building the images for the cluster',
+      takes: 'half a minute',
+      // later they are made again by the tests themselves, where they changed: the first time is the long one
+      ready: () => existsSync(imageFolder()),
+      make: () => buildImages(),
+    },
+  ]
+}
