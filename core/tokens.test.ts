@@ -1,17 +1,14 @@
 /** Token counts against the known total of the recorded catalogs, and the life of the worker. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { onlyRecorded } from '../test/search/where-recorded.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
 import { RECORDED, readOwn, readRecorded } from '../test/upstreams/replay/catalogs.ts'
 import { createTokenCounter, toolText } from './tokens.ts'
 
 test('the 784 tools of 42 recorded servers cost 219,661 tokens', async t => {
-  if (!existsSync(RECORDED)) {
-    assert.ok(!process.env.CI, `recorded catalogs are required on CI and missing: ${RECORDED}`)
-    return t.skip(`LOUD: ${RECORDED} is not there`)
-  }
+  if (!onlyRecorded(t)) return
   const counter = createTokenCounter()
   t.after(counter.close)
   const counts = await counter.count(readRecorded(RECORDED).flatMap(({ tools }) => tools.map(toolText)))

@@ -6,6 +6,7 @@ import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRequest } from '../../core/mcp/server/handler.ts'
 import { PROFILES } from '../../router/meta/profiles/profiles.ts'
+import { onlyRecorded } from '../search/where-recorded.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
@@ -93,7 +94,8 @@ test('what a search finds in any profile can be called under the name that it wa
 })
 
 for (const responseTokens of [200, 600, 1_200, 4_000])
-  test(`no answer costs more than ${responseTokens} tokens where that is the budget`, async () => {
+  test(`no answer costs more than ${responseTokens} tokens where that is the budget`, async t => {
+    if (!onlyRecorded(t)) return
     const { config } = fixture.catalog()
     const budget = { ...config.budget, responseTokens }
     const catalogs = defaultCatalogs()
@@ -152,7 +154,8 @@ test('what the answers of search and registry are said to cost is what they cost
   }
 })
 
-test('the list of a session stays within the tokens of definitions, whatever it activates', async () => {
+test('the list of a session stays within the tokens of definitions, whatever it activates', async t => {
+  if (!onlyRecorded(t)) return
   const { catalog, request } = fixture
   const { definitionTokens, activeTools } = catalog().config.budget
   for (let at = 0; at < 700; at += 7) {

@@ -8,6 +8,7 @@ import type { Profile } from '../../core/catalog/router-config.ts'
 import { toolText } from '../../core/tokens.ts'
 import { listedDefinition } from '../../router/meta/listing/listed-definition.ts'
 import { exposedTokens } from '../../router/meta/profiles/profiles.ts'
+import { onlyRecorded } from '../search/where-recorded.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
@@ -61,7 +62,8 @@ test('what is not found is asked for by its path, what is shown is not asked for
   assert.ok((await replay('search', [unknown])).error > 0)
 })
 
-test('direct costs its definitions, and calls are made only where that is wanted', async () => {
+test('direct costs its definitions, and calls are made only where that is wanted', async t => {
+  if (!onlyRecorded(t)) return
   const { path, definition, tool } = catalog.tools[0] ?? assert.fail()
   const args = sampleArguments(definition.inputSchema)
   const cost = await replay('direct', [{ query: 'x', call: { tool: path, arguments: args as never } }], true)
