@@ -1,11 +1,18 @@
 /** The project's own tasks: start, check, test, e2e, bench, conformance, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
-import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
 import { compiled, readyNode, root, runPortolan } from './bootstrap.mjs'
 import { readyModel } from './model.mjs'
-import { isFast, runsFolder, testArgs, testFilesOf, withNothing } from './test-runs.mjs'
+import { step, stepsAtOnce } from './steps.mjs'
+import { fastGroups, isFast, runsFolder, testArgs, testFilesOf, withNothing } from './test-runs.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
+/** What did not change since the last time is not checked again. */
+const TYPES = [
+  '--noEmit',
+  '--incremental',
+  '--tsBuildInfoFile',
+  join(root, 'node_modules', '.cache', 'types.tsbuildinfo'),
+]
 /** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
 const FAST = [
   ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
@@ -22,15 +29,13 @@ const tasks = {
     process.exitCode = await runPortolan(node, ['up', 'examples/laptop', ...rest])
   },
   check: async () => {
-    await checks()
-    await fastTests(testFilesOf(FAST))
+    await stepsAtOnce([...checks(), ...fastTests(testFilesOf(FAST))])
   },
   test: async () => {
     if (rest.length > 0) return someTests(testFilesOf(rest))
-    await step('plan', node, [QUIET, 'test/needs/main.ts', 'plan'])
-    await checks()
+    await script('plan', ['test/needs/main.ts', 'plan'])
     const all = testFilesOf([...FAST, 'test']).filter(file => !file.startsWith('test/e2e/'))
-    await fastTests(all)
+    await stepsAtOnce([...checks(), ...fastTests(all)])
     await needs()
     await slowTests('slow tests', all)
     await slowTests('end to end', testFilesOf(['test/e2e']), 1)
@@ -40,25 +45,20 @@ const tasks = {
     await slowTests('end to end', testFilesOf(rest.length > 0 ? rest : ['test/e2e']), 1)
   },
   build: async () => {
-    await step('bundle', node, [QUIET, 'scripts/bundle.ts'])
+    await script('bundle', ['scripts/bundle.ts'])
     const [folder] = rest
-    if (folder) await step('image', node, [QUIET, 'scripts/image-root.ts', folder])
+    if (folder) await script('image', ['scripts/image-root.ts', folder])
   },
   bench: async () => {
     await model()
-    await step('bench', node, [QUIET, '--expose-gc', 'test/bench/main.ts', ...rest])
+    await script('bench', ['--expose-gc', 'test/bench/main.ts', ...rest])
   },
-  conformance: () => step('conformance', node, [QUIET, 'test/conformance/main.ts', ...rest]),
+  conformance: () => script('conformance', ['test/conformance/main.ts', ...rest]),
   golden: () =>
-    step('golden files', node, [
-      QUIET,
-      '--test',
-      '--test-update-snapshots',
-      ...testFilesOf([...FAST, 'test']),
-    ]),
-  generate: () => step('generate', node, [QUIET, 'scripts/generate.ts', ...rest]),
-  cluster: () => step('cluster', node, [QUIET, 'test/cluster/main.ts', ...rest]),
-  record: () => step('record', node, [QUIET, 'scripts/record.ts', ...rest]),
+    script('golden files', ['--test', '--test-update-snapshots', ...testFilesOf([...FAST, 'test'])]),
+  generate: () => script('generate', ['scripts/generate.ts', ...rest]),
+  cluster: () => script('cluster', ['test/cluster/main.ts', ...rest]),
+  record: () => script('record', ['scripts/record.ts', ...rest]),
 }
 
 if (!tasks[task]) {
@@ -79,26 +79,36 @@ function bin(name) {
   return join(root, 'node_modules', '.bin', name)
 }
 
-async function checks() {
-  await step('format and lint', bin('biome'), ['ci', '--colors=off', '.'])
-  await step('types', bin('tsc'), ['--noEmit', '-p', '.'])
-  await step('generated files', node, [QUIET, 'scripts/generate.ts', '--check'])
+function checks() {
+  return [
+    { title: 'format and lint', command: bin('biome'), args: ['ci', '--colors=off', '.'], env },
+    { title: 'types', command: bin('tsc'), args: [...TYPES, '-p', '.'], env },
+    { title: 'generated files', command: node, args: [QUIET, 'scripts/generate.ts', '--check'], env },
+  ]
+}
+
+/** Runs Node 24 with these arguments. */
+function script(title, args) {
+  return step({ title, command: node, args: [QUIET, ...args], env })
 }
 
 /** Those of these files that need nothing but the packages of this project, and find nothing else. */
 function fastTests(files) {
-  const title = 'fast tests'
-  const args = [QUIET, ...testArgs(files.filter(isFast), { folder: folder(), title })]
-  return step(title, node, args, withNothing(env, folder()))
+  const nothing = withNothing(env, folder())
+  return fastGroups(files.filter(isFast)).map((group, at) => {
+    const title = `fast tests ${at + 1}`
+    const args = [QUIET, ...testArgs(group, { folder: folder(), title, shared: true })]
+    return { title, command: node, args, env: nothing }
+  })
 }
 
 function slowTests(title, files, concurrency) {
   const slow = files.filter(file => !isFast(file))
-  return step(title, node, [QUIET, ...testArgs(slow, { folder: folder(), title, concurrency })])
+  return script(title, testArgs(slow, { folder: folder(), title, concurrency }))
 }
 
 async function someTests(files) {
-  if (files.some(isFast)) await fastTests(files)
+  if (files.some(isFast)) await stepsAtOnce(fastTests(files))
   if (files.every(isFast)) return
   await needs()
   await slowTests('slow tests', files)
@@ -107,20 +117,5 @@ async function someTests(files) {
 /** Builds and fetches what slow tests need. */
 async function needs() {
   await model()
-  await step('what slow tests need', node, [QUIET, 'test/needs/main.ts'])
-}
-
-/** Runs one command with its own streams; its failure is this process's. */
-async function step(title, command, args, environment = env) {
-  const started = Date.now()
-  process.stderr.write(`▸ ${title}\n`)
-  const child = spawn(command, args, { cwd: root, env: environment, stdio: 'inherit' })
-  const code = await new Promise((resolve, reject) =>
-    child.on('error', reject).on('exit', code => resolve(code ?? 1)),
-  )
-  if (code !== 0) {
-    process.stderr.write(`✗ ${title} failed (exit code ${code})\n`)
-    process.exit(code)
-  }
-  process.stderr.write(`✓ ${title} ${((Date.now() - started) / 1000).toFixed(1)} s\n`)
+  await script('what slow tests need', ['test/needs/main.ts'])
 }

@@ -7,6 +7,8 @@ import { root } from './bootstrap.mjs'
 
 const TALLY = pathToFileURL(join(root, 'scripts', 'tally.mjs')).href
 const FAST_LIMIT_MS = 300_000
+/** More than two cores can run at once: many tests wait, for servers to start or for timers. */
+const FAST_GROUPS = 4
 /** Of a whole file with a cluster in it; its tests have limits of their own. */
 const SLOW_LIMIT_MS = 1_800_000
 
@@ -60,11 +62,25 @@ export function withNothing(env, folder) {
   return { ...rest, HOME: home, PORTOLAN_CACHE: cache }
 }
 
-/** Node's arguments for these files. What they tell is also added up in a file of `folder`, for `summary`. */
-export function testArgs(files, { folder, title, concurrency = 2 }) {
+/** Files dealt out like cards, so that each group has some of every folder. */
+export function fastGroups(files) {
+  const groups = Array.from({ length: Math.min(FAST_GROUPS, files.length) }, () => [])
+  for (const [at, file] of files.entries()) groups[at % groups.length].push(file)
+  return groups
+}
+
+/**
+ * Node's arguments for these files. What they tell is also added up in a file of `folder`, for `summary`. `shared`: the files
+ * run one after the other in one process, which saves most of the CPU of fast ones: Node starts, and modules load, once.
+ */
+export function testArgs(files, { folder, title, concurrency = 2, shared = false }) {
   const limit = files.every(isFast) ? FAST_LIMIT_MS : SLOW_LIMIT_MS
   return [
-    ...['--test', `--test-concurrency=${concurrency}`, `--test-timeout=${limit}`],
+    ...[
+      '--test',
+      shared ? '--test-isolation=none' : `--test-concurrency=${concurrency}`,
+      `--test-timeout=${limit}`,
+    ],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[`--test-reporter=${TALLY}`, `--test-reporter-destination=${join(folder, `${title}.tally`)}`],
     ...files,

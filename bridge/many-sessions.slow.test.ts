@@ -1,0 +1,24 @@
+/** As many sessions as a bridge takes, each with a real child. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { legacyClient } from '../test/support/answering-clients.ts'
+import { openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
+import { MAX_CHILDREN } from './session-children.ts'
+
+test('when all children are taken the next session is told so, and when one becomes free', async t => {
+  const bridge = await startSessionBridge(t)
+  const sessions = await Promise.all(Array.from({ length: MAX_CHILDREN + 1 }, () => openSession(bridge)))
+  const last = sessions.pop() as TestSession
+  for (const session of sessions) await session.call('pid')
+  await assert.rejects(last.call('pid'), {
+    message: `All ${MAX_CHILDREN} sessions of the server are in use; one becomes free when its client ends it, or after 3 min without a call`,
+  })
+  assert.equal((await last.post('tools/list')).status, 200)
+  const { client, transport } = await legacyClient(t, bridge.url)
+  assert.ok((await client.listTools()).tools.length > 0, 'discovery, which can be asked, finds a place')
+  const { client: other } = await legacyClient(t, bridge.url)
+  await assert.rejects(other.listTools(), /in use/)
+  await transport.terminateSession()
+  await fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': sessions[0]?.id ?? '' } })
+  assert.ok(Number(await last.call('pid')))
+})
