@@ -1,8 +1,9 @@
 /** Clients of both eras before servers of both, through a real router: questions, updates, logs, progress and cancellation. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
 import { startHttpFixture } from '../conformance/fixture/http.ts'
+import { legacy, modern, modernHeaders, post } from '../front/post.ts'
 import { legacyClient, modernClient } from '../support/answering-clients.ts'
 import { heardOf } from './heard.ts'
 import { startRealRouter } from './real-router.ts'
@@ -40,6 +41,24 @@ for (const upstream of ERAS)
       const said = await calling.catch((error: { code?: number; message: string }) => error)
       assert.match(JSON.stringify(typeof said === 'string' ? said : said.message), /sampling/)
       assert.deepEqual(client.asked, [])
+    })
+
+    test(`${cell}: a result has the fields of the client's era`, async t => {
+      const fixture = await startFixture(t, upstream)
+      const { at } = await startRealRouter(t, { fixture })
+      const say = downstream === 'legacy' ? legacy : modern
+      const headers = (name: string) => (downstream === 'legacy' ? {} : modernHeaders('tools/call', name))
+      for (const [route, name, args] of [
+        ['hierarchical', 'execute_mcp_tool', { tool_path: 'fixture:cancelled' }],
+        ['direct', 'fixture__cancelled', {}],
+        [{ server: 'fixture' }, 'cancelled', {}],
+      ] as const) {
+        const sent = say('tools/call', { name, arguments: args })
+        const { result } = (await post(at(route), sent, headers(name))).json as { result: JsonObject }
+        const isModern = downstream === 'modern'
+        assert.equal(result.resultType, isModern ? 'complete' : undefined)
+        assert.equal(isObject(result._meta) && 'io.modelcontextprotocol/serverInfo' in result._meta, isModern)
+      }
     })
 
     test(`${cell}: progress and log messages come with the call`, async t => {

@@ -18,6 +18,26 @@ test('a result of the older era is the text that the upstream wrote', () => {
   assert.equal(text, '{"jsonrpc":"2.0","id":"é\\"","result":{ "content" : [ ] }}')
 })
 
+test('a result of the older era has nothing that only the newer one knows, and is else to the letter', () => {
+  const legacy = (resultText: string, result: JsonObject = JSON.parse(resultText)) =>
+    legacyResultText(1, { result, resultText }).slice('{"jsonrpc":"2.0","id":1,"result":'.length, -1)
+  const named = '"io.modelcontextprotocol/serverInfo":{"name":"a"}'
+  const nested = '{"resultType":"complete","exact":9007199254740993}'
+  assert.equal(legacy(`{"resultType":"complete","content":[${nested}]}`), `{"content":[${nested}]}`)
+  assert.equal(legacy(`{"content":[],"_meta":{${named}}}`), '{"content":[]}')
+  assert.equal(
+    legacy(`{"_meta":{${named},"a/b":[1.50]},"content":[]}`),
+    '{"content":[],"_meta":{"a/b":[1.50]}}',
+  )
+  const read = '{"contents":[],"ttlMs":5,"cacheScope":"private","resultType":"complete"}'
+  assert.equal(legacy(read), '{"contents":[]}')
+  assert.equal(legacy('{"contents":[],"ttlMs":5}'), '{"contents":[],"ttlMs":5}')
+  assert.equal(
+    legacyResultText(1, { result: JSON.parse(read) }),
+    '{"jsonrpc":"2.0","id":1,"result":{"contents":[]}}',
+  )
+})
+
 test('a result of the newer era says complete and who answered, and cache terms where it is cacheable', () => {
   assert.deepEqual(modern('tools/call', { content: [] }), {
     resultType: 'complete',

@@ -9,6 +9,7 @@ import {
 import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
 import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
 import type { RouteDescription } from './handler.ts'
+import { legacyText } from './legacy-result.ts'
 
 /** How long, and by whom, an answer may be kept; the newer era wants it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
@@ -29,9 +30,13 @@ export function idText(id: RequestId | null): string {
   return typeof id === 'number' ? `${id}` : JSON.stringify(id)
 }
 
-/** The answer of the 2025 era: the result as it is. */
+/** The answer of the 2025 era: the result as it is, without what only the newer era knows. */
 export function legacyResultText(id: RequestId, { result, resultText }: Result): string {
-  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${resultText ?? JSON.stringify(result)}}`
+  return answerText(id, legacyText(result, resultText))
+}
+
+function answerText(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
 }
 
 /**
@@ -55,10 +60,10 @@ export function modernResultText(
   const meta = result._meta
   if (serverInfo !== undefined && isObject(meta) && meta[META_SERVER_INFO] === undefined) {
     const stamped = { ...result, ...added, _meta: { ...meta, [META_SERVER_INFO]: serverInfo } }
-    return legacyResultText(id, { result: stamped })
+    return answerText(id, JSON.stringify(stamped))
   }
   if (serverInfo !== undefined && meta === undefined) added._meta = { [META_SERVER_INFO]: serverInfo }
-  return legacyResultText(id, { result, resultText: spliced(added, reply) })
+  return answerText(id, spliced(added, reply))
 }
 
 /** The members of `added` in front of the result's own, without parsing or writing that again. */

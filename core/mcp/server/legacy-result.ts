@@ -1,0 +1,40 @@
+/** A result as the 2025 era knows it: what only 2026-07-28 says is taken off, the rest stays to the letter. Pure. */
+import { isObject, type JsonObject } from '../../json.ts'
+import { sliceJson } from '../../json-slice.ts'
+import { META_SERVER_INFO } from '../protocol/revisions.ts'
+
+/** Members of a result that the newer era added; the last two stand in lists and in what was read. */
+const ADDED: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope'])
+const ADDED_META: ReadonlySet<string> = new Set([META_SERVER_INFO])
+
+/**
+ * The JSON text of a result for a caller of the 2025 era. `text` is how its server wrote it, where that is at hand. Only a result that
+ * says `resultType` or who answered is of the newer era, and read once more; a `ttlMs` without these is a server's own field.
+ */
+export function legacyText(result: JsonObject, text: string | undefined): string {
+  const meta = isObject(result._meta) ? result._meta : undefined
+  const isStamped = meta !== undefined && META_SERVER_INFO in meta
+  if (result.resultType === undefined && !isStamped) return text ?? JSON.stringify(result)
+  const members = membersOf(result, text, ADDED)
+  if (meta && isStamped) {
+    const others = membersOf(meta, text && sliceJson(text, ['_meta']), ADDED_META)
+    members.delete('_meta')
+    if (others.size > 0) members.set('_meta', written(others))
+  }
+  return written(members)
+}
+
+/** The text of each member by name, but for those in `without`. */
+function membersOf(
+  object: JsonObject,
+  text: string | undefined,
+  without: ReadonlySet<string>,
+): Map<string, string> {
+  const names = Object.keys(object).filter(name => !without.has(name))
+  const textOf = (name: string) => (text === undefined ? undefined : sliceJson(text, [name]))
+  return new Map(names.map(name => [name, textOf(name) ?? JSON.stringify(object[name])]))
+}
+
+function written(members: ReadonlyMap<string, string>): string {
+  return `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
+}
