@@ -12,7 +12,6 @@ const FEED: RouterFeed = {
     allowedProfiles: [],
     exposeServers: false,
     budget: { definitionTokens: 1, activeTools: 2, responseTokens: 3 },
-    audit: { payloads: 'none' },
     search: { semantic: 'auto' },
     servers: [],
   },

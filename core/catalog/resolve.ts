@@ -99,7 +99,6 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfi
     allowedProfiles: [...new Set(allowed)].filter(other => other !== profile).sort(compare),
     exposeServers: spec.expose.servers,
     budget: spec.budget,
-    audit: spec.audit,
     search: searchConfig(spec.search),
     servers,
   }

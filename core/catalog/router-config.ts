@@ -10,7 +10,6 @@ export type RouterConfig = {
   /** Whether /servers/<name>/mcp is open. */
   exposeServers: boolean
   budget: { definitionTokens: number; activeTools: number; responseTokens: number }
-  audit: { payloads: Payloads }
   search: SearchConfig
   /** Sorted by name. */
   servers: RouterServer[]
@@ -39,6 +38,7 @@ export type RouterServer = {
   sessions: 'shared' | 'perClient'
   tools: ToolPolicy
   limits: ServerLimits
+  /** `payloads`: the stricter of server and gateway. */
   logging: { requests: boolean; payloads: Payloads }
   status: ServerStatus
 }

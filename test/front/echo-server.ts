@@ -46,7 +46,6 @@ const CONFIG: RouterConfig = {
   allowedProfiles: ['search'],
   exposeServers: false,
   budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
-  audit: { payloads: 'none' },
   search: { semantic: 'auto' },
   servers: [],
 }

@@ -60,7 +60,6 @@ function configOf(sessions: 'shared' | 'perClient'): RouterConfig {
     allowedProfiles: ['registry'],
     exposeServers: true,
     budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
-    audit: { payloads: 'none' },
     search: { semantic: 'auto' },
     servers: [server],
   }

@@ -144,7 +144,6 @@ export function snapshotOf(
       allowedProfiles: [],
       exposeServers: true,
       budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
-      audit: { payloads: 'none' },
       search: { semantic: 'auto' },
       servers: names.map(name => serverOf(name, servers[name]?.server ?? {})),
       ...config,

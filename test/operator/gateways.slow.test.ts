@@ -1,7 +1,7 @@
 /** Gateways from manifest to what their routers are fed, against a real API server and real MCP servers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { V1ConfigMap, V1Role } from '@kubernetes/client-node'
+import type { V1ConfigMap, V1Deployment, V1Role } from '@kubernetes/client-node'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
@@ -42,6 +42,30 @@ test('a gateway whose pods cannot be as it says is not accepted, and says where'
   })
   const { status } = await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
   assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.router/)
+})
+
+test('a gateway that asks for logins, which are not supported yet, runs no router, also where it ran some', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api.access, 'protected')
+  await world.server('one', { remote: { url: replay.url('one') } })
+  const router = { replicas: 1, debug: false }
+  const replicas = async () =>
+    (await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', 'tools-gateway'))?.spec?.replicas
+  await world.gateway('tools', { router })
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Ready') === 'Starting')
+  assert.equal(await replicas(), 1)
+  await world.gateway('tools', { router, auth: { tokens: { secretName: 'callers' } } })
+  const { status } = await world.untilGateway(
+    'tools',
+    gateway => reasonOf(gateway, 'Accepted') === 'NotYetSupported',
+  )
+  assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.auth/)
+  assert.equal(await replicas(), 0)
+  assert.ok(await world.get('v1', 'Service', 'tools-gateway'))
+  await world.gateway('tools', { router })
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Accepted')
+  assert.equal(await replicas(), 1)
 })
 
 test('routers are fed the servers that their gateway selects, with digests of their lists', {

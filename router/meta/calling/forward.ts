@@ -1,6 +1,6 @@
 /** Sends a request to its server through the pool with all that its caller can take and be asked, and reports what came of it. */
 
-import type { RouterConfig, RouterServer } from '../../../core/catalog/router-config.ts'
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
@@ -72,18 +72,9 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     outcome: outcomeOf(answer),
     totalMs: nowMs - work.arrivedMs,
     upstreamMs: nowMs - sentMs,
-    payload:
-      logging.payloads === 'none'
-        ? undefined
-        : payloadOf(allowedPayloads(sent.server, work.catalog.config), sent, answer),
+    payload: logging.payloads === 'none' ? undefined : payloadOf(logging.payloads, sent, answer),
     log: logging.requests,
   })
-}
-
-/** The stricter of server and gateway wins. */
-function allowedPayloads({ logging }: RouterServer, { audit }: RouterConfig) {
-  if (logging.payloads === 'none' || audit.payloads === 'none') return 'none'
-  return logging.payloads === 'redacted' || audit.payloads === 'redacted' ? 'redacted' : 'full'
 }
 
 export function outcomeOf(answer: McpResponse | Fault): CallOutcome {
