@@ -1,11 +1,11 @@
-/** The circuit breaker of one server: after failures in a row it refuses calls, then lets single probes through. */
+/** The circuit breaker of one server: after failures in a row it refuses calls, but for one each 5 s, which tries the server. */
 import type { Clock } from '../../core/async.ts'
 
 const FAILURES_TO_OPEN = 5
-const FIRST_PAUSE_MS = 5_000
-const LONGEST_PAUSE_MS = 60_000
+/** Always the same: a server that is back after an hour is used as soon as one that is back after a minute. */
+const PROBE_EVERY_MS = 5_000
 
-/** How a call was let in, as the how manyth. The probe is the one call that decides whether a half-open breaker closes. */
+/** How a call was let in; `turn` is its sequence number. A probe is let in while the breaker is open. */
 export type Entry = { readonly probe: boolean; readonly turn: number }
 
 /** `undecided`: neither for nor against the upstream, such as a call that its caller gave up. */
@@ -14,7 +14,7 @@ export type Verdict = 'success' | 'failure' | 'undecided'
 export type BreakerStatus = {
   state: 'closed' | 'open' | 'halfOpen'
   failures: number
-  /** Milliseconds until the next probe; 0 unless open. */
+  /** Milliseconds until the next probe is let in; 0: now, or the breaker is closed. */
   retryInMs: number
 }
 
@@ -29,53 +29,50 @@ export type Breaker = {
 
 export function createBreaker(clock: Clock): Breaker {
   let failures = 0
-  let pauseMs = 0 // 0: closed
+  let isOpen = false
+  /** When an open breaker lets the next probe in, whether or not the last one has ended: that may hang as long as a call. */
   let retryAt = 0
-  let probing = false
+  /** The newest, while it is under way. */
+  let probe: Entry | undefined
   let turns = 0
   /** Calls let in up to this one began before the last success. */
   let succeededAt = 0
 
-  function open(nextPauseMs: number): void {
-    pauseMs = Math.min(nextPauseMs, LONGEST_PAUSE_MS)
-    retryAt = clock.now() + pauseMs
+  const refusesForMs = () => (isOpen ? Math.max(0, retryAt - clock.now()) : 0)
+
+  function enter(): Entry | undefined {
+    if (!isOpen) return { probe: false, turn: ++turns }
+    if (refusesForMs() > 0) return undefined
+    retryAt = clock.now() + PROBE_EVERY_MS
+    probe = { probe: true, turn: ++turns }
+    return probe
   }
 
-  function close(): void {
-    failures = 0
-    pauseMs = 0
-  }
-
-  function refusesForMs(): number {
-    if (pauseMs === 0) return 0
-    const waitMs = Math.max(0, retryAt - clock.now())
-    return probing ? Math.max(1, waitMs) : waitMs
-  }
-
-  return {
-    refusesForMs,
-    enter() {
-      if (pauseMs === 0) return { probe: false, turn: ++turns }
-      if (refusesForMs() > 0) return undefined
-      probing = true
-      return { probe: true, turn: ++turns }
-    },
-    leave(entry, verdict) {
-      if (entry.probe) probing = false
-      if (verdict === 'success') {
-        succeededAt = turns
-        return close()
-      }
+  function leave(entry: Entry, verdict: Verdict): void {
+    const isNewestProbe = entry === probe
+    if (isNewestProbe) probe = undefined
+    if (verdict === 'success') {
+      succeededAt = turns
+      failures = 0
+      isOpen = false
+      probe = undefined
+    } else if (verdict === 'undecided') {
+      // It told nothing: the next call takes its place.
+      if (isNewestProbe) retryAt = clock.now()
+    } else if (entry.turn > succeededAt) {
       // One of several pods may be gone: as long as others answer, calls that hung on it say nothing of the server.
-      if (verdict === 'undecided' || entry.turn <= succeededAt) return
       failures++
-      if (entry.probe) open(pauseMs * 2)
-      // A failure of a call that was under way when the breaker opened says nothing new.
-      else if (pauseMs === 0 && failures >= FAILURES_TO_OPEN) open(FIRST_PAUSE_MS)
-    },
-    status() {
-      const retryInMs = pauseMs === 0 ? 0 : Math.max(0, retryAt - clock.now())
-      return { state: pauseMs === 0 ? 'closed' : retryInMs > 0 ? 'open' : 'halfOpen', failures, retryInMs }
-    },
+      if (isOpen || failures < FAILURES_TO_OPEN) return
+      isOpen = true
+      retryAt = clock.now() + PROBE_EVERY_MS
+    }
   }
+
+  function status(): BreakerStatus {
+    const retryInMs = refusesForMs()
+    const state = !isOpen ? 'closed' : probe || retryInMs === 0 ? 'halfOpen' : 'open'
+    return { state, failures, retryInMs }
+  }
+
+  return { refusesForMs, enter, leave, status }
 }
