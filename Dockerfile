@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="Portolan" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /image/ /
-# scripts/node-options.mjs says why
+# cli/node-options.mjs says why
 ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536 MALLOC_MMAP_THRESHOLD_=65536 HOME=/tmp
 USER 65532:65532
 ENTRYPOINT ["/portolan/node", "--disable-warning=ExperimentalWarning", "--no-allocation-site-pretenuring", "--max-semi-space-size=16", "--heap-growing-percent=30", "/app/portolan.js"]

@@ -5,6 +5,19 @@ import { runProgram } from './program.ts'
 
 /** What is still open then, such as a child that ends slowly, keeps no finished command waiting. */
 const LINGER_MS = 3_000
+const PARENT_CHECK_MS = 500
 
+if (process.env.npm_command !== undefined) endWithParent()
 process.exitCode = await runProgram(process.argv.slice(2), process.env)
 setTimeout(() => process.exit(), LINGER_MS).unref()
+
+/** npm that is told to end ends only the shell between it and this process. */
+function endWithParent(): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, PARENT_CHECK_MS)
+  timer.unref()
+}

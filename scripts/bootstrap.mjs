@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { MALLOC, NODE_OPTIONS } from '../cli/node-options.mjs'
 import { readyBundle } from './bundled.mjs'
 import { buildKernel } from './kernel.mjs'
-import { MALLOC, NODE_OPTIONS } from './node-options.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
@@ -101,19 +101,15 @@ export async function portolanCommand(node, args) {
   return [...NODE_OPTIONS, join(bundle, 'portolan.js'), ...args]
 }
 
-/**
- * Runs a command in place of this process, which is gone where the system and this Node know how; else as its child.
- * Under npm this process stays: npm that is told to end ends only the shell between, and somebody has to see that.
- */
+/** Runs a command in place of this process, which is gone where the system and this Node know how; else as its child. */
 async function runInPlace(node, args, env) {
-  const byNpm = env.npm_command !== undefined
-  if (process.platform === 'win32' || !process.execve || byNpm) return runAsChild(node, args, { env, byNpm })
-  return process.execve(node, [node, ...args], env)
+  if (process.platform !== 'win32' && process.execve) return process.execve(node, [node, ...args], env)
+  return runAsChild(node, args, { env, byNpm: env.npm_command !== undefined })
 }
 
 /**
  * Same streams (standard output may go elsewhere), same exit code, signals handed on. The IPC channel tells the child when
- * this process is gone, even by kill -9.
+ * this process is gone, even by kill -9. `byNpm`: npm that is told to end ends only the shell between, which is seen here.
  */
 export async function runAsChild(node, args, { env, byNpm, stdout = 'inherit' }) {
   const child = spawn(node, args, { stdio: ['inherit', stdout, 'inherit', 'ipc'], env })

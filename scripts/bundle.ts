@@ -13,8 +13,8 @@ const MANIFEST = join(root, 'package.json')
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
 /**
- * Writes `bridge.cjs`, one file for any container, and `portolan.js` with its chunks, workers, data, and the licences of what
- * is in it. `folder` is emptied before. Equal sources give equal bytes.
+ * Writes `bridge.cjs`, one file for any container, `portolan.js` with its chunks, workers, data and the licences of what is in
+ * it, and `command.js`, which the npm package starts it by. `folder` is emptied before. Equal sources give equal bytes.
  */
 export async function bundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -43,7 +43,10 @@ export async function bundleFile(entry: string, outfile: string): Promise<Metafi
 async function bundleProgram(folder: string): Promise<Metafile[]> {
   const files = new Set<string>()
   const options = { ...settings(files), metafile: true as const, outdir: folder }
-  const entryPoints = { portolan: join(root, 'cli', 'main.ts') }
+  const entryPoints = {
+    portolan: join(root, 'cli', 'main.ts'),
+    command: join(root, 'cli', 'package', 'main.ts'),
+  }
   const program = await build({ ...options, entryPoints, splitting: true, chunkNames: 'chunk-[hash]' })
   const sources = [...files].filter(isSource)
   const workers = await build({

@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { MALLOC, NODE_OPTIONS } from '../cli/node-options.mjs'
 import { MODEL_FILE, modelFileOf } from '../core/encoder/model-place.ts'
 import { cacheFolder } from '../local/config.ts'
-import { MALLOC, NODE_OPTIONS } from './node-options.mjs'
 import { sharedLibraries } from './shared-libraries.ts'
 
 const root = dirname(import.meta.dirname)

@@ -1,29 +1,18 @@
 /** The bundle of a clone: built once, again when its sources change, by any number of starts at a time. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { readyBundle } from '../../scripts/bundled.mjs'
-
-const root = join(import.meta.dirname, '..', '..')
-const COPIED = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'scripts']
-
-/** The sources of this checkout in a folder of their own, with its packages. */
-function clone(folder: string): void {
-  for (const name of [...COPIED, 'package.json', 'package-lock.json'])
-    cpSync(join(root, name), join(folder, name), { recursive: true })
-  cpSync(join(root, 'node_modules', '.package-lock.json'), join(folder, 'node_modules', '.package-lock.json'))
-  for (const name of readdirSync(join(root, 'node_modules')).filter(name => !name.startsWith('.')))
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
-}
+import { cloneTo } from './clone.ts'
 
 test('a clone is bundled once, again when a source changes, and starts side by side share what one builds', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-clone-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  clone(folder)
+  cloneTo(folder)
   const ready = () => readyBundle(process.execPath, folder)
   const version = async (bundle: string) =>
     (await promisify(execFile)(process.execPath, [join(bundle, 'portolan.js'), '--version'])).stdout

@@ -1,4 +1,4 @@
-/** How Node is started for a gateway, on a laptop and in the image. Plain JavaScript for Node 20. */
+/** How Node is started for a gateway: by a clone, the npm package and the image. Plain JavaScript for Node 20. */
 
 /**
  * What a gateway allocates dies within a call. V8 learns the opposite while catalogs are built, puts such objects among
