@@ -3,8 +3,8 @@ import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
 import type { ServerObservation } from '../core/catalog/resolve.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
+import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
-import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
 import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
@@ -119,7 +119,7 @@ export class Children {
       name: server.metadata.name,
       revision: `${sourceDigest(server)} ${folder} ${inputs.files}`,
       upstream: shared.lease(),
-      intervalMs: () => parseDuration(child.server.spec.discovery.interval),
+      intervalMs: () => discoveryIntervalMs(child.server),
       process: server.spec.remote === undefined,
       eager: server.spec.remote !== undefined || (server.spec.scaling.min ?? 0) > 0,
     }

@@ -4,19 +4,14 @@ import type { Clock, Timer } from '../core/async.ts'
 import type { ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { messageOf } from '../core/errors.ts'
-import { nextGapMs } from '../core/mcp/discovery/changed-gap.ts'
 import { discover } from '../core/mcp/discovery/discover.ts'
+import { createSchedule, type Schedule } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../core/trace.ts'
 import type { CatalogCache } from './catalog-cache.ts'
 import { type Failure, failureOf, oneLine } from './failure-state.ts'
 import type { Slots } from './start-slots.ts'
 
-const LIST_CHANGED_DEBOUNCE_MS = 200
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 60_000
-/** Asking a remote server is cheap, and its outage is often short. */
-const LONGEST_REMOTE_RETRY_MS = 10_000
 /** How often calls of a server that is not there may have it tried. */
 const WANTED_EVERY_MS = 2_000
 
@@ -81,21 +76,17 @@ export class ServerDiscovery {
   #catalog: ServerCatalog | undefined
   #discoveredAt: number | undefined
   #cached = false
+  /** To be read as soon as the server is up. */
   #due = true
-  #failures = 0
   #wantedFrom = 0
   #running = false
-  #again = false
+  readonly #schedule: Schedule
   #timer: Timer | undefined
-  /** When that runs. */
-  #timerAt = Number.POSITIVE_INFINITY
-  /** The server said that its lists changed. */
-  #said = false
-  #changedGapMs = LIST_CHANGED_DEBOUNCE_MS
 
   constructor(target: DiscoveryTarget, deps: DiscoveryDeps) {
     this.#target = target
     this.#deps = deps
+    this.#schedule = createSchedule(deps.random)
     this.#observed = { state: 'starting', since: deps.clock.now(), cached: false }
     this.#unsubscribe = target.upstream.onEvent(event => this.#onEvent(event))
     void this.#begin()
@@ -151,14 +142,11 @@ export class ServerDiscovery {
   }
 
   #onEvent(event: UpstreamEvent): void {
-    if (event.kind === 'listChanged') this.#onListChanged()
-    else if (event.state === 'failed') this.#onFailed(event.reason, event.message)
+    if (event.kind === 'listChanged') {
+      this.#schedule.changed(this.#deps.clock.now())
+      if (!this.#running) this.#plan()
+    } else if (event.state === 'failed') this.#onFailed(event.reason, event.message)
     else this.#onState(event.state)
-  }
-
-  #onListChanged(): void {
-    this.#said = true
-    this.#schedule(this.#changedGapMs)
   }
 
   #onState(state: 'asleep' | 'starting' | 'ready'): void {
@@ -166,7 +154,7 @@ export class ServerDiscovery {
     // A server that is being tried again after a failure has not recovered yet.
     if (state === 'ready') this.#down = undefined
     this.#changed()
-    if (state === 'ready' && this.#due && !this.#running) this.#schedule(0)
+    if (state === 'ready' && this.#due && !this.#running) this.#runAfter(0)
   }
 
   #onFailed(reason: string, message: string): void {
@@ -179,42 +167,31 @@ export class ServerDiscovery {
   }
 
   #retry(): void {
-    const outage = !this.#target.process && this.#observed.state === 'failed'
-    const longest = outage ? LONGEST_REMOTE_RETRY_MS : LONGEST_RETRY_MS
-    const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, longest)
-    this.#schedule(delay * (0.5 + this.#deps.random() / 2))
+    const { state } = this.#observed
+    const what = state === 'authRequired' ? 'refused' : this.#target.process ? 'process' : 'remote'
+    this.#schedule.failed(this.#deps.clock.now(), what)
+    this.#plan()
   }
 
-  /** One timer: the earliest reason to look again wins. */
-  #schedule(ms: number, look: () => void = () => void this.#run()): void {
-    const at = this.#deps.clock.now() + ms
-    if (at >= this.#timerAt) return
+  #plan(): void {
+    const waitMs = this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.now()
+    this.#runAfter(Math.max(waitMs, 0))
+  }
+
+  #runAfter(ms: number): void {
     this.#timer?.cancel()
-    this.#timerAt = at
     this.#timer = this.#deps.clock.after(ms, () => {
-      this.#timerAt = Number.POSITIVE_INFINITY
-      look()
+      this.#due = true
+      // A process that sleeps is not woken only because its list is old: it is read at its next start.
+      if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
     })
   }
 
-  #unschedule(): void {
-    this.#timer?.cancel()
-    this.#timerAt = Number.POSITIVE_INFINITY
-  }
-
-  /** A process that sleeps is not woken only because its list is old: it is read at its next start. */
-  #intervalOver(): void {
-    this.#due = true
-    if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
-  }
-
   async #run(): Promise<void> {
-    this.#again = this.#running
     if (this.#running || this.#life.signal.aborted) return
     this.#running = true
-    this.#unschedule()
-    const said = this.#said
-    this.#said = false
+    this.#timer?.cancel()
+    this.#schedule.began()
     const before = this.#catalog?.digest
     const { clock, starts, onDiscovered, tracer } = this.#deps
     const span = tracer?.begin(discoverySpan(this.#target.name))
@@ -226,7 +203,7 @@ export class ServerDiscovery {
     if (this.#life.signal.aborted) return
     onDiscovered(this.#target.name, clock.now() - started, failure === undefined)
     if (failure) this.#failed(failure)
-    else this.#succeeded(said && before === this.#catalog?.digest)
+    else this.#succeeded(before !== this.#catalog?.digest)
   }
 
   async #readLists(): Promise<undefined> {
@@ -255,15 +232,12 @@ export class ServerDiscovery {
     this.#retry()
   }
 
-  #succeeded(askedInVain: boolean): void {
+  #succeeded(isNew: boolean): void {
     this.#listFailure = undefined
-    this.#failures = 0
     this.#due = false
-    this.#changedGapMs = nextGapMs(this.#changedGapMs, LIST_CHANGED_DEBOUNCE_MS, askedInVain)
     void this.#keep()
-    const spread = 0.9 + this.#deps.random() / 5
-    this.#schedule(this.#target.intervalMs() * spread, () => this.#intervalOver())
-    if (this.#again || this.#said) this.#schedule(this.#changedGapMs)
+    this.#schedule.succeeded(this.#deps.clock.now(), isNew)
+    this.#plan()
   }
 
   async #keep(): Promise<void> {

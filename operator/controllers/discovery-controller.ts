@@ -7,8 +7,8 @@ import type { KubeClient } from '../../core/kube/client.ts'
 import type { Log } from '../../core/log.ts'
 import type { createConnector } from '../../core/mcp/client/connector.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
-import { nextGapMs } from '../../core/mcp/discovery/changed-gap.ts'
 import { discover } from '../../core/mcp/discovery/discover.ts'
+import { discoveryIntervalMs, type Schedule } from '../../core/mcp/discovery/schedule.ts'
 import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../../core/trace.ts'
 import type { Caches } from '../runtime/caches.ts'
@@ -16,15 +16,7 @@ import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
-import {
-  CHANGED_GAP_MS,
-  createMemory,
-  dueAt,
-  intervalOf,
-  type Memory,
-  retryMs,
-  wantedOf,
-} from './discovery-memory.ts'
+import { createMemory, type Memory, wantedOf } from './discovery-memory.ts'
 import { speaksOf } from './discovery-status.ts'
 import type { Target, Targets } from './discovery-targets.ts'
 import { refreshOf, wakeOnChanges } from './discovery-wakes.ts'
@@ -36,8 +28,6 @@ import { Upstreams } from './upstreams.ts'
 
 /** One asking has bounds of its own for each step; this is for all of them together. */
 const ASK_LIMIT_MS = 5 * 60_000
-/** A server that says that its lists changed often says so again at once. */
-const LIST_CHANGED_DEBOUNCE_MS = 200
 /** For so long after a pod became ready, that it cannot be reached means that the network has yet to learn of it. */
 const SETTLING_MS = 10_000
 /** After an update the first answer may have come from a pod of before: it is asked once more. */
@@ -105,9 +95,11 @@ class DiscoveryWorker {
   /** The list of a server may be another one, or is gone. */
   again(key: string): void {
     const memory = this.#memories.get(key)
-    if (!memory) return
-    memory.changed = true
-    this.#queue.addAfter(key, LIST_CHANGED_DEBOUNCE_MS)
+    const target = this.#options.targets.get(key)
+    if (!memory || !target) return
+    const now = this.#options.clock.now()
+    memory.schedule.changed(now)
+    this.#queue.addAfter(key, dueAt(memory, target) - now)
   }
 
   close(): Promise<void> {
@@ -145,7 +137,7 @@ class DiscoveryWorker {
     const known = this.#memories.get(key)
     if (known?.uid === uid && known) return known
     this.#forget(key)
-    const memory = createMemory(uid)
+    const memory = createMemory(uid, this.#options.random)
     this.#memories.set(key, memory)
     return memory
   }
@@ -160,7 +152,7 @@ class DiscoveryWorker {
   /** A server of which no pod is ready has to be asked anew when one is; one that is just being updated keeps its connection. */
   #wait(key: string, memory: Memory, serving: Serving): undefined {
     memory.servingSince = undefined
-    memory.failures = 0
+    memory.schedule.forgetFailures()
     if (serving === 'down') {
       memory.asked = memory.revision = undefined
       this.#upstreams.close(key)
@@ -180,8 +172,8 @@ class DiscoveryWorker {
     else await publisher.repeat(discovered, last, signal)
   }
 
-  #hasPlace({ failures }: Memory): boolean {
-    return failures === 0 || this.#failing < Math.max(1, this.#options.concurrency * FAILING_SHARE)
+  #hasPlace({ schedule }: Memory): boolean {
+    return schedule.failures === 0 || this.#failing < Math.max(1, this.#options.concurrency * FAILING_SHARE)
   }
 
   async #ask(
@@ -191,13 +183,12 @@ class DiscoveryWorker {
     wanted: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, metrics, random, tracer } = this.#options
+    const { clock, metrics, tracer } = this.#options
     const span = tracer?.begin(discoverySpan(discovered.key))
     const started = clock.now()
     const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
-    const failing = memory.failures > 0 ? 1 : 0
-    const said = memory.changed
-    memory.changed = false
+    const failing = memory.schedule.failures > 0 ? 1 : 0
+    memory.schedule.began()
     this.#failing += failing
     let isNew = false
     const onNew = () => {
@@ -205,27 +196,24 @@ class DiscoveryWorker {
     }
     const failure = await this.#readLists(discovered, target, signal, onNew)
       .catch(error => {
-        memory.changed = true // whatever was to be found out still is
+        memory.schedule.interrupted()
         span?.end('interrupted')
         throw error
       })
       .finally(() => {
         this.#failing -= failing
       })
-    Object.assign(memory, { asked: wanted, revision: target.revision, askedAt: clock.now() })
-    memory.spread = 0.9 + random() / 5
+    Object.assign(memory, { asked: wanted, revision: target.revision })
     const durationMs = clock.now() - started
     span?.end(failure?.fault.code)
     metrics.discovered({
       server: discovered.key,
       ok: failure === undefined,
       durationMs,
-      intervalMs: intervalOf(target),
+      intervalMs: discoveryIntervalMs(target.server),
     })
     if (failure) return this.#failed(discovered, target, memory, failure, signal)
-    memory.failures = 0
-    memory.changedGapMs = nextGapMs(memory.changedGapMs, CHANGED_GAP_MS, said && !isNew)
-    memory.againMs = isUpdate ? CONFIRM_MS : undefined
+    memory.schedule.succeeded(clock.now(), isNew, isUpdate ? CONFIRM_MS : undefined)
   }
 
   /** Throws what is not the server's failure: the API server's, and bugs. */
@@ -280,16 +268,26 @@ class DiscoveryWorker {
     { fault, connected }: { fault: Fault; connected: boolean },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, log, publisher, random } = this.#options
-    memory.againMs = retryMs(memory, target, fault) * (0.75 + random() / 2)
+    const { clock, log, publisher } = this.#options
+    const isFirst = memory.schedule.failures === 0
+    memory.schedule.failed(clock.now(), retriesOf(target, fault))
     const settling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
-    if (memory.failures++ === 0) {
+    if (isFirst) {
       const { key } = discovered
       log.warn({ server: key, code: fault.code, detail: harmless(messageOf(fault), []) }, 'discovery failed')
     }
     if (settling && target.revision !== undefined && isNetwork(fault)) return
     await publisher.failed(discovered, fault, connected, signal)
   }
+}
+
+function dueAt({ schedule }: Memory, { server }: Target): number {
+  return schedule.dueAt(discoveryIntervalMs(server))
+}
+
+function retriesOf({ revision }: Target, { code }: Fault): Parameters<Schedule['failed']>[1] {
+  if (code === 'upstream_auth_required') return 'refused'
+  return revision === undefined ? 'remote' : 'pods'
 }
 
 function isNetwork({ code }: Fault): boolean {

@@ -50,10 +50,10 @@ const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
     'spec.auth.oauth.audience': 'core/mcp/client/http/oauth.ts',
     'spec.scaling.min': 'local/launch-server.ts',
     'spec.scaling.idleAfter': 'local/launch-server.ts',
-    'spec.discovery.interval': 'local/children.ts',
+    'spec.discovery.interval': 'core/mcp/discovery/schedule.ts',
   },
   cluster: {
-    'spec.discovery.interval': 'operator/controllers/discovery-memory.ts',
+    'spec.discovery.interval': 'core/mcp/discovery/schedule.ts',
   },
 }
 
