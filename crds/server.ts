@@ -48,7 +48,10 @@ const auth = z.strictObject({
         .string()
         .max(2_048)
         .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
-        .describe('Where tokens are asked for.'),
+        .optional()
+        .describe(
+          'Where tokens are asked for. Without it the upstream says so (RFC 9728, RFC 8414), and so decides who is sent the client secret.',
+        ),
       clientId: z.string().min(1).max(1_024).describe('The client id.'),
       clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
       scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes asked for.'),

@@ -50,7 +50,9 @@ function launchRemote({ server, inputs }: DesiredServer, { clock }: LaunchDeps):
       url: remote.url,
       transport: remote.transport,
       headers: inputs.headers,
-      auth: oauth && createTokenSource({ ...oauth, clientSecret: inputs.clientSecret ?? '' }, clock),
+      auth:
+        oauth &&
+        createTokenSource({ ...oauth, clientSecret: inputs.clientSecret ?? '', upstream: remote }, clock),
       sessions,
       startTimeoutMs: parseDuration(limits.startTimeout),
     },

@@ -68,7 +68,8 @@ export type SecretKey = { name: string; key: string; optional?: boolean }
 export type EndpointHeader = { name: string } & ({ value: string } | { secret: SecretKey })
 
 export type EndpointOAuth = {
-  tokenUrl: string
+  /** Absent where the upstream says itself who issues its tokens. */
+  tokenUrl?: string
   clientId: string
   clientSecret: SecretKey
   scopes: string[]

@@ -66,9 +66,10 @@ function headersOf({ headers = [] }: HttpEndpoint, options: ConnectorOptions): R
   return headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
 }
 
-function authOf({ bearer, oauth }: HttpEndpoint, options: ConnectorOptions): TokenSource | undefined {
+function authOf(endpoint: HttpEndpoint, options: ConnectorOptions): TokenSource | undefined {
+  const { bearer, oauth } = endpoint
   if (bearer) return bearerOf(async () => needed(bearer, options))
-  return oauth && oauthOf(oauth, options)
+  return oauth && oauthOf(oauth, endpoint, options)
 }
 
 /** A token that others renew: where it is refused, only another one is worth a second try. */
@@ -84,13 +85,16 @@ function bearerOf(read: () => Promise<string>): TokenSource {
 }
 
 /** The tokens of a client secret are thrown away with it. */
-function oauthOf({ clientSecret, ...client }: EndpointOAuth, options: ConnectorOptions): TokenSource {
+function oauthOf(oauth: EndpointOAuth, upstream: HttpEndpoint, options: ConnectorOptions): TokenSource {
+  const { clientSecret, ...client } = oauth
   let made: { secret: string; source: TokenSource } | undefined
   return {
     async token(signal, rejected) {
       const secret = needed(clientSecret, options)
-      if (made?.secret !== secret)
-        made = { secret, source: createTokenSource({ ...client, clientSecret: secret }, options.clock) }
+      if (made?.secret !== secret) {
+        const credentials = { ...client, clientSecret: secret, upstream }
+        made = { secret, source: createTokenSource(credentials, options.clock) }
+      }
       return made.source.token(signal, rejected)
     },
   }

@@ -5,6 +5,7 @@ import { serve } from './serve.ts'
 
 export type OAuthServer = {
   tokenUrl: string
+  issuer: string
   /** Requests to the token endpoint so far. */
   requests(): number
   /** Whether this server issued the token and it still counts. */
@@ -22,7 +23,7 @@ export async function startOAuthServer(options: { lifeSeconds?: number } = {}): 
   let requests = 0
   let handle: ReturnType<Provider['callback']> | undefined
   const served = await serve(async (request, response) => {
-    requests++
+    if (request.url === '/token') requests++
     await handle?.(request, response)
   })
   const provider = new Provider(served.origin, {
@@ -52,6 +53,7 @@ export async function startOAuthServer(options: { lifeSeconds?: number } = {}): 
   handle = provider.callback()
   return {
     tokenUrl: `${served.origin}/token`,
+    issuer: served.origin,
     requests: () => requests,
     accepts: token => valid.has(token),
     revoke: () => valid.clear(),

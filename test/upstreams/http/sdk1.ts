@@ -18,6 +18,8 @@ export type Sdk1Options = {
   host?: string
   /** Bearer tokens to let in; default any caller. */
   accepts?: (token: string) => boolean
+  /** The server that issues these tokens, named in protected resource metadata (RFC 9728). */
+  authorizationServer?: string
 }
 
 export type Sdk1Server = {
@@ -34,6 +36,9 @@ export type Sdk1Server = {
   close(): Promise<void>
 }
 
+/** Not the well-known place: only the WWW-Authenticate header of a 401 leads here. */
+const METADATA_PATH = '/protected-resource'
+
 type Session = { server: McpServer; transport: StreamableHTTPServerTransport | SSEServerTransport }
 type Sessions = Map<string, Session>
 
@@ -42,12 +47,16 @@ export async function startSdk1(mode: Sdk1Mode, options: Sdk1Options = {}): Prom
   const log = createRequestLog()
   const served = await serve(
     async (request, response) => {
+      if (request.url === METADATA_PATH) return tellAuthorizationServer(request, response, options)
       const body = request.method === 'POST' ? await readJson(request) : undefined
       const { method = '' } = (body ?? {}) as { method?: string }
       log.add(`${request.method} ${method}`.trim())
       const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
-      if (options.accepts?.(token) === false) refuse(response, 401)
-      else if (mode === 'sse') await handleSse(sessions, request, response, body)
+      if (options.accepts?.(token) === false) {
+        const metadata = `http://${request.headers.host}${METADATA_PATH}`
+        response.setHeader('www-authenticate', `Bearer resource_metadata="${metadata}", scope="tools:read"`)
+        refuse(response, 401)
+      } else if (mode === 'sse') await handleSse(sessions, request, response, body)
       else await handleStreamable(sessions, mode, options, request, response, body)
     },
     options.port,
@@ -110,6 +119,13 @@ async function handleSse(
   const known = sessions.get(id)?.transport
   if (known instanceof SSEServerTransport) return known.handlePostMessage(request, response, body)
   refuse(response, 404)
+}
+
+function tellAuthorizationServer(request: IncomingMessage, response: ServerResponse, options: Sdk1Options) {
+  if (options.authorizationServer === undefined) return refuse(response, 404)
+  const resource = `http://${request.headers.host}/mcp`
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ resource, authorization_servers: [options.authorizationServer] }))
 }
 
 function refuse(response: ServerResponse, status: number): void {

@@ -12,7 +12,8 @@ import { createTokenSource } from './oauth.ts'
 
 const never = new AbortController().signal
 const GIVEN = raw(200, 'application/json', '{"access_token":"t","token_type":"bearer"}')
-const client = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET }
+const upstream = { url: 'http://127.0.0.1:1/mcp', transport: 'streamable-http' } as const
+const client = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, upstream }
 
 test('many callers share one token, until shortly before it expires', async t => {
   const server = await startOAuthServer({ lifeSeconds: 600 })

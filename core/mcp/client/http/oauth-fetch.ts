@@ -1,0 +1,58 @@
+/** The fetch of OAuth requests: bounded in bytes and time, and never from TLS to plain HTTP. */
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { readBounded } from '../../../bounded.ts'
+import { faultOf } from '../../../deadline.ts'
+import { Fault } from '../../../errors.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+
+export type OAuthFetch = {
+  /** Throws Fault upstream_unreachable, upstream_protocol, and the reason of the signal. Redirects are left to the SDK. */
+  fetch: FetchLike
+  /** The status of a request whose body does not matter. */
+  probe(url: string, method: 'GET' | 'POST'): Promise<Response>
+  /** HTTP status of the last answer; 0 before it. */
+  status(): number
+}
+
+/** `base` is the URL that the manifest gives: only where it begins with http:// are other URLs without TLS taken. */
+export function createOAuthFetch(base: string, signal: AbortSignal): OAuthFetch {
+  const withoutTls = base.startsWith('http://')
+  let status = 0
+
+  const send = async (url: string | URL, init?: RequestInit) => {
+    if (!withoutTls && new URL(url).protocol !== 'https:')
+      throw new Fault('upstream_protocol', 'An address of the authorization server is not https')
+    const response = await fetch(url, { ...init, signal, redirect: 'manual' })
+    status = response.status
+    return response
+  }
+
+  return {
+    status: () => status,
+    fetch: (url, init) =>
+      reached(signal, async () => {
+        const { body, headers, status } = await send(url, init)
+        const tooLarge = () => new Fault('upstream_protocol', 'The authorization server answers too much')
+        const bytes = await readBounded(body ?? [], MAX_ANSWER_BYTES, tooLarge)
+        return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers })
+      }),
+    probe: (url, method) =>
+      reached(signal, async () => {
+        const response = await send(url, { method })
+        await response.body?.cancel()
+        return response
+      }),
+  }
+}
+
+async function reached(signal: AbortSignal, work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work()
+  } catch (error) {
+    if (signal.aborted) throw faultOf(signal)
+    if (error instanceof Fault) throw error
+    const message = 'The authorization server cannot be reached'
+    throw new Fault('upstream_unreachable', message, { cause: error, retryable: true })
+  }
+}

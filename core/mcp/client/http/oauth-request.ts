@@ -1,0 +1,109 @@
+/** Asks an authorization server for a token, with the SDK's client, which is loaded with the first request. */
+import { Fault } from '../../../errors.ts'
+import type { ClientCredentials } from './oauth.ts'
+import { findTokenServer, type TokenServer } from './oauth-discovery.ts'
+import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
+
+export type IssuedToken = { value: string; lifeSeconds?: number }
+
+/** The function throws Fault upstream_auth_required, upstream_unreachable, upstream_timeout, upstream_protocol: without addresses or secrets. */
+export function createTokenRequest(credentials: ClientCredentials) {
+  const { tokenUrl, upstream } = credentials
+  const secret: SecretUse = {}
+  return async (signal: AbortSignal): Promise<IssuedToken> => {
+    const http = createOAuthFetch(tokenUrl ?? upstream.url, signal)
+    try {
+      const server = tokenUrl ? knownServer(tokenUrl) : await findTokenServer(upstream, http)
+      return await askServer(credentials, secret, server, http)
+    } catch (error) {
+      throw tokenFault(error, http.status())
+    }
+  }
+}
+
+/** Where the authorization server took the secret. */
+type SecretUse = { place?: SecretPlace }
+type SecretPlace = 'header' | 'body'
+
+function knownServer(tokenUrl: string): TokenServer {
+  const issuer = new URL(tokenUrl).origin
+  // The type wants the last two; a request for a token reads neither.
+  const unused = { authorization_endpoint: tokenUrl, response_types_supported: [] }
+  return { issuer, metadata: { issuer, token_endpoint: tokenUrl, ...unused } }
+}
+
+/** Sends the secret with HTTP Basic, which every server must take, and once more in the body where one does not. */
+async function askServer(
+  credentials: ClientCredentials,
+  secret: SecretUse,
+  server: TokenServer,
+  http: OAuthFetch,
+): Promise<IssuedToken> {
+  const { fetchToken } = await import('@modelcontextprotocol/sdk/client/auth.js')
+  const { ClientCredentialsProvider } = await import('@modelcontextprotocol/sdk/client/auth-extensions.js')
+  const { clientId, clientSecret, scopes = [] } = credentials
+  const { issuer, metadata, resource } = server
+  const scope = scopes.length > 0 ? scopes.join(' ') : server.scope
+  const ask = async (place: SecretPlace) => {
+    const client = { clientId, clientSecret, expectedIssuer: issuer, scope }
+    const addClientAuthentication = authenticate(credentials, place)
+    const provider = Object.assign(new ClientCredentialsProvider(client), { addClientAuthentication })
+    const token = await fetchToken(provider, issuer, { metadata, resource, fetchFn: http.fetch })
+    secret.place = place
+    return token
+  }
+  const takesHeader = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true
+  const place = secret.place ?? (takesHeader ? 'header' : 'body')
+  const token = await ask(place).catch(error => {
+    if (place === 'body' || !refusesClient(error, http.status())) throw error
+    return ask('body').catch(() => Promise.reject(error))
+  })
+  if (token.access_token === '' || token.token_type.toLowerCase() !== 'bearer')
+    throw new Fault('upstream_protocol', 'The authorization server issues no bearer tokens')
+  return { value: token.access_token, lifeSeconds: token.expires_in }
+}
+
+function authenticate({ clientId, clientSecret, audience }: ClientCredentials, place: SecretPlace) {
+  return (headers: Headers, parameters: URLSearchParams) => {
+    if (audience !== undefined) parameters.set('audience', audience)
+    if (place === 'body') {
+      parameters.set('client_id', clientId)
+      parameters.set('client_secret', clientSecret)
+    } else {
+      // RFC 6749 section 2.3.1 wants both form-encoded, which the SDK's own code leaves out.
+      const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`
+      headers.set('authorization', `Basic ${btoa(pair)}`)
+    }
+  }
+}
+
+function formEncoded(value: string): string {
+  return new URLSearchParams([['', value]]).toString().slice(1)
+}
+
+function refusesClient(error: unknown, status: number): boolean {
+  const code = errorCode(error)
+  return status === 401 || code === 'invalid_client' || code === 'invalid_request'
+}
+
+/** Names the problem; the server's own words stay in the cause, because they may repeat what was sent. */
+function tokenFault(cause: unknown, status: number): Fault {
+  if (cause instanceof Fault) return cause
+  const code = errorCode(cause)
+  if (code !== undefined && status < 500) {
+    // What is not one of OAuth's codes is a server_error for the SDK.
+    const said = code === 'server_error' ? `HTTP ${status}` : code
+    const message = `The authorization server refuses the client: ${said}`
+    return new Fault('upstream_auth_required', message, { cause, details: { status } })
+  }
+  return new Fault('upstream_protocol', 'The authorization server does not answer as OAuth 2.0 says', {
+    cause,
+  })
+}
+
+/** The code of the SDK's OAuthError, told by its shape so that nothing is loaded for a look. */
+function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'errorCode' in error && typeof error.errorCode === 'string'
+    ? error.errorCode
+    : undefined
+}
