@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cpuMs } from '../../test/support/cpu-time.ts'
 import {
   exposedUri,
   listedNames,
@@ -81,9 +82,9 @@ test('10,000 tools whose names all collide are named in a moment', () => {
     server: 'a',
     tool: String.fromCodePoint(0x4e00 + index),
   }))
-  const started = performance.now()
+  const started = cpuMs()
   assert.equal(new Set(listedNames(tools).values()).size, 10_000)
-  assert.ok(performance.now() - started < 2_000)
+  assert.ok(cpuMs() - started < 2_000)
 })
 
 const uri = fc.oneof(

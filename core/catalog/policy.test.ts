@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cpuMs } from '../../test/support/cpu-time.ts'
 import { applyOverride, isAllowed, matches } from './policy.ts'
 
 const policy = (allow: string[], deny: string[] = []) => ({ allow, deny, overrides: {} })
@@ -42,9 +43,9 @@ test('it agrees with the regular expression that it stands for', () => {
 })
 
 test('a pattern that hangs backtracking matchers takes no time', () => {
-  const started = performance.now()
+  const started = cpuMs()
   assert.equal(matches('*a'.repeat(100), 'a'.repeat(256).concat('b')), false)
-  assert.ok(performance.now() - started < 100)
+  assert.ok(cpuMs() - started < 100)
 })
 
 test('deny wins over allow, and nothing is allowed by an empty list', () => {

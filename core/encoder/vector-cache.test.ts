@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { cpuMs } from '../../test/support/cpu-time.ts'
 import type { Vector } from '../catalog/vectors.ts'
 import { openVectorCache, type VectorCacheOptions } from './vector-cache.ts'
 
@@ -141,9 +142,9 @@ test('the vectors of 10,000 tools are read in a moment', async t => {
   const cache = await openVectorCache(options)
   for (let id = 0; id < 10_000; id++) cache.put(keyOf(id), { scale: 1, values: new Int8Array(384).fill(id) })
   await cache.close()
-  const started = performance.now()
+  const started = cpuMs()
   const again = await openVectorCache(options)
-  assert.ok(performance.now() - started < 500)
+  assert.ok(cpuMs() - started < 500)
   assert.deepEqual(again.get(keyOf(9_999))?.values, new Int8Array(384).fill(9_999))
   await again.close()
 })

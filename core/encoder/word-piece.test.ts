@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cpuMs } from '../../test/support/cpu-time.ts'
 import { createTokenizer } from './word-piece.ts'
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789$_-.()中文か한αςß']
@@ -69,7 +70,7 @@ test('no text is too much: the tokens are known ones, and never more than allowe
 
 test('a million characters of the worst kind are not all looked at', () => {
   const worst = `${'a'.repeat(99)}→ `.repeat(10_000)
-  const started = performance.now()
+  const started = cpuMs()
   tokenize(worst, 128)
-  assert.ok(performance.now() - started < 1_000)
+  assert.ok(cpuMs() - started < 1_000)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../core/json.ts'
+import { cpuMs } from '../../../test/support/cpu-time.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { argumentHelp } from './argument-help.ts'
 import { createSchemaChecks } from './schema-checks.ts'
@@ -158,10 +159,10 @@ test("a server's regular expressions are not run", () => {
     additionalProperties: false,
   }
   const args = { text: `${'a'.repeat(40)}!`, [`${'a'.repeat(40)}!`]: 1, pattern: 1 }
-  const begun = performance.now()
+  const begun = cpuMs()
   assert.deepEqual([fits(args, schema), help(args, schema)], [true, ''])
   assert.match(help({ pattern: 'x' }, schema), /^- pattern: /)
-  assert.ok(performance.now() - begun < 5_000)
+  assert.ok(cpuMs() - begun < 5_000)
 })
 
 const point = { type: 'object', properties: { a: { $ref: '#/$defs/l0' } } }
@@ -183,9 +184,9 @@ const HOSTILE: Record<string, JsonObject> = {
 }
 for (const [name, schema] of Object.entries(HOSTILE))
   test(`a schema ${name} holds up no call`, () => {
-    const begun = performance.now()
+    const begun = cpuMs()
     assert.deepEqual([fits({ a: 'x' }, schema), help({ a: 'x' }, schema)], [undefined, ''])
-    assert.ok(performance.now() - begun < 2_000)
+    assert.ok(cpuMs() - begun < 2_000)
   })
 
 test('a type that is none, and rules of the wrong form, are not held against arguments', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { cpuMs } from '../../../test/support/cpu-time.ts'
 import { defaultCatalogs } from '../../../test/upstreams/replay/catalogs.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { foldSchema } from './fold.ts'
@@ -113,9 +114,9 @@ test('no schema is too hostile: circles, doubling references, depth, size, and w
   for (const schema of hostile)
     for (const most of [0, 20, 100, 1_000]) {
       const tokens = Math.max(estimateTokens(JSON.stringify(schema)), most + 1)
-      const started = performance.now()
+      const started = cpuMs()
       const { schema: shown } = foldSchema(schema, most, tokens)
-      assert.ok(performance.now() - started < 500)
+      assert.ok(cpuMs() - started < 500)
       assert.ok(isObject(shown))
       const cost = count(shown)
       assert.ok(most < 40 || cost <= 1.1 * most, `${cost} of ${most}: ${JSON.stringify(shown).slice(0, 200)}`)
@@ -147,9 +148,9 @@ test('many references to one large part cost no more time than one', t => {
     { anyOf: [{ $ref: `#/${'a/'.repeat(90_000)}` }] },
   ]
   const anyOf = Array.from({ length: 4_000 }, () => ({ $ref: '#/$defs/Large' }))
-  const startedMs = performance.now()
+  const startedMs = cpuMs()
   for (const Large of large) assert.ok(foldSchema({ anyOf, $defs: { Large } }, 1_200, 60_000).folded)
-  const ms = performance.now() - startedMs
+  const ms = cpuMs() - startedMs
   t.diagnostic(`${large.length} schemas: ${ms.toFixed(0)} ms`)
   assert.ok(ms < 3_000, `${ms} ms`)
 })

@@ -260,7 +260,7 @@ test('the streams that clients have for what comes between calls hold up no call
     'tools/call': answer(RESULT),
   })
   const upstream = createHttpUpstream(
-    { url: server.url, transport: 'streamable-http', sessions: 'perClient', startTimeoutMs: 5_000 },
+    { url: server.url, transport: 'streamable-http', sessions: 'perClient', startTimeoutMs: 60_000 },
     { clock: systemClock },
   )
   t.after(() => Promise.all([upstream.close(), server.close()]))
