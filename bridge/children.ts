@@ -75,6 +75,7 @@ export function begin(
       clock,
       log,
       memory,
+      random,
       backoff: createBackoff(random),
       onState: () => hooks.onState(life),
       onListChanged: list => hooks.onListChanged({ method: `notifications/${list}/list_changed` }, life),

@@ -1,14 +1,11 @@
-/** What a server tells of a resource that changed, and which watchers it is for. Pure. */
+/** An update of a resource, and which subscriptions it is for. Pure. */
 import { isObject } from '../../json.ts'
 import type { Notification } from './json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
-/** Resources of one upstream that are watched at once; more are refused. */
-export const MAX_WATCHED = 1_000
-
 export type ResourceUpdate = {
   uri: string
-  /** As watchers are told: without the id of our own subscription. */
+  /** As subscribers get it: without the id of our own subscription. */
   told: Notification
 }
 
@@ -24,7 +21,7 @@ export function readUpdate(notification: Notification): ResourceUpdate | undefin
   return { uri, told: { method, params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest } }
 }
 
-/** Whether who watches one resource is told of another: a server may tell of a part of what is watched. */
-export function covers(watched: string, uri: string): boolean {
-  return uri === watched || uri.startsWith(watched.endsWith('/') ? watched : `${watched}/`)
+/** Whether an update of `uri` is for a subscription: a server may send updates of parts of a resource. */
+export function covers(subscribed: string, uri: string): boolean {
+  return uri === subscribed || uri.startsWith(subscribed.endsWith('/') ? subscribed : `${subscribed}/`)
 }

@@ -1,4 +1,4 @@
-/** The one `subscriptions/listen` stream of an upstream of the 2026 era: for changed lists, and for each resource that is watched. */
+/** The one `subscriptions/listen` stream of an upstream of the 2026 era: for changed lists, and for each resource that is subscribed to. */
 
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
@@ -14,7 +14,7 @@ import type { RemoteDeps } from './spec.ts'
 const ACK_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
-const NOT_WATCHED = { code: -32602, message: 'The server does not tell of changes of this resource' }
+const NOT_SUBSCRIBED = { code: -32602, message: 'The server does not tell of changes of this resource' }
 const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not tell of changes' }
 
 /** What the upstream agreed to tell, or why it does not. */
@@ -39,7 +39,7 @@ export class ChangeStream {
   #next: Promise<Agreed> | undefined
   #closed = false
 
-  /** `lists` are the filter's keys that are always wanted. Nothing is opened before `renew` or `watch`. */
+  /** `lists` are the filter's keys that are always wanted. Nothing is opened before `renew` or `subscribe`. */
   constructor(rpc: HttpRpc, http: HttpClient, deps: RemoteDeps, hooks: ChangeHooks, lists: JsonObject) {
     this.#rpc = rpc
     this.#http = http
@@ -49,21 +49,21 @@ export class ChangeStream {
   }
 
   /** Answers once the stream that tells of it is open. */
-  async watch(uri: string, signal: AbortSignal): Promise<McpResponse> {
+  async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
     this.#uris.add(uri)
     try {
       const agreed = await waitFor(this.renew(), signal)
-      const watched = agreed.error ? [] : agreed.notifications.resourceSubscriptions
-      if (Array.isArray(watched) && watched.includes(uri)) return { result: {} }
+      const subscribed = agreed.error ? [] : agreed.notifications.resourceSubscriptions
+      if (Array.isArray(subscribed) && subscribed.includes(uri)) return { result: {} }
       this.#uris.delete(uri)
-      return { error: agreed.error ?? NOT_WATCHED }
+      return { error: agreed.error ?? NOT_SUBSCRIBED }
     } catch (error) {
-      this.unwatch(uri)
+      this.unsubscribe(uri)
       throw error
     }
   }
 
-  unwatch(uri: string): void {
+  unsubscribe(uri: string): void {
     if (this.#uris.delete(uri)) void this.renew().catch(() => {})
   }
 

@@ -7,6 +7,7 @@ import type { Incoming } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
+import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import type { HttpClient } from './http-client.ts'
 import { HttpRpc } from './http-rpc.ts'
 import { keepStream, tellsOfChanges } from './kept-stream.ts'
@@ -14,7 +15,6 @@ import { LogLevel } from './log-level.ts'
 import { MessageRouter } from './message-router.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
-import { subscribeCall, unsubscribe } from './watch-calls.ts'
 
 const STREAM_WAIT_MS = 1_000
 
@@ -80,12 +80,12 @@ class LegacySession implements Session {
     void this.#rpc.send({ jsonrpc: '2.0', ...notification })
   }
 
-  async watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
+  async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     await this.#listening(signal)
     return this.#rpc.ask(subscribeCall(uri), signal)
   }
 
-  unwatch(uri: string): void {
+  unsubscribe(uri: string): void {
     const { clock } = this.#deps
     void unsubscribe(uri, clock, (call, end) => this.#rpc.ask(call, end))
   }

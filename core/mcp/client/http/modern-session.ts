@@ -39,8 +39,8 @@ export async function openModern(
     request: (call, end) => rpc.ask(call, end),
     // This era has no notifications of clients.
     tell: () => {},
-    watch: (uri, end) => changes.watch(uri, end),
-    unwatch: uri => changes.unwatch(uri),
+    subscribe: (uri, end) => changes.subscribe(uri, end),
+    unsubscribe: uri => changes.unsubscribe(uri),
     close: async () => changes.close(),
   }
 }

@@ -23,8 +23,8 @@ function setUp() {
       info: { protocolVersion: '2025-11-25', capabilities: {} },
       request: async () => ({ result: {} }),
       tell: () => {},
-      watch: async () => ({ result: {} }),
-      unwatch: () => {},
+      subscribe: async () => ({ result: {} }),
+      unsubscribe: () => {},
       close: async () => void closed.push(entry.key),
     }
     entry.session = session

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Era } from '../../protocol/revisions.ts'
+import type { ResourceSubscriptions } from '../resource-subscriptions.ts'
 import type { Session } from './session.ts'
 
 const MAX_SESSIONS = 256
@@ -31,8 +32,8 @@ export type Entry = Wanted & {
   idle?: Timer
   /** Not given out any more. */
   gone: boolean
-  /** Told once when it is not given out any more. */
-  onGone?: () => void
+  /** What is subscribed to on it. */
+  subscriptions?: ResourceSubscriptions
 }
 
 export type BookOptions = {
@@ -125,7 +126,7 @@ export class SessionBook {
     entry.gone = true
     entry.idle?.cancel()
     if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key)
-    entry.onGone?.()
+    entry.subscriptions?.lost()
   }
 
   #begin(wanted: Wanted): Entry {

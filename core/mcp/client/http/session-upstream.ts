@@ -25,8 +25,8 @@ import {
   SHARED,
   sharedKey,
 } from './session-key.ts'
+import { SessionSubscriptions } from './session-subscriptions.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
-import { Watches } from './watches.ts'
 
 const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_auth_required: 'AuthRequired',
@@ -50,7 +50,7 @@ export class SessionUpstream implements Upstream {
   readonly #release: () => Promise<void>
   readonly #book: SessionBook
   readonly #keyOf: ReturnType<typeof createSessionKeys>
-  readonly #watches: Watches
+  readonly #subscriptions: SessionSubscriptions
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   readonly #closing = new AbortController()
   #listener: SessionListener | undefined
@@ -66,7 +66,7 @@ export class SessionUpstream implements Upstream {
     this.#release = release
     this.#book = new SessionBook({ clock: deps.clock, open: entry => this.#begin(entry) })
     this.#keyOf = createSessionKeys({ ...opening, perClient: spec.sessions === 'perClient' })
-    this.#watches = new Watches(this.#book, deps)
+    this.#subscriptions = new SessionSubscriptions(this.#book, deps)
   }
 
   async connect(signal: AbortSignal): Promise<UpstreamInfo> {
@@ -88,7 +88,7 @@ export class SessionUpstream implements Upstream {
       if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
       return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription)
     }
-    return this.#watches.add(subscription, wanted, signal)
+    return this.#subscriptions.subscribe(subscription, wanted, signal)
   }
 
   attach(listener: SessionListener): void {
@@ -101,7 +101,7 @@ export class SessionUpstream implements Upstream {
 
   forget(client: string): void {
     if (this.#spec.sessions !== 'perClient') return
-    this.#watches.forget(client)
+    this.#subscriptions.forget(client)
     this.#book.forget(client)
   }
 
@@ -117,7 +117,7 @@ export class SessionUpstream implements Upstream {
 
   async #end(): Promise<void> {
     this.#closing.abort(new Fault('cancelled', 'The upstream was closed'))
-    this.#watches.close()
+    this.#subscriptions.close()
     await this.#book.close()
     await this.#release()
   }
@@ -150,7 +150,7 @@ export class SessionUpstream implements Upstream {
   }
 
   async #begin(entry: Entry): Promise<Session> {
-    if (isWatched(entry.key)) this.#tell({ kind: 'state', state: 'starting' })
+    if (speaksForUpstream(entry.key)) this.#tell({ kind: 'state', state: 'starting' })
     const limit = deadline(
       this.#deps.clock,
       this.#spec.startTimeoutMs,
@@ -179,14 +179,14 @@ export class SessionUpstream implements Upstream {
 
   #hooksOf(entry: Entry): SessionHooks {
     const { key, capabilities, own, prefers } = entry
-    const watched = isWatched(key)
+    const speaks = speaksForUpstream(key)
     const client = own && typeof key === 'string' && key !== DISCOVERY_CLIENT ? key : undefined
-    const listChanged = () => watched && entry.session && this.#tell({ kind: 'listChanged', list: 'tools' })
+    const listChanged = () => speaks && entry.session && this.#tell({ kind: 'listChanged', list: 'tools' })
     return {
       capabilities,
       prefers,
       own,
-      listen: watched ? this.#listeners.size > 0 : client !== undefined && this.#listener !== undefined,
+      listen: speaks ? this.#listeners.size > 0 : client !== undefined && this.#listener !== undefined,
       lost: () => {
         if (entry.gone) return
         this.#book.drop(entry)
@@ -195,7 +195,7 @@ export class SessionUpstream implements Upstream {
         listChanged()
       },
       reopened: down => {
-        this.#watches.missed(entry)
+        entry.subscriptions?.missed()
         if (down) listChanged()
       },
       notified: notification => this.#notified(entry, client, notification),
@@ -206,7 +206,7 @@ export class SessionUpstream implements Upstream {
 
   #notified(entry: Entry, client: string | undefined, notification: Notification): void {
     if (notification.method === RESOURCE_UPDATED) {
-      this.#watches.updated(entry, notification)
+      entry.subscriptions?.updated(notification)
       return
     }
     const list = changedList(notification.method)
@@ -236,7 +236,7 @@ async function refuseToShare(session: Session): Promise<Fault> {
 }
 
 /** Whether the session is the one that speaks for the upstream. */
-function isWatched(key: SessionKey): boolean {
+function speaksForUpstream(key: SessionKey): boolean {
   return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
 }
 

@@ -4,16 +4,14 @@ import type { JsonObject } from '../../../json.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
+import type { SubscribableSession } from '../resource-subscriptions.ts'
 
-export type Session = {
+export type Session = SubscribableSession & {
   readonly info: UpstreamInfo
   /** `lost`: the upstream does not know the session any more and surely did nothing with the request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'>
   /** Sends a notification, best effort. */
   tell(notification: Notification): void
-  /** Asks to be told of changes of a resource, until `unwatch` or the end of the session. */
-  watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'>
-  unwatch(uri: string): void
   /** Ends calls in flight with a Fault and tells the upstream, best effort. */
   close(): Promise<void>
 }

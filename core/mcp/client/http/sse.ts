@@ -11,6 +11,7 @@ import type { Upstream, UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { readLine } from '../stdio/read-line.ts'
+import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import { statusFault } from './faults.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import type { HttpResponse } from './http-request.ts'
@@ -20,7 +21,6 @@ import { PendingCalls } from './pending-calls.ts'
 import type { Session, SessionHooks } from './session.ts'
 import { SessionUpstream } from './session-upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
-import { subscribeCall, unsubscribe } from './watch-calls.ts'
 
 /** The largest event there may ever be, whatever calls allow. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
@@ -96,11 +96,11 @@ class SseSession implements Session {
     void this.#send({ jsonrpc: '2.0', ...notification })
   }
 
-  watch(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
+  subscribe(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     return this.#ask(subscribeCall(uri), signal)
   }
 
-  unwatch(uri: string): void {
+  unsubscribe(uri: string): void {
     void unsubscribe(uri, this.#deps.clock, (call, end) => this.#ask(call, end))
   }
 

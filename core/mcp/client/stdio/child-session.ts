@@ -1,6 +1,6 @@
 /** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
 
-import { deadline } from '../../../deadline.ts'
+import { deadline, waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../json.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
@@ -11,6 +11,7 @@ import { type Era, META_SUBSCRIPTION_ID } from '../../protocol/revisions.ts'
 import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import { type Question, Questions } from '../questions.ts'
 import { refusedAnswers } from '../refused-answers.ts'
+import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import type { ChildExit } from './child.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
@@ -30,7 +31,7 @@ export type SessionDeps = StdioRpcDeps & {
   /** What is known of the server's era. */
   memory: EraMemory
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
-  /** Updates of watched resources, and what the server says that belongs to no call. */
+  /** Updates of resources that are subscribed to, and what the server says that belongs to no call. */
   onNotification?: (notification: Notification) => void
   /** The server asks its client for something while no call is in flight; undefined: nobody can answer. */
   onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
@@ -42,7 +43,7 @@ const LISTEN = 'subscriptions/listen'
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
 /** An acknowledgement, or the answer to a request that only says whether it is taken on. */
 const MAX_TAKEN_BYTES = 256 * 1024
-const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
+const NOT_SUBSCRIBED = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
 
 export class ChildSession {
   /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
@@ -62,6 +63,8 @@ export class ChildSession {
   /** Until the child knows what it asks at its start. */
   #settling: Settling | undefined
   #logLevel: string | undefined
+  /** In the newer era, what ends the stream of a resource. */
+  readonly #streams = new Map<string, AbortController>()
 
   /** Starts the child and shakes hands; `ready` tells when and whether calls can be sent. */
   constructor(spec: SessionSpec, deps: SessionDeps) {
@@ -101,11 +104,24 @@ export class ChildSession {
     return this.#rpc.request(call, signal)
   }
 
-  /** Asks the server to tell of a resource until `signal` aborts: what it tells goes to `onNotification`. */
-  watch(uri: string, signal: AbortSignal): Promise<McpResponse> {
-    return this.#isModern
-      ? this.#listen({ resourceSubscriptions: [uri] }, signal)
-      : this.#subscribe(uri, signal)
+  /** Updates go to `onNotification`. */
+  async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
+    if (!this.#isModern) return this.#rpc.request(subscribeCall(uri), signal)
+    const end = new AbortController()
+    try {
+      const answer = await waitFor(this.#listen({ resourceSubscriptions: [uri] }, end.signal), signal)
+      if (!answer.error) this.#streams.set(uri, end)
+      return answer
+    } catch (error) {
+      end.abort()
+      throw error
+    }
+  }
+
+  unsubscribe(uri: string): void {
+    if (!this.#isModern) void unsubscribe(uri, this.#deps.clock, (call, end) => this.#rpc.request(call, end))
+    this.#streams.get(uri)?.abort()
+    this.#streams.delete(uri)
   }
 
   /** Hands the server what its client says besides requests. */
@@ -182,13 +198,13 @@ export class ChildSession {
     this.#questions.end()
   }
 
-  /** Subscribes in the newer era, until `signal` aborts; resolves when that is acknowledged or refused. */
+  /** A stream of the newer era, until `signal` aborts; resolves when it is acknowledged or refused. */
   #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
     return new Promise((resolve, reject) => {
       const onNotification = ({ params }: Notification) => {
         const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
         const all = Object.keys(notifications).every(key => taken.includes(key))
-        resolve(all ? { result: {} } : { error: NOT_WATCHABLE })
+        resolve(all ? { result: {} } : { error: NOT_SUBSCRIBED })
       }
       const call = {
         method: LISTEN,
@@ -198,15 +214,6 @@ export class ChildSession {
       }
       this.request(call, signal).then(resolve, reject)
     })
-  }
-
-  async #subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
-    const ask = (method: string, end: AbortSignal) =>
-      this.#rpc.request({ method, params: { uri }, maxBytes: MAX_TAKEN_BYTES }, end)
-    const answer = await ask('resources/subscribe', signal)
-    const leave = () => void ask('resources/unsubscribe', this.#over.signal).catch(() => {})
-    if (!answer.error) signal.addEventListener('abort', leave, { once: true })
-    return answer
   }
 
   /** Ahead of a call: a server that does not log that much yet is told to. */

@@ -6,12 +6,12 @@ import { Fault } from '../../../errors.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../../protocol/message.ts'
 import type { Subscription, UpstreamCall, UpstreamInfo } from '../../upstream.ts'
+import { ResourceSubscriptions, type SubscribableSession } from '../resource-subscriptions.ts'
 import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'
 import { ChildSession, type SessionDeps, type SessionSpec } from './child-session.ts'
 import { forget } from './opening.ts'
 import { how, lastOf, stoppedFault } from './session-faults.ts'
-import { Watches, type Watching } from './watches.ts'
 
 export type SupervisedChildSpec = SessionSpec & {
   /** Asleep after this time without a call; undefined: never. */
@@ -22,6 +22,8 @@ export type SupervisedChildSpec = SessionSpec & {
 
 export type SupervisedChildDeps = SessionDeps & {
   backoff: Backoff
+  /** 0 to 1, spreads retries; default Math.random. */
+  random?: () => number
   /** Told after each change of `state`. */
   onState(): void
   /** Told of each start that failed and each child that ended by itself; `failures` counts them in a row. */
@@ -45,7 +47,7 @@ export class SupervisedChild {
   #leaving: Promise<void> = Promise.resolve()
   /** Waits for sleep while running, for the next start after a failure. */
   #timer: Timer | undefined
-  readonly #watches = new Watches()
+  readonly #subscriptions: ResourceSubscriptions
   #inFlight = 0
   #lastUsed = 0
   #closed = false
@@ -53,6 +55,16 @@ export class SupervisedChild {
   constructor(spec: SupervisedChildSpec, deps: SupervisedChildDeps) {
     this.#spec = spec
     this.#deps = deps
+    const { clock, random } = deps
+    const session: SubscribableSession = {
+      subscribe: async (uri, signal) => {
+        if (!this.#running)
+          throw new Fault('upstream_died', 'The server ended meanwhile', { retryable: true })
+        return this.#running.session.subscribe(uri, signal)
+      },
+      unsubscribe: uri => this.#running?.session.unsubscribe(uri),
+    }
+    this.#subscriptions = new ResourceSubscriptions({ clock, random, session })
   }
 
   get state(): ChildState {
@@ -78,9 +90,9 @@ export class SupervisedChild {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
-  /** Tells of changes of one resource until `signal` aborts, over restarts too: a child that is watched stays up. */
+  /** Tells of changes of one resource until `signal` aborts, over restarts too: a child with subscriptions stays up. */
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
-    return this.#use(signal, running => this.#watches.add(subscription, watching(running), signal))
+    return this.#use(signal, () => this.#subscriptions.subscribe(subscription, signal))
   }
 
   /** Hands the server what its client says besides requests, where the child is up. */
@@ -91,6 +103,7 @@ export class SupervisedChild {
   /** Rejects what is in flight and ends the child. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#subscriptions.close()
     this.#running = undefined
     this.#timer?.cancel()
     await Promise.all([this.#session?.stop(), this.#leaving])
@@ -152,7 +165,7 @@ export class SupervisedChild {
     if (this.#closed) throw stoppedFault()
     const running = { session, info, since: this.#deps.clock.now() }
     this.#running = running
-    this.#watches.renew(watching(running))
+    this.#subscriptions.renewed()
     this.#enter({ state: 'ready' })
     if (this.#spec.idleAfterMs !== undefined) this.#restAfter(this.#spec.idleAfterMs)
     void session.ended.then(exit => this.#died(running, exit))
@@ -164,7 +177,7 @@ export class SupervisedChild {
     this.#session = new ChildSession(this.#spec, {
       ...this.#deps,
       onNotification: notification => {
-        if (notification.method === RESOURCE_UPDATED) this.#watches.heard(notification)
+        if (notification.method === RESOURCE_UPDATED) this.#subscriptions.updated(notification)
         else onNotification?.(notification)
       },
     })
@@ -211,7 +224,7 @@ export class SupervisedChild {
   }
 
   #rise(): void {
-    if (this.#spec.revive || this.#watches.size > 0) void this.#start()
+    if (this.#spec.revive || this.#subscriptions.size > 0) void this.#start()
     else this.#enter({ state: 'asleep' })
   }
 
@@ -220,7 +233,7 @@ export class SupervisedChild {
     const { clock } = this.#deps
     this.#timer = clock.after(ms, () => {
       const idleMs = this.#spec.idleAfterMs ?? 0
-      const used = this.#inFlight > 0 || this.#watches.size > 0
+      const used = this.#inFlight > 0 || this.#subscriptions.size > 0
       const rest = used ? idleMs : this.#lastUsed + idleMs - clock.now()
       if (rest > 0) this.#restAfter(rest)
       else this.#sleep()
@@ -239,10 +252,6 @@ export class SupervisedChild {
     this.#state = state
     if (!this.#closed) this.#deps.onState()
   }
-}
-
-function watching({ session }: Running): Watching {
-  return (uri, signal) => session.watch(uri, signal)
 }
 
 /** For callers that come while nothing may be started. */

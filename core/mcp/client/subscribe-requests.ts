@@ -1,9 +1,9 @@
-/** The requests by which a client of the 2025 era watches a resource. */
+/** The requests by which a session of the 2025 era subscribes to a resource. */
 
-import type { Clock } from '../../../async.ts'
-import { deadline } from '../../../deadline.ts'
-import type { McpResponse } from '../../protocol/json-rpc.ts'
-import type { UpstreamCall } from '../../upstream.ts'
+import type { Clock } from '../../async.ts'
+import { deadline } from '../../deadline.ts'
+import type { McpResponse } from '../protocol/json-rpc.ts'
+import type { UpstreamCall } from '../upstream.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 const UNSUBSCRIBE_TIMEOUT_MS = 2_000

@@ -1,16 +1,16 @@
 /** Watched resources of upstreams of both eras: subscribed to once however many watch, and again after whatever broke. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { type AskingLegacy, startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
-import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
-import { answer, startRude } from '../../../../test/upstreams/http/rude.ts'
-import { type Clock, systemClock } from '../../../async.ts'
-import type { Notification } from '../../protocol/json-rpc.ts'
-import { MAX_WATCHED } from '../../protocol/resource-update.ts'
-import type { Subscription, Upstream, UpstreamEvent } from '../../upstream.ts'
-import { connectRemote } from '../connect.ts'
-import type { RemoteSpec } from './spec.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { type AskingLegacy, startAskingLegacy } from '../../../test/upstreams/http/asking-legacy.ts'
+import { startAskingModern } from '../../../test/upstreams/http/asking-modern.ts'
+import { answer, startRude } from '../../../test/upstreams/http/rude.ts'
+import { type Clock, systemClock } from '../../async.ts'
+import type { Notification } from '../protocol/json-rpc.ts'
+import type { Subscription, Upstream, UpstreamEvent } from '../upstream.ts'
+import { connectRemote } from './connect.ts'
+import type { RemoteSpec } from './http/spec.ts'
+import { MAX_RESOURCES } from './resource-subscriptions.ts'
 
 const never = new AbortController().signal
 const ONE = 'note://one'
@@ -150,7 +150,7 @@ test('changed lists of a newer server are heard, where somebody listens', async 
 test('more resources than there is room for are not watched', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
-  const uris = Array.from({ length: MAX_WATCHED }, (_, at) => `note://${at}`)
+  const uris = Array.from({ length: MAX_RESOURCES }, (_, at) => `note://${at}`)
   const watching = await Promise.all(uris.map(uri => watch(upstream, uri)))
   await assert.rejects(watch(upstream, ONE), { code: 'upstream_busy' })
   watching[0]?.stop()

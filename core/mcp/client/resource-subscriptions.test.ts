@@ -1,0 +1,175 @@
+/** The states of a subscribed resource, on a session whose answers the test gives. */
+
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import type { McpResponse } from '../protocol/json-rpc.ts'
+import { ResourceSubscriptions } from './resource-subscriptions.ts'
+
+const ONE = 'note://one'
+const TWO = 'note://two'
+const TAKEN: McpResponse = { result: {} }
+const REFUSED: McpResponse = { error: { code: -32002, message: 'No such note' } }
+
+test('who comes while the first request is under way shares it, though the first who came has left', async () => {
+  const { subscribe, sent, answer } = start()
+  const [ann, bob] = [subscribe(ONE), subscribe(ONE)]
+  ann.stop()
+  await assert.rejects(ann.answered, { code: 'cancelled' })
+  answer(TAKEN)
+  assert.deepEqual(await bob.answered, TAKEN)
+  assert.deepEqual(sent, [`subscribe ${ONE}`])
+  bob.stop()
+  assert.deepEqual(sent.slice(1), [`unsubscribe ${ONE}`, 'release'])
+})
+
+test('what nobody wants any more when it is answered is given up then', async () => {
+  const { subscribe, sent, answer, subscriptions } = start()
+  const ann = subscribe(ONE)
+  ann.stop()
+  await assert.rejects(ann.answered, { code: 'cancelled' })
+  assert.equal(subscriptions.size, 1)
+  answer(TAKEN)
+  await turn()
+  assert.deepEqual([sent.slice(1), subscriptions.size], [[`unsubscribe ${ONE}`, 'release'], 0])
+})
+
+test('what is refused is an answer for all who asked, and is asked for anew by the next', async () => {
+  const { subscribe, sent, answer, subscriptions } = start()
+  const [ann, bob] = [subscribe(ONE), subscribe(ONE)]
+  answer(REFUSED)
+  assert.deepEqual([await ann.answered, await bob.answered], [REFUSED, REFUSED])
+  assert.equal(subscriptions.size, 0)
+  assert.equal(ann.listeners(), 0)
+  subscribe(ONE)
+  assert.deepEqual(sent, [`subscribe ${ONE}`, 'release', `subscribe ${ONE}`])
+})
+
+test('a resource that is refused on the next session is tried again, later each time; the others are told at once', async () => {
+  const { subscribe, sent, answer, subscriptions, clock } = start()
+  const [one, two] = [subscribe(ONE), subscribe(TWO)]
+  answer(TAKEN, TAKEN)
+  await Promise.all([one.answered, two.answered])
+  subscriptions.lost()
+  clock.advance(1_000)
+  answer(REFUSED, TAKEN)
+  await turn()
+  assert.deepEqual([one.told, two.told], [[], [TWO]])
+  sent.length = 0
+  for (const pause of [2_000, 4_000, 8_000]) {
+    clock.advance(pause - 1)
+    assert.deepEqual(sent, [])
+    clock.advance(1)
+    assert.deepEqual(sent.splice(0), [`subscribe ${ONE}`])
+    answer(pause < 8_000 ? REFUSED : TAKEN)
+    await turn()
+  }
+  assert.deepEqual([one.told, two.told, clock.pending()], [[ONE], [TWO], 0])
+})
+
+test('a session that is there already is used at once, and an answer of the one before does not hold', async () => {
+  const { subscribe, sent, answer, subscriptions, clock } = start()
+  const [one, two] = [subscribe(ONE), subscribe(TWO)]
+  answer(TAKEN)
+  await one.answered
+  subscriptions.renewed()
+  assert.deepEqual(sent.splice(0).slice(2), [`subscribe ${ONE}`])
+  answer(TAKEN, TAKEN) // the first is of the session before
+  assert.deepEqual(await two.answered, TAKEN)
+  await turn()
+  clock.advance(1_000)
+  assert.deepEqual(sent, [`subscribe ${TWO}`])
+  answer(TAKEN)
+  await turn()
+  assert.deepEqual([one.told, two.told], [[ONE], [TWO]])
+})
+
+test('a session that is lost by the time of the request is followed by one more', async () => {
+  const { subscribe, answer, sent } = start()
+  const one = subscribe(ONE)
+  answer('lost')
+  await turn()
+  answer(TAKEN)
+  assert.deepEqual(await one.answered, TAKEN)
+  const two = subscribe(TWO)
+  answer('lost')
+  await turn()
+  answer('lost')
+  await assert.rejects(two.answered, { code: 'upstream_died' })
+  assert.equal(sent.length, 4)
+})
+
+test('what nobody wants any more is not subscribed to again', async () => {
+  const { subscribe, sent, answer, subscriptions, clock } = start()
+  const one = subscribe(ONE)
+  answer(TAKEN)
+  await one.answered
+  subscriptions.lost()
+  one.stop()
+  assert.deepEqual([sent, clock.pending()], [[`subscribe ${ONE}`, 'release', 'release'], 0])
+})
+
+test('an update of a part of a resource is told to those who subscribed to the whole', async () => {
+  const { subscribe, answer, subscriptions } = start()
+  const [one, two] = [subscribe(ONE), subscribe(TWO)]
+  answer(TAKEN, TAKEN)
+  await two.answered
+  subscriptions.updated({ method: 'notifications/resources/updated', params: { uri: `${ONE}/part` } })
+  assert.deepEqual([one.told, two.told], [[`${ONE}/part`], []])
+})
+
+test('the end leaves nobody waiting and no timer', async () => {
+  const { subscribe, answer, subscriptions, clock } = start()
+  const one = subscribe(ONE)
+  answer(TAKEN)
+  await one.answered
+  subscriptions.lost()
+  const two = subscribe(TWO)
+  subscriptions.close()
+  await assert.rejects(two.answered, { code: 'cancelled' })
+  assert.deepEqual([subscriptions.size, clock.pending()], [0, 0])
+})
+
+function start() {
+  const clock = createManualClock()
+  const sent: string[] = []
+  const waiting: ((answer: McpResponse | 'lost') => void)[] = []
+  const session = {
+    subscribe(uri: string, signal: AbortSignal) {
+      sent.push(`subscribe ${uri}`)
+      return new Promise<McpResponse | 'lost'>((resolve, reject) => {
+        waiting.push(resolve)
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    },
+    unsubscribe: (uri: string) => void sent.push(`unsubscribe ${uri}`),
+  }
+  const release = () => void sent.push('release')
+  const subscriptions = new ResourceSubscriptions({ clock, random: () => 1, session, release })
+  /** Answers the oldest requests that wait. */
+  const answer = (...answers: (McpResponse | 'lost')[]) => {
+    for (const one of answers) waiting.shift()?.(one)
+  }
+  const subscribe = (uri: string) => {
+    const told: unknown[] = []
+    const end = new AbortController()
+    const answered = subscriptions.subscribe(
+      { uri, onUpdate: ({ params }) => void told.push(params?.uri) },
+      end.signal,
+    )
+    answered.catch(() => {})
+    return {
+      told,
+      answered,
+      stop: () => end.abort(),
+      listeners: () => getEventListeners(end.signal, 'abort').length,
+    }
+  }
+  return { clock, sent, answer, subscribe, subscriptions }
+}
+
+/** Lets everything that is ready run. */
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

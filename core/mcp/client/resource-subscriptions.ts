@@ -1,0 +1,238 @@
+/** The resources that are subscribed to at one upstream on a client's session, or on the one that all share, and on the sessions after it. */
+
+import type { Clock, Timer } from '../../async.ts'
+import { deadline, faultOf, waitFor } from '../../deadline.ts'
+import { Fault } from '../../errors.ts'
+import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
+import { RESOURCE_UPDATED } from '../protocol/message.ts'
+import { covers, readUpdate } from '../protocol/resource-update.ts'
+import type { Subscription } from '../upstream.ts'
+
+/** Resources that are subscribed to at once; more are refused. */
+export const MAX_RESOURCES = 1_000
+const SUBSCRIBE_TIMEOUT_MS = 30_000
+const FIRST_DELAY_MS = 1_000
+const MAX_DELAY_MS = 60_000
+/** A session that turns out to be lost is followed by another, once for a request. */
+const MOST_TRIES = 2
+
+/** What carries the requests: a session with an upstream, whatever its era and transport. */
+export type SubscribableSession = {
+  /** Resolves with the upstream's answer. `lost`: the upstream does not know the session any more; the next call uses another one. */
+  subscribe(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'>
+  /** Best effort. */
+  unsubscribe(uri: string): void
+}
+
+export type ResourceSubscriptionsOptions = {
+  clock: Clock
+  /** 0 to 1, spreads retries; default Math.random. */
+  random?: () => number
+  /** Opens a session where there is none, or throws a Fault. */
+  session: SubscribableSession
+  /** The session is not used any more: it is lost, or nothing is subscribed to. */
+  release?: () => void
+}
+
+type Resource = {
+  readonly uri: string
+  state: 'subscribing' | 'subscribed' | 'lost'
+  readonly subscribers: Set<Subscription['onUpdate']>
+  /** Of the first request, for all who subscribe. */
+  answer: Promise<McpResponse>
+}
+
+/**
+ * One request subscribes to a resource for all its subscribers:
+ *
+ * ```
+ *   absent ── first subscriber ──▶ subscribing ── taken ──▶ subscribed
+ *                                     ▲   │                     │
+ *             pause, or a new session │   │ refused, failed     │ session gone
+ *                                     │   ▼                     │
+ *                                     lost ◀────────────────────┘
+ *
+ *   subscribing ── refused or failed the first time ──▶ absent
+ *   any ────────── last subscriber left ──────────────▶ absent, and unsubscribed; from `subscribing` with the answer
+ * ```
+ *
+ * What was lost and is subscribed to again counts as updated: changes may have been missed.
+ */
+export class ResourceSubscriptions {
+  readonly #options: ResourceSubscriptionsOptions
+  readonly #resources = new Map<string, Resource>()
+  readonly #closing = new AbortController()
+  /** Counts sessions: an answer that an earlier one gave does not hold any more. */
+  #sessions = 0
+  #retry: Timer | undefined
+  /** Retries since nothing was lost. */
+  #retries = 0
+
+  constructor(options: ResourceSubscriptionsOptions) {
+    this.#options = options
+  }
+
+  /** How many resources are subscribed to. */
+  get size(): number {
+    return this.#resources.size
+  }
+
+  /** Passes on updates until `signal` aborts. Resolves once the upstream answered; an error that it answers ends it. Throws Faults. */
+  async subscribe({ uri, onUpdate }: Subscription, signal: AbortSignal): Promise<McpResponse> {
+    if (signal.aborted) throw faultOf(signal)
+    const resource = this.#resources.get(uri) ?? this.#begin(uri)
+    // Of one's own: the same function may be given twice.
+    const subscriber = (notification: Notification) => onUpdate(notification)
+    const leave = () => {
+      signal.removeEventListener('abort', leave)
+      this.#leave(resource, subscriber)
+    }
+    resource.subscribers.add(subscriber)
+    signal.addEventListener('abort', leave)
+    try {
+      const answer = await waitFor(resource.answer, signal)
+      if (answer.error) leave()
+      return answer
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  /** Passes on `notifications/resources/updated`. */
+  updated(notification: Notification): void {
+    const update = readUpdate(notification)
+    if (!update) return
+    for (const resource of this.#resources.values())
+      if (covers(resource.uri, update.uri)) tell(resource, update.told)
+  }
+
+  /** Changes may have been missed on the session: any resource may be another one. */
+  missed(): void {
+    for (const resource of this.#resources.values()) tellChanged(resource)
+  }
+
+  /** The session is gone. Another one is opened after a pause. */
+  lost(): void {
+    this.#options.release?.()
+    this.#leaveSession()
+    if (this.#lost().length > 0) this.#retryLater()
+  }
+
+  /** Another session is there already. */
+  renewed(): void {
+    this.#leaveSession()
+    this.#resubscribe()
+  }
+
+  close(): void {
+    this.#closing.abort(new Fault('cancelled', 'The upstream was closed'))
+    this.#resources.clear()
+    this.#settle()
+  }
+
+  #begin(uri: string): Resource {
+    if (this.size >= MAX_RESOURCES)
+      throw new Fault('upstream_busy', `All ${MAX_RESOURCES} subscriptions are in use`, { retryable: true })
+    const { promise: answer, resolve } = Promise.withResolvers<McpResponse>()
+    const resource: Resource = { uri, state: 'subscribing', subscribers: new Set(), answer }
+    this.#resources.set(uri, resource)
+    resolve(this.#first(resource))
+    return resource
+  }
+
+  async #first(resource: Resource): Promise<McpResponse> {
+    try {
+      const answer = await this.#request(resource)
+      if (answer.error || resource.subscribers.size === 0) this.#end(resource)
+      else if (resource.state === 'lost') this.#retryLater()
+      return answer
+    } catch (error) {
+      this.#end(resource)
+      throw error
+    }
+  }
+
+  async #again(resource: Resource): Promise<void> {
+    await this.#request(resource).catch(() => {})
+    if (resource.subscribers.size === 0) return this.#end(resource)
+    if (resource.state === 'subscribed') {
+      if (this.#lost().length === 0) this.#retries = 0
+      tellChanged(resource)
+    } else {
+      resource.state = 'lost'
+      this.#retryLater()
+    }
+  }
+
+  async #request(resource: Resource): Promise<McpResponse> {
+    const { clock, session } = this.#options
+    const limit = deadline(clock, SUBSCRIBE_TIMEOUT_MS, 'Not subscribed in time', this.#closing.signal)
+    resource.state = 'subscribing'
+    try {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const number = this.#sessions
+        const answer = await session.subscribe(resource.uri, limit.signal)
+        if (answer === 'lost') continue
+        if (answer.result) resource.state = number === this.#sessions ? 'subscribed' : 'lost'
+        return answer
+      }
+      throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+    } finally {
+      limit.clear()
+    }
+  }
+
+  #leaveSession(): void {
+    this.#sessions++
+    for (const resource of this.#resources.values())
+      if (resource.state === 'subscribed') resource.state = 'lost'
+  }
+
+  #retryLater(): void {
+    const { clock, random = Math.random } = this.#options
+    if (this.#retry || this.#closing.signal.aborted) return
+    const longest = Math.min(FIRST_DELAY_MS * 2 ** Math.min(this.#retries++, 10), MAX_DELAY_MS)
+    this.#retry = clock.after(longest * (0.5 + random() / 2), () => this.#resubscribe())
+  }
+
+  #resubscribe(): void {
+    this.#stopRetrying()
+    for (const resource of this.#lost()) void this.#again(resource)
+  }
+
+  #lost(): Resource[] {
+    return [...this.#resources.values()].filter(({ state }) => state === 'lost')
+  }
+
+  #leave(resource: Resource, subscriber: Subscription['onUpdate']): void {
+    resource.subscribers.delete(subscriber)
+    if (resource.subscribers.size === 0 && resource.state !== 'subscribing') this.#end(resource)
+  }
+
+  #end(resource: Resource): void {
+    if (this.#resources.get(resource.uri) !== resource) return
+    this.#resources.delete(resource.uri)
+    if (resource.state === 'subscribed') this.#options.session.unsubscribe(resource.uri)
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (this.size > 0) return
+    this.#stopRetrying()
+    this.#options.release?.()
+  }
+
+  #stopRetrying(): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
+  }
+}
+
+function tell({ subscribers }: Resource, notification: Notification): void {
+  for (const onUpdate of subscribers) onUpdate(notification)
+}
+
+function tellChanged(resource: Resource): void {
+  tell(resource, { method: RESOURCE_UPDATED, params: { uri: resource.uri } })
+}
