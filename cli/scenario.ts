@@ -3,6 +3,8 @@ import * as z from 'zod'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { toolText } from '../core/tokens.ts'
+import { PROFILES } from '../router/meta/profiles/profiles.ts'
+import type { NamedCall } from '../router/meta/wording/profile-words.ts'
 import { readItems } from './items.ts'
 import type { LiveGateway } from './live-gateway.ts'
 import { answerText } from './tool-answer.ts'
@@ -55,19 +57,19 @@ export async function replaySession(
   const answers = { discovery: [] as string[], schema: [] as string[], error: [] as string[] }
   const shown = new Set<string>()
   let missed = 0
-  const use = async (kind: 'discovery' | 'schema', { name, args }: Use) => {
+  const use = async (kind: 'discovery' | 'schema', { name, args }: NamedCall) => {
     const result = await gateway.request('tools/call', { name, arguments: args }, profile)
     const text = answerText(result)
     answers[result.isError === true ? 'error' : kind].push(text)
     return text
   }
-  const agent = AGENTS[profile]
+  const { words } = PROFILES[profile]
   for (const { query, call } of tasks) {
-    const found = agent ? readFound(await use('discovery', agent.search(query))) : []
+    const found = words.search ? readFound(await use('discovery', words.search(query))) : []
     for (const tool of found) if (tool.hasSchema) shown.add(tool.path)
     if (!call) continue
-    if (agent && !found.some(({ path }) => path === call.tool)) missed++
-    if (agent && !shown.has(call.tool)) await use('schema', agent.schema(call.tool))
+    if (words.search && !found.some(({ path }) => path === call.tool)) missed++
+    if (words.search && !shown.has(call.tool)) await use('schema', words.schema(call.tool))
     shown.add(call.tool)
     if (!execute) continue
     const result = await gateway.request(
@@ -85,27 +87,6 @@ export async function replaySession(
   const costs = { definitions, discovery: discovery ?? 0, schema: schema ?? 0, error: error ?? 0 }
   const total = Object.values(costs).reduce((all, one) => all + one, 0)
   return { profile, ...costs, total, missed }
-}
-
-type Use = { name: string; args: JsonObject }
-
-/** How agents of a profile look for a tool and get its schema; those of "direct" have all of it from the start. */
-type Agent = { search(query: string): Use; schema(tool: string): Use }
-
-const AGENTS: Readonly<Record<Profile, Agent | undefined>> = {
-  hierarchical: {
-    search: query => ({ name: 'discover_mcp_tools', args: { query } }),
-    schema: query => ({ name: 'discover_mcp_tools', args: { query } }),
-  },
-  search: {
-    search: query => ({ name: 'mcp_search_tools', args: { query } }),
-    schema: toolName => ({ name: 'mcp_get_tool_schema', args: { toolName } }),
-  },
-  registry: {
-    search: query => ({ name: 'discover', args: { query } }),
-    schema: tool => ({ name: 'activate', args: { tools: [tool] } }),
-  },
-  direct: undefined,
 }
 
 type Found = { path: string; hasSchema: boolean }

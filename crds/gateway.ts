@@ -14,7 +14,7 @@ const profiles = z.strictObject({
   default: profile
     .default('hierarchical')
     .describe(
-      'What is served at /mcp. hierarchical: four meta-tools that find, call and read. search: five, with exact selection, patterns and schemas on demand. registry: three, and the tools that were activated. direct: all tools listed.',
+      'What is served at /mcp. hierarchical: meta-tools that find, call and read. search: meta-tools with exact selection, patterns and schemas on demand. registry: meta-tools, and the tools that were activated. direct: all tools listed.',
     ),
   allowed: z.array(profile).max(4).default([]).describe('Profiles served besides it, at /mcp/<profile>.'),
 })

@@ -1,10 +1,11 @@
-/** `npm run generate`: writes what is generated from crds/ and scripts/dashboards/, or with `--check` names what has drifted. */
+/** `npm run generate`: writes what is generated from crds/, scripts/dashboards/ and the meta-tools, or with `--check` names what has drifted. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { API_GROUP } from '../crds/object-meta.ts'
 import { customResourceDefinition, kindDefinitions } from './crd.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
+import { definitionTokensJson } from './definition-tokens.ts'
 import { referencePage } from './reference.ts'
 
 const HEADER = '# Generated from crds/*.ts by `npm run generate`: do not edit.\n'
@@ -21,7 +22,12 @@ export function generatedFiles(): Map<string, string> {
     const file = `crds/${API_GROUP}_${kind.plural}.yaml`
     return [file, `charts/portolan/${file}`].map(path => [path, HEADER + yaml] as const)
   })
-  return new Map([...crds, ['docs/reference.md', referencePage(kinds)], ...dashboardFiles()])
+  return new Map([
+    ...crds,
+    ['docs/reference.md', referencePage(kinds)],
+    ['router/meta/profiles/definition-tokens.json', definitionTokensJson()],
+    ...dashboardFiles(),
+  ])
 }
 
 function main(): number {

@@ -18,10 +18,10 @@ import { findTarget } from './calling/targets.ts'
 import { describe, isServed } from './listing/describe.ts'
 import { createListChanges, type ListChangesOptions } from './listing/list-changes.ts'
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './listing/native.ts'
-import { isDirect, profileOf, type QueryEncoder, routeName, type Work } from './meta-tool.ts'
+import { isDirect, type QueryEncoder, routeName, type Work } from './meta-tool.ts'
 import { createOnce } from './once.ts'
 import type { ProfileTools } from './profiles/profile.ts'
-import { PROFILES } from './profiles/profiles.ts'
+import { PROFILES, wordsOf } from './profiles/profiles.ts'
 import { createActivatedSets } from './profiles/registry/activated.ts'
 import { subscribe } from './resources/subscribe.ts'
 import type { KeptResults } from './results/kept-results.ts'
@@ -64,11 +64,12 @@ export function createHandler(options: HandlerOptions): McpHandler {
   return {
     handle(request) {
       const arrivedMs = performance.now()
-      const work: Work = { ...means, request, catalog: current(), arrivedMs }
+      const work: Work = { ...means, request, words: wordsOf(request.route), catalog: current(), arrivedMs }
       return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
     },
     tell: pool.tell,
-    subscribe: subscribing => subscribe({ catalog: current(), pool, observer }, subscribing),
+    subscribe: subscribing =>
+      subscribe({ catalog: current(), pool, observer, words: wordsOf(subscribing.route) }, subscribing),
     forget(client) {
       pool.forget(client)
       activated.forget(client)
@@ -138,7 +139,7 @@ function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpRespo
     if (work.span) nameMetaTool(work.span, name)
     return metaTool.call(work, args)
   }
-  const target = findTarget(work.catalog, name, profileOf(work))
+  const target = findTarget(work.catalog, name, work.words)
   if ('refusal' in target) return refuse(work, target)
   if ('prompt' in target) return invalid(`${name} is a prompt`)
   work.activated.touch(work.request.client, target.tool.path)

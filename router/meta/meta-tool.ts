@@ -1,6 +1,5 @@
 /** What a meta-tool is, and what it works with. */
 
-import type { Profile } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -15,11 +14,14 @@ import type { SchemaChecks } from './arguments/schema-checks.ts'
 import type { Once } from './once.ts'
 import type { ActivatedSets } from './profiles/registry/activated.ts'
 import type { KeptResults } from './results/kept-results.ts'
+import type { ProfileWords } from './wording/profile-words.ts'
 
 /** One request under way: it keeps the catalog it began with, whatever is swapped meanwhile. */
 export type Work = {
   readonly request: McpRequest
   readonly catalog: Catalog
+  /** Of the profile that the caller uses. */
+  readonly words: ProfileWords
   readonly pool: Pool
   readonly observer: RouterObserver
   /** The vector of a query; undefined where there is none to be had now, and words alone have to do. Absent: there is no encoder. */
@@ -52,11 +54,6 @@ export function tellCaller({ clients, request }: Work, notification: Notificatio
 /** Under which label the tokens of an answer are counted. */
 export function tokenRoute({ request: { route } }: Work): TokenRoute {
   return route.kind === 'server' ? 'server' : route.profile
-}
-
-/** In whose words an answer speaks; of a single server there are no meta-tools. */
-export function profileOf({ request: { route } }: Work): Profile {
-  return route.kind === 'server' ? 'direct' : route.profile
 }
 
 /** Tells routes apart. */

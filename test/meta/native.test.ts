@@ -9,7 +9,7 @@ import { forge, SERVERS } from './servers.ts'
 
 const FORGE: McpRoute = { kind: 'server', server: 'forge' }
 
-test('tools/list of the gateway is the four meta-tools, and counts both sides', async t => {
+test('tools/list of the gateway is its meta-tools, and counts both sides', async t => {
   const fixture = createFixture(SERVERS)
   const reply = await fixture.request('tools/list')
   t.assert.fileSnapshot(JSON.stringify(reply.result, null, 2), golden('tools-list.json'), {

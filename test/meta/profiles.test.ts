@@ -201,7 +201,8 @@ test('instructions name how to use the profile, categories and servers, within 1
     for (const one of [fixture, small, few]) {
       const text = described(one, profile)
       assert.ok(count(text) <= 150, `${count(text)}: ${text}`)
-      for (const name of PROFILES[profile].usage.match(/\b\w+_\w+\b/g) ?? []) assert.ok(text.includes(name))
+      for (const name of PROFILES[profile].words.usage.match(/\b\w+_\w+\b/g) ?? [])
+        assert.ok(text.includes(name))
     }
 })
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { JsonObject } from '../../core/json.ts'
 import type { McpRequest } from '../../core/mcp/server/handler.ts'
+import { PROFILES } from '../../router/meta/profiles/profiles.ts'
 import { asking } from './asking.ts'
 import { type Fixture, golden } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
@@ -59,7 +60,10 @@ test('activate loads definitions and counts them; the list shows them to this se
   const { toolByName } = fixture.catalog()
   const tokensOf = (path: string) => toolByName.get(path)?.tokens ?? Number.NaN
   const prefixes = 2 * 2
-  assert.equal(estimated_tokens, 268 + tokensOf('forge:create_issue') + tokensOf('wiki:search') + prefixes)
+  assert.equal(
+    estimated_tokens,
+    PROFILES.registry.definitionTokens + tokensOf('forge:create_issue') + tokensOf('wiki:search') + prefixes,
+  )
   assert.deepEqual(told, ['notifications/tools/list_changed'])
   const own = ['discover', 'activate', 'execute']
   assert.deepEqual(await listed(fixture), [...own, 'forge__create_issue', 'wiki__search'])

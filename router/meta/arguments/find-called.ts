@@ -1,9 +1,9 @@
 /** Finds the tool or prompt that a call names, also where the name is only nearly as it should be. Pure. */
-import type { Profile } from '../../../core/catalog/router-config.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { findTarget, type PromptTarget, type ToolTarget } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
 
 export type Called = {
@@ -15,19 +15,19 @@ export type Called = {
 const LONGEST_NAME = 300
 
 /** `server/tool`, `server.tool`, another case or no server: taken where only one tool can be meant. */
-export function findCalled(catalog: Catalog, name: string, profile: Profile): Called | Refusal {
-  const found = findTarget(catalog, name, profile)
-  if (!('refusal' in found)) return { target: found, notes: notesOn(name, found, profile) }
+export function findCalled(catalog: Catalog, name: string, words: ProfileWords): Called | Refusal {
+  const found = findTarget(catalog, name, words)
+  if (!('refusal' in found)) return { target: found, notes: notesOn(name, found, words) }
   if (found.outcome !== 'rejected' || name.length > LONGEST_NAME) return found
   const path = nearlyNamed(catalog, name)
   if (path === undefined) return found
-  const target = findTarget(catalog, path, profile)
+  const target = findTarget(catalog, path, words)
   return 'refusal' in target ? target : { target, notes: [takenAs(name, path)] }
 }
 
-/** A bare name is what the profile "search" gives; elsewhere it is one that happens to be unambiguous. */
-function notesOn(name: string, target: ToolTarget | PromptTarget, profile: Profile): string[] {
-  if (!('tool' in target) || profile === 'search') return []
+/** Of a bare name where the profile shows none: it happens to be unambiguous. */
+function notesOn(name: string, target: ToolTarget | PromptTarget, words: ProfileWords): string[] {
+  if (!('tool' in target) || words.showsOwnNames) return []
   const { path, listedName } = target.tool
   return name === path || name === listedName ? [] : [takenAs(name, path)]
 }

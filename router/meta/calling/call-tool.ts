@@ -10,7 +10,7 @@ import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { argumentHelp } from '../arguments/argument-help.ts'
 import { checkArguments } from '../arguments/check-arguments.ts'
-import { profileOf, type Work } from '../meta-tool.ts'
+import type { Work } from '../meta-tool.ts'
 import { cutTexts } from '../results/cut-texts.ts'
 import { errorReply, refuse, withNotes } from '../wording/answers.ts'
 import {
@@ -49,7 +49,8 @@ export async function callTool(
   if (sent.task !== undefined) delete sent.task
   const answer = await forward(work, { server, method: 'tools/call', params: sent, tool })
   const said = [...notes, ...checked.notes]
-  if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...said].join('\n'))
+  if (answer instanceof Fault)
+    return errorReply(work, [faultSentence(answer, server, work.words), ...said].join('\n'))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
     return errorReply(
@@ -102,7 +103,7 @@ function argumentsRefusalOf(
   args: JsonObject,
   problems: readonly ErrorObject[],
 ): string {
-  const frame = (help: string) => argumentsRefusal(path, profileOf(work), help)
+  const frame = (help: string) => argumentsRefusal(path, work.words, help)
   return frame(argumentHelp(inputSchema, args, problems, tokensBeside(work, frame(''))))
 }
 

@@ -11,6 +11,7 @@ import {
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, reportRefusal } from '../wording/answers.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
 import { faultSentence } from '../wording/sentences.ts'
 
 export function invalid(message: string): McpResponse {
@@ -39,6 +40,6 @@ export function unknownResource(work: Work, uri: string, refusal: Refusal): McpR
   return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
 }
 
-export function unanswered(fault: Fault, server: RouterServer): McpResponse {
-  return { error: { code: INTERNAL_ERROR, message: faultSentence(fault, server) } }
+export function unanswered(fault: Fault, server: RouterServer, words: ProfileWords): McpResponse {
+  return { error: { code: INTERNAL_ERROR, message: faultSentence(fault, server, words) } }
 }

@@ -68,7 +68,7 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   if (tool === undefined) return unknownTool(work, server)
   const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
   const answer = await forward(work, { server, method, params: carried ? params : untasked(params), tool })
-  return answer instanceof Fault ? errorReply(work, faultSentence(answer, server)) : answer
+  return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }
 
 /** To a server that declares no tasks, the wish for one means nothing. */
@@ -87,5 +87,5 @@ function unknownTool(work: Work, server: RouterServer): McpResponse {
 async function passOn(work: Work, server: RouterServer): Promise<McpResponse> {
   const { params, method } = work.request
   const answer = await forward(work, { server, method, params })
-  return answer instanceof Fault ? unanswered(answer, server) : answer
+  return answer instanceof Fault ? unanswered(answer, server, work.words) : answer
 }

@@ -1,29 +1,14 @@
 /** Finds the tool or prompt that a name in a request means, or says why there is none. Pure. */
 import { parseListedName, parseToolPath } from '../../../core/catalog/names.ts'
-import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
 import type { Refusal } from '../wording/answers.ts'
+import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
 import { quote, stateSentence } from '../wording/sentences.ts'
 
 const MOST_NAMES = 3
-
-/** Where the agents of a profile look for a tool. */
-const FINDERS: Readonly<Record<Profile, string>> = {
-  hierarchical: 'search with discover_mcp_tools',
-  search: 'search with mcp_search_tools',
-  registry: 'search with discover',
-  direct: 'look through tools/list',
-}
-
-/** What agents of a profile give to say which of several tools they mean. */
-const WHOLE_NAMES: Readonly<Record<Profile, string>> = {
-  hierarchical: 'Give the whole tool_path.',
-  search: 'Give its serverId too.',
-  registry: 'Give the whole name.',
-  direct: 'Give the whole name.',
-}
 
 export type ToolTarget = { server: RouterServer; tool: ToolRoute }
 export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
@@ -35,7 +20,7 @@ export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
 export function findTarget(
   catalog: Catalog,
   name: string,
-  profile: Profile = 'hierarchical',
+  words: ProfileWords,
 ): ToolTarget | PromptTarget | Refusal {
   const refused = stateRefusal(catalog, name)
   if (refused) return refused
@@ -45,8 +30,8 @@ export function findTarget(
   const tool = catalog.toolByName.get(name) ?? (prompt || named.length > 1 ? undefined : named[0])
   if (tool) return { server: serverOf(catalog, tool.server), tool }
   if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
-  if (named.length > 1) return { refusal: ambiguous(name, named, profile), outcome: 'rejected' }
-  return unknownTool(catalog, name, profile)
+  if (named.length > 1) return { refusal: ambiguous(name, named, words), outcome: 'rejected' }
+  return unknownTool(catalog, name, words)
 }
 
 /** Why the server of a path cannot be used in the state it is in, or has no list yet; undefined where it can be. */
@@ -97,24 +82,23 @@ function meantServer({ servers }: Catalog, name: string): RouterServer | undefin
   return servers.get(server) ?? servers.get(parseListedName(name)?.server ?? '')
 }
 
-function ambiguous(name: string, tools: readonly ToolRoute[], profile: Profile): string {
+function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWords): string {
   const paths = tools.slice(0, MOST_NAMES).map(tool => tool.path)
   const more = tools.length > MOST_NAMES ? `, and ${tools.length - MOST_NAMES} more` : ''
-  return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${WHOLE_NAMES[profile]}`
+  return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${words.wholeName}`
 }
 
 /** Names the nearest tools: those of the server that was meant, then others. */
-function unknownTool(catalog: Catalog, name: string, profile: Profile): Refusal {
+function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refusal {
   const server = meantServer(catalog, name)
   const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
   const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
   const own = shown.filter(isOwn).map(tool => tool.path)
   const others = () => shown.filter(tool => !isOwn(tool)).map(tool => tool.path)
   const hint = nearest(name, own, others)
-  const finder = FINDERS[profile]
-  const search = hint === '' ? `${finder.charAt(0).toUpperCase()}${finder.slice(1)}` : `Or ${finder}`
+  const next = sentenceOf(hint === '' ? words.finding : `or ${words.finding}`)
   return {
-    refusal: `There is no tool ${quote(name)}.${hint} ${search}.`,
+    refusal: `There is no tool ${quote(name)}.${hint} ${next}`,
     outcome: 'rejected',
     server,
   }

@@ -38,7 +38,7 @@ function describeGateway(catalog: Catalog, name: Profile, tells: boolean): Route
       logging: {},
     },
     serverInfo: { name: 'portolan', version: packageJson.version },
-    instructions: instructionsOf(catalog, PROFILES[name].usage),
+    instructions: instructionsOf(catalog, PROFILES[name].words.usage),
   }
 }
 

@@ -77,7 +77,7 @@ type Rewrite = (server: string, result: JsonObject) => JsonObject
 /** An upstream's error is passed on as it is; a fault becomes an error that says what to do. */
 async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpResponse> {
   const answer = await forward(work, sent)
-  if (answer instanceof Fault) return unanswered(answer, sent.server)
+  if (answer instanceof Fault) return unanswered(answer, sent.server, work.words)
   if (answer.error || isQuestion(answer.result)) return answer
   const result = rewrite(sent.server.name, answer.result)
   return result === answer.result ? answer : { result }

@@ -1,14 +1,14 @@
 /** What a profile is: the meta-tools that it shows, and what tools/list answers. */
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
 
 export type ProfileTools = {
   /** By name, in the order in which they are listed. */
   tools: ReadonlyMap<string, MetaTool>
-  /** o200k_base tokens of the meta-tools' definitions as they are listed; a test counts them. */
+  /** o200k_base tokens of the meta-tools' definitions as they are listed, from definition-tokens.json. */
   definitionTokens: number
-  /** How to use it, as the gateway's instructions say it: a part of a sentence. */
-  usage: string
+  words: ProfileWords
   /** Answers tools/list. */
   list(work: Work): McpResponse
 }
@@ -16,14 +16,14 @@ export type ProfileTools = {
 /** A profile of meta-tools alone: the same list for everyone, written once. */
 export function metaToolProfile(
   tools: readonly MetaTool[],
-  { definitionTokens, usage }: Pick<ProfileTools, 'definitionTokens' | 'usage'>,
+  { definitionTokens, words }: Pick<ProfileTools, 'definitionTokens' | 'words'>,
 ): ProfileTools {
   const result = { tools: tools.map(tool => tool.definition) }
   const reply: McpResponse = { result, resultText: JSON.stringify(result) }
   return {
     tools: byName(tools),
     definitionTokens,
-    usage,
+    words,
     list(work) {
       countList(work, work.catalog.totals.tokens, definitionTokens)
       return reply

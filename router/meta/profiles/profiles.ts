@@ -1,7 +1,9 @@
 /** The profiles of a gateway, and what each shows at once. */
 import type { Profile } from '../../../core/catalog/router-config.ts'
+import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { listedTokens } from '../listing/listed-definition.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
 import { direct } from './direct/profile.ts'
 import { hierarchical } from './hierarchical/profile.ts'
 import type { ProfileTools } from './profile.ts'
@@ -9,6 +11,11 @@ import { registry } from './registry/profile.ts'
 import { search } from './search/profile.ts'
 
 export const PROFILES: Readonly<Record<Profile, ProfileTools>> = { hierarchical, search, registry, direct }
+
+/** In whose words a route's answers speak; a single server has no meta-tools. */
+export function wordsOf(route: McpRoute): ProfileWords {
+  return PROFILES[route.kind === 'server' ? 'direct' : route.profile].words
+}
 
 /** o200k_base tokens of what tools/list answers to a client that has activated nothing. */
 export function exposedTokens(catalog: Catalog, profile: Profile): number {

@@ -30,7 +30,8 @@ export async function getPromptAsText(
     ...answersIn(work.request.params),
   }
   const answer = await forward(work, { server, method: 'prompts/get', params })
-  if (answer instanceof Fault) return errorReply(work, [faultSentence(answer, server), ...notes].join('\n'))
+  if (answer instanceof Fault)
+    return errorReply(work, [faultSentence(answer, server, work.words), ...notes].join('\n'))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
     return errorReply(work, [refusalSentence(server, prompt.path, answer.error), ...notes].join('\n'))

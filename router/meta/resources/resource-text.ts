@@ -28,7 +28,7 @@ export async function readAsText(work: Work, uri: string): Promise<McpResponse> 
     ...answersIn(work.request.params),
   }
   const answer = await forward(work, { server, method: 'resources/read', params })
-  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server))
+  if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server, work.words))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
   if (isQuestion(answer.result)) return answer

@@ -12,10 +12,16 @@ import { outcomeOf } from '../calling/forward.ts'
 import { invalid, unanswered } from '../calling/rpc-errors.ts'
 import { findServer } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
 
-export type SubscribeDependencies = { catalog: Catalog; pool: Pool; observer: RouterObserver }
+export type SubscribeDependencies = {
+  catalog: Catalog
+  pool: Pool
+  observer: RouterObserver
+  words: ProfileWords
+}
 
 /** Replies once the server took it on; then tells until the signal aborts. */
 export async function subscribe(
@@ -35,7 +41,7 @@ export async function subscribe(
   const log = server.logging.requests
   const method = 'resources/subscribe'
   observer.called({ server: server.name, method, outcome, totalMs, upstreamMs: totalMs, log })
-  if (answer instanceof Fault) return unanswered(answer, server)
+  if (answer instanceof Fault) return unanswered(answer, server, means.words)
   return answer.error ? answer : { result: {} }
 }
 

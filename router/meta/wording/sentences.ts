@@ -1,7 +1,8 @@
 /** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
-import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
+import { type ProfileWords, sentenceOf, spelled } from './profile-words.ts'
 import { shorten } from './shorten.ts'
 
 const LONGEST_ECHO = 120
@@ -45,7 +46,7 @@ export function hiddenToolSentence(server: RouterServer, notAskable: readonly st
 }
 
 /** What became of a call that its server did not answer. Never the fault's own text: it may know addresses. */
-export function faultSentence(fault: Fault, server: RouterServer): string {
+export function faultSentence(fault: Fault, server: RouterServer, words: ProfileWords): string {
   const name = quote(server.name)
   switch (fault.code) {
     case 'upstream_timeout':
@@ -73,7 +74,7 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
     case 'upstream_protocol':
       return `The answer of server ${name} is not valid MCP. Trying again is unlikely to help; use another tool.`
     case 'not_found':
-      return `Server ${name} is not here any more. Search again with discover_mcp_tools.`
+      return `Server ${name} is not here any more. ${sentenceOf(words.finding)}`
     case 'cancelled':
       return 'The call was cancelled.'
     case 'bad_request':
@@ -85,17 +86,9 @@ export function faultSentence(fault: Fault, server: RouterServer): string {
   }
 }
 
-/** How agents of a profile get the schema of a tool whole. */
-const SCHEMA_SOURCES: Readonly<Record<Profile, (path: string) => string>> = {
-  hierarchical: path => `discover_mcp_tools with query "${path}"`,
-  search: path => `mcp_get_tool_schema with toolName "${path}"`,
-  registry: path => `activate with "${path}"`,
-  direct: () => 'tools/list',
-}
-
 /** A call that was not made, since its arguments do not fit: `help` says what does not, a line each. */
-export function argumentsRefusal(path: string, profile: Profile, help: string): string {
-  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${SCHEMA_SOURCES[profile](path)}.`
+export function argumentsRefusal(path: string, words: ProfileWords, help: string): string {
+  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${spelled(words.schema(path))}.`
 }
 
 export function argumentsLine(path: string): string {

@@ -3,7 +3,9 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { invalid } from '../../calling/rpc-errors.ts'
 import { gatewayLists, listPage, sorted } from '../../listing/lists.ts'
 import { tokenRoute, type Work } from '../../meta-tool.ts'
+import prices from '../definition-tokens.json' with { type: 'json' }
 import type { ProfileTools } from '../profile.ts'
+import { DIRECT_WORDS } from './words.ts'
 
 /** Many clients read the first page only, so pages are large: some 4 MB at most. */
 const PAGE_ITEMS = 1_000
@@ -11,8 +13,8 @@ const PAGE_TOKENS = 1_000_000
 
 export const direct: ProfileTools = {
   tools: new Map(),
-  definitionTokens: 0,
-  usage: 'each is listed as server__tool and called by that name',
+  definitionTokens: prices.direct,
+  words: DIRECT_WORDS,
   list,
 }
 

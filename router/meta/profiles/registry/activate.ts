@@ -13,11 +13,10 @@ import { type Refusal, refuse, schemaReply } from '../../wording/answers.ts'
 import { answerBudget, fitLines, fitNames } from '../../wording/lines.ts'
 import { quote } from '../../wording/sentences.ts'
 import { shorten } from '../../wording/shorten.ts'
+import prices from '../definition-tokens.json' with { type: 'json' }
 import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
 
-/** o200k_base tokens of the definitions of discover, activate and execute; a test counts them. */
-export const META_TOKENS = 268
 const MOST_TOOLS = 50
 /** To so many unknown names the nearest ones are named, which takes time. */
 const MOST_EXPLAINED = 3
@@ -61,7 +60,7 @@ function call(work: Work, args: JsonObject): McpResponse {
   const { wanted, parts, failed } = findTools(work, names)
   const before = activeTools(work)
   const { budget } = catalog.config
-  const loading = load(before, wanted, { ...budget, metaTokens: META_TOKENS, tokensOf: listedTokens })
+  const loading = load(before, wanted, { ...budget, metaTokens: prices.registry, tokensOf: listedTokens })
   const [first] = [...failed, ...loading.refused.map(tool => overBudget(work, tool))]
   if (first && loading.loaded.length + parts.length === 0) return refuse(work, first.refusal)
   if (request.client !== undefined) {
@@ -89,11 +88,11 @@ type FoundTools = {
   failed: Failed[]
 }
 
-function findTools({ catalog }: Work, names: readonly string[]): FoundTools {
+function findTools(work: Work, names: readonly string[]): FoundTools {
   const found: FoundTools = { wanted: [], parts: [], failed: [] }
   for (const name of names) {
-    const part = findPart(catalog, name)
-    const tool = part ?? findTool(catalog, name, found.failed.length < MOST_EXPLAINED)
+    const part = findPart(work.catalog, name)
+    const tool = part ?? findTool(work, name, found.failed.length < MOST_EXPLAINED)
     if ('refusal' in tool) found.failed.push({ tool: name, refusal: tool })
     else if (!part) found.wanted.push(tool)
     else found.parts.push({ ...tool, listedName: name, tokens: tool.descriptionTokens + tool.schemaTokens })
@@ -102,9 +101,9 @@ function findTools({ catalog }: Work, names: readonly string[]): FoundTools {
 }
 
 /** `explains`: whether to say what comes near to a name that is unknown. */
-function findTool(catalog: Catalog, name: string, explains: boolean): ToolRoute | Refusal {
+function findTool({ catalog, words }: Work, name: string, explains: boolean): ToolRoute | Refusal {
   if (!explains && !isKnown(catalog, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
-  const target = findTarget(catalog, name, 'registry')
+  const target = findTarget(catalog, name, words)
   if ('prompt' in target) return { refusal: 'It is a prompt: get it with execute.', outcome: 'rejected' }
   return 'refusal' in target ? target : target.tool
 }

@@ -2,23 +2,25 @@
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { listedDefinition, listedTokens } from '../../listing/listed-definition.ts'
 import type { Work } from '../../meta-tool.ts'
+import prices from '../definition-tokens.json' with { type: 'json' }
 import { byName, countList, type ProfileTools } from '../profile.ts'
-import { activate, activeTools, META_TOKENS } from './activate.ts'
+import { activate, activeTools } from './activate.ts'
 import { discover } from './discover.ts'
 import { execute } from './execute.ts'
+import { REGISTRY_WORDS } from './words.ts'
 
 const META_TOOLS = [discover, activate, execute]
 
 export const registry: ProfileTools = {
   tools: byName(META_TOOLS),
-  definitionTokens: META_TOKENS,
-  usage: 'search with discover, call with execute; activate lists a tool under its own name',
+  definitionTokens: prices.registry,
+  words: REGISTRY_WORDS,
   list,
 }
 
 function list(work: Work): McpResponse {
   const active = activeTools(work).toSorted((a, b) => (a.listedName < b.listedName ? -1 : 1))
-  const tokens = active.reduce((sum, tool) => sum + listedTokens(tool), META_TOKENS)
+  const tokens = active.reduce((sum, tool) => sum + listedTokens(tool), prices.registry)
   countList(work, work.catalog.totals.tokens, tokens)
   return { result: { tools: [...META_TOOLS.map(tool => tool.definition), ...active.map(listedDefinition)] } }
 }

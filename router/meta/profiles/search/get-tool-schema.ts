@@ -42,10 +42,14 @@ function call(work: Work, { toolName, serverId }: JsonObject): McpResponse {
 }
 
 /** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */
-function findTool({ catalog }: Work, toolName: string, serverId: JsonValue | undefined): ToolRoute | Refusal {
+function findTool(
+  { catalog, words }: Work,
+  toolName: string,
+  serverId: JsonValue | undefined,
+): ToolRoute | Refusal {
   const scope = readServerScope(catalog, { serverId })
   if ('refusal' in scope) return scope
-  const find = (name: string) => findTarget(catalog, nameWithin(catalog, name, scope.id), 'search')
+  const find = (name: string) => findTarget(catalog, nameWithin(catalog, name, scope.id), words)
   const target = find(toolName)
   if ('prompt' in target)
     return { refusal: `${quote(toolName)} is a prompt: get it with mcp_execute_tool.`, outcome: 'rejected' }

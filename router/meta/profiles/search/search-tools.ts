@@ -89,7 +89,7 @@ type Paging = { limit: number; cursor: JsonValue | undefined }
 function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {
   const [missing] = notFound
   if (missing !== undefined && found.tools.length === 0) {
-    const target = findTarget(work.catalog, missing, 'search')
+    const target = findTarget(work.catalog, missing, work.words)
     if ('refusal' in target) return refuse(work, target)
   }
   const tools = found.tools.map(({ item }) => item)

@@ -1,0 +1,12 @@
+/** What the direct profile, which has no meta-tools, calls the methods of the protocol. */
+import { listedHandle } from '../../results/handle.ts'
+import type { ProfileWords } from '../../wording/profile-words.ts'
+
+export const DIRECT_WORDS: ProfileWords = {
+  usage: 'each is listed as server__tool and called by that name',
+  finding: 'look through tools/list',
+  wholeName: 'Give the whole name.',
+  showsOwnNames: false,
+  schema: () => ({ name: 'tools/list', args: {} }),
+  readOn: handle => ({ name: 'resources/read', args: { uri: listedHandle(handle) } }),
+}

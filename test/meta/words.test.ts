@@ -1,0 +1,59 @@
+/** The words of each profile: an agent is told of nothing that it does not have, and the documents tell the price that is counted. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Profile } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import { PROFILES } from '../../router/meta/profiles/profiles.ts'
+import { faultSentence } from '../../router/meta/wording/sentences.ts'
+import { asking } from './asking.ts'
+import { serverOf } from './fixture.ts'
+import { forge, wiki } from './servers.ts'
+
+const ALL = Object.keys(PROFILES) as Profile[]
+const META_TOOLS = ALL.flatMap(profile => [...PROFILES[profile].tools.keys()])
+
+for (const profile of ALL)
+  test(`agents of the profile ${profile} are told to use its own tools only`, async () => {
+    const { start, ask } = asking(profile)
+    const long = () => ({ result: { content: [{ type: 'text', text: 'x'.repeat(3_000) }] } })
+    const limits = { ...serverOf('wiki').limits, maxResultBytes: 1_000 }
+    const fixture = start({ forge, wiki: { ...wiki, server: { limits }, answer: long } })
+    const texts: string[] = []
+    for (const [name, args] of [
+      ['zzz', {}],
+      ['list_issues', {}],
+      ['forge:create_issue', {}],
+      ['wiki:list_issues', {}],
+    ] as const)
+      texts.push((await ask(fixture, name, args)).content.at(-1)?.text ?? '')
+    texts.push(faultSentence(new Fault('not_found', 'x'), serverOf('gone'), PROFILES[profile].words))
+    const others = META_TOOLS.filter(name => name.includes('_') && !PROFILES[profile].tools.has(name))
+    for (const text of texts)
+      assert.deepEqual(
+        others.filter(name => text.includes(name)),
+        [],
+        text,
+      )
+    const [unknown, several, wrong, cut, gone] = texts
+    assert.match(unknown ?? '', /There is no tool "zzz"/)
+    assert.match(several ?? '', /a tool of several servers/)
+    assert.match(wrong ?? '', /The whole input_schema: \S+/)
+    assert.match(cut ?? '', /What follows, within 10 minutes: \S+ with \S+ "portolan/)
+    assert.match(gone ?? '', /"gone" is not here any more\. (Search with|Look through) \S+\.$/)
+  })
+
+test('what is told of the price and the number of the meta-tools is what was counted', () => {
+  const document = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
+  const table = document('docs/profiles.md')
+  for (const profile of ALL.filter(name => name !== 'direct')) {
+    const { tools, definitionTokens } = PROFILES[profile]
+    const row = table.split('\n').find(line => line.startsWith(`| \`${profile}\``)) ?? ''
+    assert.match(row, new RegExp(`\\| ${tools.size} meta-tools\\b.*\\| ${definitionTokens} \\|$`))
+  }
+  const { definitionTokens } = PROFILES.hierarchical
+  const readme = document('README.md')
+  assert.match(readme, new RegExp(`through Portolan\\s${definitionTokens}, which`))
+  assert.match(readme, new RegExp(`Through the gateway they cost it ${definitionTokens},`))
+})
