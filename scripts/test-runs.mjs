@@ -1,5 +1,5 @@
 /** Runs test files with Node's runner, and sums up several runs at the end. Plain JavaScript for Node 20. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -75,14 +75,17 @@ export function fastGroups(files) {
  */
 export function testArgs(files, { folder, title, concurrency = 2, shared = false }) {
   const limit = files.every(isFast) ? FAST_LIMIT_MS : SLOW_LIMIT_MS
+  const tally = join(folder, `${title}.tally`)
+  // a run that is killed before it writes anything is counted too
+  writeFileSync(tally, '')
   return [
-    ...[
-      '--test',
-      shared ? '--test-isolation=none' : `--test-concurrency=${concurrency}`,
-      `--test-timeout=${limit}`,
-    ],
-    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
-    ...[`--test-reporter=${TALLY}`, `--test-reporter-destination=${join(folder, `${title}.tally`)}`],
+    '--test',
+    shared ? '--test-isolation=none' : `--test-concurrency=${concurrency}`,
+    `--test-timeout=${limit}`,
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${TALLY}`,
+    `--test-reporter-destination=${tally}`,
     ...files,
   ]
 }
