@@ -2,9 +2,9 @@
 
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
-import { createBackoff } from '../core/mcp/client/stdio/backoff.ts'
 import type { SessionSpec } from '../core/mcp/client/stdio/child-session.ts'
 import type { EraMemory } from '../core/mcp/client/stdio/opening.ts'
+import { createRestartBackoff } from '../core/mcp/client/stdio/restart-backoff.ts'
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import { type Failure, SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 import type { McpResponse, Notification, ServerRequest } from '../core/mcp/protocol/json-rpc.ts'
@@ -76,7 +76,7 @@ export function begin(
       log,
       memory,
       random,
-      backoff: createBackoff(random),
+      backoff: createRestartBackoff(random),
       onState: () => hooks.onState(life),
       onListChanged: list => hooks.onListChanged({ method: `notifications/${list}/list_changed` }, life),
       onNotification: notification => hooks.onNotification?.(notification, life),

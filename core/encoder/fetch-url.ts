@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { EnvHttpProxyAgent, fetch, type Response } from 'undici'
 import { type Clock, delay } from '../async.ts'
+import { backoffMs } from '../backoff.ts'
 import { Fault, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 
 const IDLE_LIMIT_MS = 30_000
 /** In a row, without a byte between them. */
 const MAX_FAILURES = 5
-const FIRST_RETRY_MS = 500
+const RETRY = { firstMs: 500, longestMs: 8_000 }
 const RANGE_NOT_SATISFIABLE = 416
 const TRANSIENT = new Set([408, 425, 429, RANGE_NOT_SATISFIABLE])
 
@@ -40,7 +41,7 @@ export async function download(url: string, file: string, options: DownloadOptio
       if (failed instanceof Fault && !failed.retryable) throw failed
       failures = (await sizeOf(part)) > before ? 1 : failures + 1
       if (failures > MAX_FAILURES) throw gaveUp(url, failed)
-      await delay(options.clock, FIRST_RETRY_MS * 2 ** (failures - 1), options.signal).catch(() => {})
+      await delay(options.clock, backoffMs(RETRY, failures - 1, Math.random), options.signal).catch(() => {})
     }
   } finally {
     await agent.destroy()

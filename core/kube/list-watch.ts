@@ -1,5 +1,6 @@
 /** Keeps a copy of all objects that a query means, as fresh as the API server lets it, through every failure. */
 import { type Clock, delay, systemClock, type Timer } from '../async.ts'
+import { backoffMs } from '../backoff.ts'
 import { faultOf } from '../deadline.ts'
 import type { Log } from '../log.ts'
 import { ApiError, isExpired } from './api-error.ts'
@@ -11,9 +12,8 @@ const WATCH_SECONDS = 60
 const SILENCE_MARGIN_MS = 10_000
 /** A watch that ends sooner, having said nothing, is a failure: else a broken proxy would make us spin. */
 const MIN_WATCH_MS = 1_000
-const FIRST_RETRY_MS = 250
-const LAST_RETRY_MS = 10_000
-/** Delays are cut or lengthened by up to this share, so that replicas do not all come at once. */
+const RETRY = { firstMs: 250, longestMs: 10_000 }
+/** Watches and resyncs are cut or lengthened by up to this share, so that replicas do not all come at once. */
 const JITTER = 0.25
 
 /** `before` is undefined for a new object, `now` for a deleted one; both are the same object in a resync. */
@@ -164,7 +164,7 @@ export class ListWatch<T extends KubeObject> {
   /** Waits before the next try: longer each time, and as long as the server asks for. */
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
     if (isExpired(error)) this.#resourceVersion = undefined
-    const backoff = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS) * this.#jitter()
+    const backoff = backoffMs(RETRY, this.#failures, this.#options.random ?? Math.random)
     const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
     const waitMs = Math.round(Math.max(backoff, asked))
     this.#logFailure(error, waitMs)

@@ -1,5 +1,6 @@
 /** The controller that looks at gateways from outside: what each router says that it serves, and whether MCP is spoken at the URL. */
 import type { V1Pod } from '@kubernetes/client-node'
+import { backoffMs } from '../../core/backoff.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
 import { waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
@@ -21,8 +22,7 @@ const POLL_MS = 30_000
 /** A router takes a moment to swap in what just changed. */
 const CHANGED_POLL_MS = 200
 const HANDSHAKE_LIMIT_MS = 5_000
-const FIRST_HANDSHAKE_RETRY_MS = 200
-const LAST_HANDSHAKE_RETRY_MS = 60_000
+const HANDSHAKE_RETRY = { firstMs: 200, longestMs: 60_000 }
 
 /** What was last seen of a gateway. */
 export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens' | 'search'>
@@ -168,8 +168,7 @@ async function shake(
     return { ok: true }
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
-    const waitMs = Math.min(FIRST_HANDSHAKE_RETRY_MS * 2 ** memory.failures++, LAST_HANDSHAKE_RETRY_MS)
-    memory.shakeAt = clock.now() + waitMs
+    memory.shakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
     return { ok: false, message: error.message }
   } finally {
     memory.shaken = state

@@ -11,13 +11,13 @@ import { createManualClock } from '../../test/support/manual-clock.ts'
 import { startCollector } from '../../test/support/otlp.ts'
 import { DRAIN_LIMIT_MS, RECONCILE_LIMIT_MS, type Reconcile, runController } from './controller.ts'
 import { createOperatorMetrics } from './operator-metrics.ts'
-import { FIRST_RETRY_MS, Queue } from './queue.ts'
+import { Queue, RETRY } from './queue.ts'
 
 type Line = { level: string; msg: string; key?: string; error?: string; err?: { stack: string } }
 
 function start(t: TestContext, reconcile: Reconcile, workers = 1, tracer?: Tracer) {
   const clock = createManualClock()
-  const queue = new Queue({ clock, random: () => 0.5 })
+  const queue = new Queue({ clock, random: () => 1 })
   const lines: Line[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const metrics = createOperatorMetrics()
@@ -68,9 +68,9 @@ test('a fault is told once for a streak and tried again with backoff; success en
   const { clock, queue, lines } = start(t, async () => answers.shift()?.())
   queue.add('a')
   await turn()
-  clock.advance(FIRST_RETRY_MS)
+  clock.advance(RETRY.firstMs)
   await turn()
-  clock.advance(2 * FIRST_RETRY_MS - 1)
+  clock.advance(2 * RETRY.firstMs - 1)
   await turn()
   assert.equal(answers.length, 2)
   clock.advance(1)
@@ -110,7 +110,7 @@ test('a bug is told each time with its stack, and tried again', async t => {
   })
   queue.add('a')
   await turn()
-  clock.advance(FIRST_RETRY_MS)
+  clock.advance(RETRY.firstMs)
   await turn()
   assert.equal(times, 2)
   assert.deepEqual(
@@ -161,7 +161,7 @@ test('a reconcile that hangs is given up after a minute, even where it does not 
   clock.advance(RECONCILE_LIMIT_MS)
   await turn()
   assert.equal(lines[0]?.error, 'Reconciling took longer than 60 s')
-  clock.advance(FIRST_RETRY_MS)
+  clock.advance(RETRY.firstMs)
   await turn()
   assert.equal(times, 2)
 })

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import { FIRST_RETRY_MS, LAST_RETRY_MS, Queue } from './queue.ts'
+import { Queue, RETRY } from './queue.ts'
 
 function start() {
   const clock = createManualClock()
-  const queue = new Queue({ clock, random: () => 0.5 })
+  const queue = new Queue({ clock, random: () => 1 })
   const never = new AbortController().signal
   return { clock, queue, next: () => queue.next(never) }
 }
@@ -72,17 +72,17 @@ test('a key that fails comes later each time, up to two minutes, until it is for
   for (let times = 0; times < 12; times++) {
     const from = clock.now()
     queue.addRateLimited('a')
-    while (queue.depth === 0) clock.advance(FIRST_RETRY_MS)
+    while (queue.depth === 0) clock.advance(RETRY.firstMs)
     waited.push(clock.now() - from)
     await next()
     queue.done('a')
   }
   assert.deepEqual(waited.slice(0, 4), [200, 400, 800, 1_600])
-  assert.deepEqual(waited.slice(-2), [LAST_RETRY_MS, LAST_RETRY_MS])
+  assert.deepEqual(waited.slice(-2), [RETRY.longestMs, RETRY.longestMs])
   assert.equal(queue.failures('a'), 12)
   queue.forget('a')
   queue.addRateLimited('a')
-  clock.advance(FIRST_RETRY_MS)
+  clock.advance(RETRY.firstMs)
   assert.equal(queue.depth, 1)
 })
 
@@ -93,21 +93,6 @@ test('a failed key waits as long as the server asks', () => {
   assert.equal(queue.depth, 0)
   clock.advance(1)
   assert.equal(queue.depth, 1)
-})
-
-test('retries are spread by a quarter to both sides', () => {
-  for (const [random, ms] of [
-    [0, 150],
-    [0.999, 250],
-  ] as const) {
-    const clock = createManualClock()
-    const queue = new Queue({ clock, random: () => random })
-    queue.addRateLimited('a')
-    clock.advance(ms - 1)
-    assert.equal(queue.depth, 0)
-    clock.advance(1)
-    assert.equal(queue.depth, 1)
-  }
 })
 
 test('who waits leaves when its signal aborts, and takes no key with it', async () => {

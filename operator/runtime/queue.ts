@@ -1,11 +1,8 @@
 /** The work queue of a controller: keys wait once each, are worked on one at a time, and come back with backoff. */
 import { type Clock, systemClock, type Timer } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 
-/** As client-go's limits for one key, with a shorter end. */
-export const FIRST_RETRY_MS = 200
-export const LAST_RETRY_MS = 2 * 60_000
-/** Retries are moved by up to this share, so that a common failure is not tried again by all at once. */
-const JITTER = 0.25
+export const RETRY = { firstMs: 200, longestMs: 2 * 60_000 }
 
 export type QueueOptions = { clock?: Clock; random?: () => number }
 
@@ -78,9 +75,7 @@ export class Queue {
   addRateLimited(key: string, atLeastMs = 0): void {
     const failures = this.failures(key)
     this.#failures.set(key, failures + 1)
-    const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
-    const jitter = 1 + JITTER * (2 * this.#random() - 1)
-    this.addAfter(key, Math.max(Math.round(backoff * jitter), atLeastMs))
+    this.addAfter(key, Math.max(backoffMs(RETRY, failures, this.#random), atLeastMs))
   }
 
   /** The key is well: its next failure is its first. */

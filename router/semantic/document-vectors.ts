@@ -1,6 +1,7 @@
 /** The vectors of all that is served, of one encoder: those that came with the lists, and those that are made here, in the background. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, delay, type Timer } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import { itemSearchText, type SearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type { CatalogVectors } from '../../core/catalog/server-catalog.ts'
 import { unpackVectors, type Vector } from '../../core/catalog/vectors.ts'
@@ -12,8 +13,7 @@ import type { PromptRoute, ResourceRoute, ServerPart, ToolRoute } from '../catal
 
 /** While many are made, the search gets them this often. */
 const ANNOUNCE_EVERY_MS = 1_000
-const FIRST_RETRY_MS = 1_000
-const LAST_RETRY_MS = 30_000
+const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 const MAX_BATCH = 64
 /** A batch that took no longer was mostly there already: the next one is twice as large. */
 const QUICK_MS = 50
@@ -156,7 +156,7 @@ export class DocumentVectors {
       } else {
         // One that cannot be encoded shall not stand in the way of the others.
         size = 1
-        await delay(clock, retryMs(failures++), signal).catch(() => {})
+        await delay(clock, backoffMs(RETRY, failures++, Math.random), signal).catch(() => {})
       }
     }
     this.#running = false
@@ -224,8 +224,4 @@ export class DocumentVectors {
 
 function routesOf({ tools, resources, templates, prompts }: ServerPart): Route[] {
   return [...tools, ...resources, ...templates, ...prompts]
-}
-
-function retryMs(failures: number): number {
-  return Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
 }

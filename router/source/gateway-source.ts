@@ -1,5 +1,6 @@
 /** The source of a sidecar: a gateway's catalog, asked for as it changes; the last one stays while the gateway is away. */
 import { type Clock, delay, systemClock } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import { readBounded } from '../../core/bounded.ts'
 import { serverCatalogOf } from '../../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -18,7 +19,7 @@ const REQUEST_TIMEOUT_MS = 40_000
 const MAX_ANSWER_BYTES = 128 * 2 ** 20
 /** After an answer that came at once and is of no newer generation: replicas may tell the same one in different words. */
 const PAUSE_MS = 1_000
-const LAST_RETRY_MS = 10_000
+const RETRY = { firstMs: 1_000, longestMs: 10_000 }
 /** A replica that lags is not believed, unless all do for so long: then the cluster was put back to an older state. */
 const LAG_MS = 60_000
 const MAX_QUOTED_CHARACTERS = 300
@@ -72,7 +73,7 @@ async function follow(
   adopt: (index: CatalogIndex) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, clock = systemClock } = options
+  const { log, clock = systemClock, random = Math.random } = options
   let last = { etag: '', generation: 0, at: clock.now() }
   let failures = 0
   while (!signal.aborted) {
@@ -102,13 +103,9 @@ async function follow(
       if (signal.aborted) return
       if (failures === 0)
         log.warn({ error: messageOf(error) }, 'the gateway gives no catalog; the last one stays')
-      await delay(clock, pauseMs(options, failures++), signal).catch(() => {})
+      await delay(clock, backoffMs(RETRY, failures++, random), signal).catch(() => {})
     }
   }
-}
-
-function pauseMs({ random = Math.random }: GatewaySourceOptions, failures: number): number {
-  return Math.min(PAUSE_MS * 2 ** failures, LAST_RETRY_MS) * (0.75 + random() / 2)
 }
 
 function readIndex(json: unknown): CatalogIndex {

@@ -1,13 +1,11 @@
 /** What was read for each key in the version that is wanted: read until it succeeds, while the last good value stays. */
 import { type Clock, delay } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 
 const MAX_READS = 16
-const FIRST_RETRY_MS = 250
-const LAST_RETRY_MS = 10_000
-/** Pauses are cut or lengthened by up to this share, so that replicas do not all come at once. */
-const JITTER = 0.25
+const RETRY = { firstMs: 250, longestMs: 10_000 }
 
 export type LastGoodOptions<Value> = {
   /** What is kept, for the log. */
@@ -81,7 +79,7 @@ export class LastGood<Value> {
   }
 
   async #read(key: string, entry: Entry<Value>): Promise<void> {
-    const { read, clock, onProgress } = this.#options
+    const { read, clock, random = Math.random, onProgress } = this.#options
     const { signal } = entry.stop
     while (!signal.aborted) {
       try {
@@ -93,7 +91,7 @@ export class LastGood<Value> {
         if (signal.aborted) return
         if (entry.failures++ === 0) this.#failedFirst(key, error)
       }
-      await delay(clock, this.#pauseMs(entry.failures), signal).catch(() => {})
+      await delay(clock, backoffMs(RETRY, entry.failures - 1, random), signal).catch(() => {})
     }
   }
 
@@ -116,11 +114,5 @@ export class LastGood<Value> {
       if (next) next()
       else this.#reading--
     }
-  }
-
-  #pauseMs(failures: number): number {
-    const { random = Math.random } = this.#options
-    const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS)
-    return pauseMs * (1 + JITTER * (2 * random() - 1))
   }
 }

@@ -1,6 +1,7 @@
 /** Subscriptions to resources of servers, kept for as long as somebody wants them, whatever becomes of the members that they go over. */
 
 import type { Clock } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
@@ -8,9 +9,8 @@ import { cancelled } from './call-limit.ts'
 import type { PoolMember } from './pool-member.ts'
 
 const MAX_SUBSCRIPTIONS = 10_000
-/** So long after a member did not take one on it is tried again; each time in a row it is twice as long. */
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 60_000
+/** After a member did not take one on. */
+const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 const TAKEN: McpResponse = { result: {} }
 
 export type Subscriptions = {
@@ -32,6 +32,7 @@ type KeptSubscription = {
 export function createSubscriptions(
   memberOf: (server: string) => PoolMember | undefined,
   clock: Clock,
+  random: () => number = Math.random,
 ): Subscriptions {
   const all = new Set<KeptSubscription>()
 
@@ -39,19 +40,17 @@ export function createSubscriptions(
     kept.life.abort()
     kept.life = new AbortController()
     kept.member = memberOf(kept.server)
-    if (kept.member) void takeUp(kept, kept.member, FIRST_PAUSE_MS)
+    if (kept.member) void takeUp(kept, kept.member, 0)
   }
 
-  async function takeUp(kept: KeptSubscription, member: PoolMember, pauseMs: number): Promise<void> {
+  async function takeUp(kept: KeptSubscription, member: PoolMember, failures: number): Promise<void> {
     const { subscription, life } = kept
     const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
     if (life.signal.aborted) return
     // What changed meanwhile, nobody told.
     if (answer?.result) return subscription.onUpdate(updated(subscription.uri))
-    const again = clock.after(
-      pauseMs,
-      () => void takeUp(kept, member, Math.min(2 * pauseMs, LONGEST_PAUSE_MS)),
-    )
+    const pauseMs = backoffMs(RETRY, failures, random)
+    const again = clock.after(pauseMs, () => void takeUp(kept, member, failures + 1))
     life.signal.addEventListener('abort', () => again.cancel(), { once: true })
   }
 

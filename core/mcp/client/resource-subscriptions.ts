@@ -1,6 +1,7 @@
 /** The resources that are subscribed to at one upstream on a client's session, or on the one that all share, and on the sessions after it. */
 
 import type { Clock, Timer } from '../../async.ts'
+import { backoffMs } from '../../backoff.ts'
 import { deadline, faultOf, waitFor } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
@@ -11,8 +12,7 @@ import type { Subscription } from '../upstream.ts'
 /** Resources that are subscribed to at once; more are refused. */
 export const MAX_RESOURCES = 1_000
 const SUBSCRIBE_TIMEOUT_MS = 30_000
-const FIRST_DELAY_MS = 1_000
-const MAX_DELAY_MS = 60_000
+const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 /** A session that turns out to be lost is followed by another, once for a request. */
 const MOST_TRIES = 2
 
@@ -192,8 +192,7 @@ export class ResourceSubscriptions {
   #retryLater(): void {
     const { clock, random = Math.random } = this.#options
     if (this.#retry || this.#closing.signal.aborted) return
-    const longest = Math.min(FIRST_DELAY_MS * 2 ** Math.min(this.#retries++, 10), MAX_DELAY_MS)
-    this.#retry = clock.after(longest * (0.5 + random() / 2), () => this.#resubscribe())
+    this.#retry = clock.after(backoffMs(RETRY, this.#retries++, random), () => this.#resubscribe())
   }
 
   #resubscribe(): void {

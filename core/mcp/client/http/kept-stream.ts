@@ -1,13 +1,13 @@
 /** Keeps an event stream open, however often it breaks, on which an upstream tells of what happens between calls. */
 import { delay } from '../../../async.ts'
+import { backoffMs } from '../../../backoff.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { type Incoming, readMessages } from '../../protocol/message.ts'
 import type { HttpClient, HttpClientRequest } from './http-client.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
-const FIRST_DELAY_MS = 1_000
-const MAX_DELAY_MS = 60_000
+const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 
 export type StreamListener = {
   /** The stream is open; `attempt` counts from 1 after each stream that said something, and is 0 the very first time. */
@@ -50,7 +50,8 @@ async function keepListening(
   signal: AbortSignal,
 ): Promise<void> {
   let everOpen = false
-  let longest = 0
+  let short = 0
+  let waitMs = 0
   for (let attempt = 0; !signal.aborted; attempt++) {
     const begun = clock.now()
     let heardAny = false
@@ -68,9 +69,9 @@ async function keepListening(
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
     // One that ends as soon as it has said something is waited for as long as one that says nothing.
-    const lasted = heardAny && clock.now() - begun > longest
-    longest = lasted || longest === 0 ? FIRST_DELAY_MS : Math.min(2 * longest, MAX_DELAY_MS)
-    await delay(clock, longest * (0.5 + random() / 2), signal).catch(() => {})
+    if (heardAny && clock.now() - begun > waitMs) short = 0
+    waitMs = backoffMs(RETRY, short++, random)
+    await delay(clock, waitMs, signal).catch(() => {})
   }
 }
 

@@ -15,8 +15,8 @@ import {
   type UpstreamEvent,
   type UpstreamInfo,
 } from '../../upstream.ts'
-import { type Backoff, createBackoff } from './backoff.ts'
 import type { EraMemory } from './opening.ts'
+import { createRestartBackoff, type RestartBackoff } from './restart-backoff.ts'
 import { stoppedFault } from './session-faults.ts'
 import type { CommandSpec, StdioRpcDeps } from './stdio-rpc.ts'
 import { type ChildState, SupervisedChild, type SupervisedChildSpec } from './supervised-child.ts'
@@ -79,7 +79,7 @@ class StdioChildren implements StdioUpstream {
   readonly #leaving = new Set<Promise<void>>()
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   /** Children for one call have no past of their own, but crash for the same reason. */
-  readonly #oneCallBackoff: Backoff
+  readonly #oneCallBackoff: RestartBackoff
   /** All children are of one server. */
   readonly #memory: EraMemory = {}
   #listener: SessionListener | undefined
@@ -93,7 +93,7 @@ class StdioChildren implements StdioUpstream {
     const idleAfterMs = awake ? undefined : spec.idleAfterMs
     this.#spec = { ...spec, idleAfterMs, revive: this.#shared, shared: this.#shared }
     this.#deps = deps
-    this.#oneCallBackoff = createBackoff(deps.random ?? Math.random)
+    this.#oneCallBackoff = createRestartBackoff(deps.random ?? Math.random)
   }
 
   get state(): ChildState['state'] {
@@ -168,7 +168,9 @@ class StdioChildren implements StdioUpstream {
       ...this.#deps,
       memory: this.#memory,
       backoff:
-        typeof key === 'symbol' ? this.#oneCallBackoff : createBackoff(this.#deps.random ?? Math.random),
+        typeof key === 'symbol'
+          ? this.#oneCallBackoff
+          : createRestartBackoff(this.#deps.random ?? Math.random),
       onState: () => this.#showState(),
       // A client's child has lists of its own: that they change says nothing of the others'.
       onListChanged: list => {

@@ -7,10 +7,10 @@ import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../../protocol/message.ts'
 import type { Subscription, UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import { ResourceSubscriptions, type SubscribableSession } from '../resource-subscriptions.ts'
-import type { Backoff } from './backoff.ts'
 import type { ChildExit } from './child.ts'
 import { ChildSession, type SessionDeps, type SessionSpec } from './child-session.ts'
 import { forget } from './opening.ts'
+import type { RestartBackoff } from './restart-backoff.ts'
 import { how, lastOf, stoppedFault } from './session-faults.ts'
 
 export type SupervisedChildSpec = SessionSpec & {
@@ -21,7 +21,7 @@ export type SupervisedChildSpec = SessionSpec & {
 }
 
 export type SupervisedChildDeps = SessionDeps & {
-  backoff: Backoff
+  backoff: RestartBackoff
   /** 0 to 1, spreads retries; default Math.random. */
   random?: () => number
   /** Told after each change of `state`. */

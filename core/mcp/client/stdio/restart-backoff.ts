@@ -1,11 +1,11 @@
-/** When something that failed may be tried again: at once after the first failure of a healthy one, then less and less often. */
+/** When a child that ended may be started again: at once after the first failure of a healthy one, then less and less often. */
+import { backoffMs } from '../../../backoff.ts'
 
-export const FIRST_DELAY_MS = 500
-export const LONGEST_DELAY_MS = 60_000
+export const RESTART = { firstMs: 1_000, longestMs: 60_000 }
 /** What lived this long was healthy, whatever happened before. */
 export const STABLE_MS = 60_000
 
-export type Backoff = {
+export type RestartBackoff = {
   /** Failures in a row. */
   readonly failures: number
   /** Milliseconds until the next try is allowed; 0: now. */
@@ -16,8 +16,8 @@ export type Backoff = {
   endedWell(): void
 }
 
-/** `random` gives 0 to 1 and spreads delays by up to a half, so that many that failed together do not return together. */
-export function createBackoff(random: () => number): Backoff {
+/** `random` gives 0 to 1. */
+export function createRestartBackoff(random: () => number): RestartBackoff {
   let failures = 0
   let nextAt = 0
   return {
@@ -28,8 +28,8 @@ export function createBackoff(random: () => number): Backoff {
     failed(now, livedMs) {
       if (livedMs !== undefined && livedMs >= STABLE_MS) failures = 0
       failures++
-      const delay =
-        failures === 1 && livedMs !== undefined ? 0 : delayOf(failures, livedMs !== undefined, random())
+      const free = livedMs === undefined ? 0 : 1
+      const delay = failures > free ? backoffMs(RESTART, failures - free - 1, random) : 0
       nextAt = now + delay
       return delay
     },
@@ -37,9 +37,4 @@ export function createBackoff(random: () => number): Backoff {
       failures = 0
     },
   }
-}
-
-function delayOf(failures: number, wasHealthy: boolean, random: number): number {
-  const doublings = Math.min(failures - (wasHealthy ? 2 : 1), 20)
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** doublings * (1 + random / 2))
 }
