@@ -19,8 +19,7 @@ export function createHandler(server: string, children: Children, listeners: Lis
     tell: (client, notification) => children.tell(client, notification),
     listen: listening => listeners.listen(listening),
     handle: request => answered(ask(children, request)),
-    subscribe: ({ uri, client, capabilities, signal, tell }) =>
-      answered(children.subscribe({ uri, client, capabilities, onUpdate: tell }, signal)),
+    subscribe: (_route, subscription, signal) => answered(children.subscribe(subscription, signal)),
   }
 }
 

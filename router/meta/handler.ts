@@ -68,8 +68,8 @@ export function createHandler(options: HandlerOptions): McpHandler {
       return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
     },
     tell: pool.tell,
-    subscribe: subscribing =>
-      subscribe({ catalog: current(), pool, observer, words: wordsOf(subscribing.route) }, subscribing),
+    subscribe: (route, subscription, signal) =>
+      subscribe({ catalog: current(), pool, observer, words: wordsOf(route) }, route, subscription, signal),
     forget(client) {
       pool.forget(client)
       activated.forget(client)

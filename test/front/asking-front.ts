@@ -11,17 +11,11 @@ import { createLog } from '../../core/log.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
-import type {
-  Listening,
-  McpHandler,
-  McpRequest,
-  McpRoute,
-  Subscribing,
-} from '../../core/mcp/server/handler.ts'
+import type { Listening, McpHandler, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { createSessions, type SignedSessions } from '../../core/mcp/server/session-ids.ts'
-import type { Ask } from '../../core/mcp/upstream.ts'
+import type { Ask, Subscription } from '../../core/mcp/upstream.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 export type AskingFront = {
@@ -34,9 +28,9 @@ export type AskingFront = {
   seen: McpRequest[]
   /** How calls ended that were aborted, or whose questions failed. */
   ended: Fault[]
-  /** Those who listen for changed lists, and who subscribed to resources. */
+  /** Those who listen for changed lists, and what was subscribed to. */
   listening: Listening[]
-  subscribing: Subscribing[]
+  subscribed: (Subscription & { signal: AbortSignal })[]
   told: { client: string; notification: Notification }[]
   strays: string[]
   end(): void
@@ -96,18 +90,18 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body
 }
 
-type Record = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribing' | 'told'>
+type Record = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribed' | 'told'>
 
 /** `gathered` ends the time in which questions are put together, once all of a turn are asked. */
 function createAskingHandler(capabilities: JsonObject, gathered: () => void): McpHandler & Record {
   const seen: McpRequest[] = []
   const ended: Fault[] = []
   const listening: Listening[] = []
-  const subscribing: Subscribing[] = []
+  const subscribed: Record['subscribed'] = []
   const told: Record['told'] = []
   const tools: typeof TOOLS = { ...TOOLS, visit: visitFirst() }
   return {
-    ...{ seen, ended, listening, subscribing, told },
+    ...{ seen, ended, listening, subscribed, told },
     describe: () => ({
       capabilities,
       serverInfo: { name: 'asking', version: '1' },
@@ -118,9 +112,9 @@ function createAskingHandler(capabilities: JsonObject, gathered: () => void): Mc
       listening.push(one)
       await new Promise<void>(resolve => one.signal.addEventListener('abort', () => resolve()))
     },
-    async subscribe(one) {
-      if (one.uri === DEAF_URI) return { error: { code: -32601, message: 'This one tells nothing' } }
-      subscribing.push(one)
+    async subscribe(_route, subscription, signal) {
+      if (subscription.uri === DEAF_URI) return { error: { code: -32601, message: 'This one tells nothing' } }
+      subscribed.push({ ...subscription, signal })
       return { result: {} }
     },
     async handle(request) {

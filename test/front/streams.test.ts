@@ -178,17 +178,17 @@ test('a 2025 client subscribes, hears updates on its stream, and unsubscribes', 
   while (front.clients.streams.size === 0) await new Promise(setImmediate)
   await client.subscribeResource({ uri: 'note://one' })
   await client.subscribeResource({ uri: 'note://one' })
-  assert.equal(front.subscribing.length, 1)
-  const [{ uri, tell, signal, client: key }] = front.subscribing as [(typeof front.subscribing)[0]]
+  assert.equal(front.subscribed.length, 1)
+  const [{ uri, onUpdate, signal, client: key }] = front.subscribed as [(typeof front.subscribed)[0]]
   assert.deepEqual([uri, key], ['note://one', clientOf(front, session)])
-  tell(UPDATED)
+  onUpdate(UPDATED)
   while (heard.length === 0) await new Promise(setImmediate)
   assert.deepEqual(heard, [UPDATED])
   await client.unsubscribeResource({ uri: 'note://one' })
   assert.equal(signal.aborted, true)
   await client.subscribeResource({ uri: 'note://one' })
   await transport.terminateSession()
-  assert.equal(front.subscribing[1]?.signal.aborted, true)
+  assert.equal(front.subscribed[1]?.signal.aborted, true)
 })
 
 test('a subscription needs a session, a URI, a server that tells, and is one of a thousand', async t => {
@@ -207,7 +207,7 @@ test('a subscription needs a session, a URI, a server that tells, and is one of 
     await Promise.all(
       batch.map(at => ask(front, session, 'resources/subscribe', { uri: `${uri}/${round}/${at}` })),
     )
-  assert.equal(front.subscribing.length, 1_000)
+  assert.equal(front.subscribed.length, 1_000)
   const json = await ask(front, session, 'resources/subscribe', { uri })
   assert.match(String(errorOf({ json }).message), /unsubscribe from some first/)
   const mute = await startAskingFront(t, { capabilities: { resources: {} } })
@@ -227,7 +227,7 @@ test('the subscriptions of a client that has no stream for ten minutes are ended
   assert.equal(front.clients.subscriptions.size, 3)
   await listen(t, front, back as Session)
   front.clock.advance(LOOK_EVERY_MS)
-  const aborted = front.subscribing.map(({ client, signal }) => [client, signal.aborted])
+  const aborted = front.subscribed.map(({ client, signal }) => [client, signal.aborted])
   assert.deepEqual(
     new Map(aborted as [string, boolean][]),
     new Map([gone, back, there].map(one => [clientOf(front, one as Session), one === gone])),
@@ -250,7 +250,8 @@ test('a 2026 caller listens for the resources that can be subscribed to, which i
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: { toolsListChanged: true, resourceSubscriptions: ['note://one'] }, _meta },
   })
-  front.subscribing[0]?.tell(UPDATED)
+  assert.equal(front.clients.subscriptions.size, 1)
+  front.subscribed[0]?.onUpdate(UPDATED)
   assert.deepEqual((await stream.next())?.params, { uri: 'note://one', _meta })
   front.listening[0]?.tell(TOOLS_CHANGED)
   assert.equal((await stream.next())?.method, TOOLS_CHANGED.method)
@@ -259,7 +260,8 @@ test('a 2026 caller listens for the resources that can be subscribed to, which i
   await beaten
   front.end()
   assert.deepEqual((await stream.next())?.id, 7)
-  assert.equal(front.subscribing[0]?.signal.aborted, true)
+  assert.equal(front.subscribed[0]?.signal.aborted, true)
+  assert.equal(front.clients.subscriptions.size, 0)
 })
 
 test('nonsense to listen for is refused', async t => {

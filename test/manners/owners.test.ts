@@ -60,7 +60,7 @@ test('subscriptions and the log level are told to the owner, whose stream shows 
   assert.equal((await post(second.url, legacy('logging/setLevel', { level: 'error' }), session)).status, 200)
   assert.deepEqual([first.subscribed.length, second.subscribed.length], [1, 0])
   const updated = { method: 'notifications/resources/updated', params: { uri } }
-  first.subscribed[0]?.tell(updated)
+  first.subscribed[0]?.onUpdate(updated)
   assert.partialDeepStrictEqual(await stream.next(), updated)
   await post(third.url, legacy('resources/unsubscribe', { uri }), session)
   assert.equal(first.subscribed[0]?.signal.aborted, true)

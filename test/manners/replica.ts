@@ -7,8 +7,9 @@ import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
-import type { McpHandler, McpRequest, Subscribing } from '../../core/mcp/server/handler.ts'
+import type { McpHandler, McpRequest } from '../../core/mcp/server/handler.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
+import type { Subscription } from '../../core/mcp/upstream.ts'
 import { ownerAt } from '../../router/http/owner.ts'
 import { serve } from '../../router/http/serve.ts'
 import { freePort } from '../support/free-port.ts'
@@ -19,7 +20,7 @@ export type Replica = {
   clients: FrontClients
   /** What it was asked, oldest first. */
   seen: McpRequest[]
-  subscribed: Subscribing[]
+  subscribed: (Subscription & { signal: AbortSignal })[]
   /** Resolves with the next request for `tool`. */
   called(tool: string): Promise<McpRequest>
   close(drainMs?: number): Promise<void>
@@ -69,13 +70,13 @@ const CAPABILITIES: JsonObject = { tools: { listChanged: true }, resources: { su
 
 function createReplicaHandler(name: string) {
   const seen: McpRequest[] = []
-  const subscribed: Subscribing[] = []
+  const subscribed: (Subscription & { signal: AbortSignal })[] = []
   const waiting: { tool: string; resolve: (request: McpRequest) => void }[] = []
   const handler: McpHandler = {
     describe: () => ({ capabilities: CAPABILITIES, serverInfo: { name, version: '1' } }),
     listen: ({ signal }) => aborted(signal),
-    async subscribe(subscribing) {
-      subscribed.push(subscribing)
+    async subscribe(_route, subscription, signal) {
+      subscribed.push({ ...subscription, signal })
       return { result: {} }
     },
     async handle(request) {

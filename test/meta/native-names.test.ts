@@ -126,7 +126,7 @@ test('at a single server, what is watched keeps its own URIs', async () => {
 test('what cannot be watched is refused with a sentence', async () => {
   const fixture = createFixture(SERVERS)
   for (const [uri, sentence] of [
-    ['mail://one', /"mails" tells nothing of changes/],
+    ['mail://one', /"mails" does not support subscriptions/],
     ['hidden+note://one', /"hidden" is down/],
     ['gone://x', /no resource/],
   ] as const) {
@@ -208,14 +208,8 @@ test('what a server says and asks between calls reaches the streams of its clien
 function subscribe(fixture: ReturnType<typeof createFixture>, uri: string, route: typeof GATEWAY = GATEWAY) {
   const told: Notification[] = []
   const { signal } = new AbortController()
-  const tell = (notification: Notification) => void told.push(notification)
-  const reply = fixture.handler.subscribe?.({
-    route,
-    uri,
-    client: 'anna',
-    capabilities: { roots: {} },
-    signal,
-    tell,
-  })
+  const onUpdate = (notification: Notification) => void told.push(notification)
+  const subscription = { uri, client: 'anna', capabilities: { roots: {} }, onUpdate }
+  const reply = fixture.handler.subscribe?.(route, subscription, signal)
   return { told, reply: reply ?? assert.fail() }
 }

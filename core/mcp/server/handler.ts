@@ -4,7 +4,7 @@ import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import type { Era } from '../protocol/revisions.ts'
-import type { Ask } from '../upstream.ts'
+import type { Ask, Subscription } from '../upstream.ts'
 
 /** A request of either era, already checked by the front: same shape, era's metadata taken off. */
 export type McpRequest = {
@@ -47,9 +47,10 @@ export type McpHandler = {
   /** A notification of a client with a session that is for the server, such as roots/list_changed. */
   tell?(client: string, notification: Notification): void
   /**
-   * Tells of changes of one resource until `signal` aborts; replies once it is taken on. Absent: no route declares `resources.subscribe`.
+   * Passes on updates of one resource, under the URI that was subscribed to, until `signal` aborts; replies once it is taken on. Absent:
+   * no route declares `resources.subscribe`.
    */
-  subscribe?(subscribing: Subscribing): Promise<McpResponse>
+  subscribe?(route: McpRoute, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
   /** A client ended its session. Absent: nothing is kept for one. */
   forget?(client: string): void
   /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
@@ -61,16 +62,6 @@ export type McpHandler = {
   listen?(listening: Listening): Promise<void>
   /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */
   inputSchema?(route: McpRoute, tool: string): JsonObject | undefined
-}
-
-export type Subscribing = {
-  route: McpRoute
-  uri: string
-  client?: string
-  capabilities?: JsonObject
-  signal: AbortSignal
-  /** Takes `notifications/resources/updated`, under the URI that was subscribed to. */
-  tell: (notification: Notification) => void
 }
 
 export type Listening = {

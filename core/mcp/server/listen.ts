@@ -1,15 +1,16 @@
-/** What is told to those who listen: changed lists and updated resources, on a long answer of the newer era. */
+/** Answers `subscriptions/listen` of the newer era: a stream of changed lists and updated resources. */
 
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
+import type { Subscription } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler } from './handler.ts'
 import type { Call } from './handling.ts'
 import type { InboundRequest } from './read-message.ts'
+import { MAX_URIS } from './subscriptions.ts'
 
-const MAX_URIS = 1_000
 /** So many subscriptions are begun at a time. */
 const MAX_BEGINNING = 16
 
@@ -20,7 +21,7 @@ export function changingLists(handler: McpHandler, capabilities: JsonObject | un
 }
 
 /** Whether resources can be subscribed to. */
-export function tellsOfUpdates(handler: McpHandler, capabilities: JsonObject | undefined): boolean {
+export function canSubscribe(handler: McpHandler, capabilities: JsonObject | undefined): boolean {
   return handler.subscribe !== undefined && declares(capabilities?.resources, 'subscribe')
 }
 
@@ -36,15 +37,19 @@ export async function listen(
 ): Promise<McpResponse> {
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
-  const { streams, heartbeats, ending } = clients
+  const { streams, heartbeats, subscriptions, ending } = clients
   if (streams.full) return { error: NO_PLACE }
   const leave = streams.take()
   const stopBeating = heartbeats.add(() => call.response.beat())
   const over = new AbortController()
   const signal = AbortSignal.any([call.signal, ending, over.signal])
+  const subscriber = Symbol('stream')
+  signal.addEventListener('abort', () => subscriptions.end(subscriber))
   try {
     const _meta = { [META_SUBSCRIPTION_ID]: id }
-    await tellOf(filter, handler, { ...call, capabilities, signal }, _meta)
+    const subscribe = (uri: string, onUpdate: Subscription['onUpdate']) =>
+      subscriptions.subscribe(handler, call.route, subscriber, { uri, capabilities, onUpdate })
+    await stream(filter, handler, { ...call, signal }, _meta, subscribe)
     return { result: { _meta } }
   } finally {
     over.abort()
@@ -53,18 +58,20 @@ export async function listen(
   }
 }
 
-async function tellOf(filter: Filter, handler: McpHandler, call: Call, _meta: JsonObject): Promise<void> {
-  const { route, capabilities, signal, response } = call
+async function stream(
+  filter: Filter,
+  handler: McpHandler,
+  { route, signal, response }: Call,
+  _meta: JsonObject,
+  subscribe: (uri: string, onUpdate: Subscription['onUpdate']) => Promise<McpResponse>,
+): Promise<void> {
   const declared = handler.describe(route)?.capabilities
   const lists = changingLists(handler, declared).filter(list => filter.lists.has(list))
   const { tell, release } = holdBack(({ method, params }) =>
     response.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
   )
-  const canSubscribe = tellsOfUpdates(handler, declared)
-  const uris = await subscribeAll(canSubscribe ? filter.uris : [], async uri => {
-    const reply = await handler.subscribe?.({ route, uri, capabilities, signal, tell })
-    return reply !== undefined && !reply.error
-  })
+  const wanted = canSubscribe(handler, declared) ? filter.uris : []
+  const uris = await subscribeAll(wanted, async uri => !signal.aborted && !(await subscribe(uri, tell)).error)
   const notifications = acknowledged(lists, uris)
   response.notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
   release()

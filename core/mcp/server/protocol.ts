@@ -1,12 +1,12 @@
 /** The methods that a front answers itself: they begin a session, tell what there is, or set what is told. */
 
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
-import type { McpResponse } from '../protocol/json-rpc.ts'
+import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../protocol/log-levels.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler } from './handler.ts'
 import type { Call } from './handling.ts'
-import { listen, tellsOfUpdates } from './listen.ts'
+import { canSubscribe, listen } from './listen.ts'
 import type { InboundRequest } from './read-message.ts'
 import { discoverResult, initializeResult } from './reply.ts'
 
@@ -68,7 +68,7 @@ function subscribe(
   { route, client, capabilities }: Call,
   { method, params: { uri } }: InboundRequest,
 ): Reply {
-  if (!tellsOfUpdates(handler, handler.describe(route)?.capabilities))
+  if (!canSubscribe(handler, handler.describe(route)?.capabilities))
     return refused(METHOD_NOT_FOUND, `${method} is not served here: no resource tells of its updates`)
   if (client === undefined) return refused(INVALID_REQUEST, `${method} needs a session; initialize first`)
   if (typeof uri !== 'string') return refused(INVALID_PARAMS, 'Invalid params: uri is missing')
@@ -77,9 +77,8 @@ function subscribe(
     subscriptions.unsubscribe(client, route, uri)
     return { result: {} }
   }
-  return subscriptions.subscribe(handler, { route, client, capabilities }, uri, notification =>
-    clients.notify(client, notification),
-  )
+  const onUpdate = (notification: Notification) => void clients.notify(client, notification)
+  return subscriptions.subscribe(handler, route, client, { uri, client, capabilities, onUpdate })
 }
 
 function refused(code: number, message: string): McpResponse {

@@ -1,113 +1,129 @@
-/** Resources that clients of the 2025 era subscribed to, until they unsubscribe, or their sessions end, or they are gone. */
+/** The resources that clients are subscribed to: sessions of the 2025 era, and streams of the 2026 era (`subscriptions/listen`). */
 
 import type { Clock } from '../../async.ts'
-import type { JsonObject } from '../../json.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
-import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
+import type { McpResponse } from '../protocol/json-rpc.ts'
+import type { Subscription } from '../upstream.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 
-export type Subscriber = { route: McpRoute; client: string; capabilities?: JsonObject }
+/** The client of a session, or a symbol for a stream, which ends its subscriptions itself. */
+export type Subscriber = string | symbol
 
-type Entry = { stop: AbortController; taken: Promise<McpResponse> }
+type Entry = { stop: AbortController; answer: Promise<McpResponse> }
 
-const MAX_URIS_A_CLIENT = 1_000
-const MAX_CLIENTS = 4_096
-/** A client that has no stream to be told on at two looks in a row is gone: few end their sessions. */
+export const MAX_URIS = 1_000
+const MAX_SUBSCRIBERS = 4_096
+/** A session without a stream that could take updates at two looks in a row is gone: few clients end their sessions. */
 export const LOOK_EVERY_MS = 5 * 60_000
 
+/**
+ * One subscription of the handler for each subscriber, route and URI:
+ *
+ * ```
+ *   absent ── subscribe ──▶ subscribing ── taken ──▶ subscribed
+ *
+ *   subscribing ── refused or failed ────────────────────▶ absent
+ *   any ────────── unsubscribe, session or stream ended ──▶ absent
+ * ```
+ */
 export class Subscriptions {
   readonly #clock: Clock
   /** Whether a client has a stream. */
   readonly #isThere: (client: string) => boolean
-  /** By client, then by route and URI. */
-  readonly #clients = new Map<string, Map<string, Entry>>()
+  /** By route and URI. */
+  readonly #subscribers = new Map<Subscriber, Map<string, Entry>>()
   #isLooking = false
   /** Those who were not there at the last look. */
-  #missed: ReadonlySet<string> = new Set()
+  #missed: ReadonlySet<Subscriber> = new Set()
 
   constructor(clock: Clock, isThere: (client: string) => boolean) {
     this.#clock = clock
     this.#isThere = isThere
   }
 
-  /** Clients that have any. */
+  /** Subscribers that have any. */
   get size(): number {
-    return this.#clients.size
+    return this.#subscribers.size
   }
 
-  /** Resolves once the handler took it on, or refused; a second subscription to the same is the first one. */
+  /** Resolves with the handler's answer; a second subscription to the same is the first one. */
   async subscribe(
     handler: McpHandler,
-    { route, client, capabilities }: Subscriber,
-    uri: string,
-    tell: (notification: Notification) => void,
+    route: McpRoute,
+    subscriber: Subscriber,
+    subscription: Subscription,
   ): Promise<McpResponse> {
-    const entries = this.#entriesOf(client)
-    const key = keyOf(route, uri)
+    const entries = this.#entriesOf(subscriber)
+    const key = keyOf(route, subscription.uri)
     const known = entries.get(key)
-    if (known) return known.taken
-    if (entries.size >= MAX_URIS_A_CLIENT) return tooMany()
+    if (known) return known.answer
+    if (entries.size >= MAX_URIS) return TOO_MANY
     const stop = new AbortController()
-    const { signal } = stop
-    const taken =
-      handler.subscribe?.({ route, uri, client, capabilities, signal, tell }) ?? Promise.resolve(none())
-    const entry = { stop, taken }
+    const answer = handler.subscribe?.(route, subscription, stop.signal) ?? Promise.resolve(NOT_SERVED)
+    const entry = { stop, answer }
     entries.set(key, entry)
     try {
-      const reply = await taken
-      if (reply.error) this.#remove(client, key, entry)
-      return reply
+      const { error } = await answer
+      if (error) this.#remove(subscriber, key, entry)
+      return answer
     } catch (error) {
-      this.#remove(client, key, entry)
+      this.#remove(subscriber, key, entry)
       throw error
     }
   }
 
   /** Nothing happens where there is no such subscription. */
-  unsubscribe(client: string, route: McpRoute, uri: string): void {
+  unsubscribe(subscriber: Subscriber, route: McpRoute, uri: string): void {
     const key = keyOf(route, uri)
-    const entry = this.#clients.get(client)?.get(key)
-    if (entry) this.#remove(client, key, entry)
+    const entry = this.#subscribers.get(subscriber)?.get(key)
+    if (entry) this.#remove(subscriber, key, entry)
   }
 
-  /** Ends the subscriptions of one client. */
-  end(client: string): void {
-    const entries = this.#clients.get(client)
-    this.#clients.delete(client)
+  /** Ends the subscriptions of one subscriber. */
+  end(subscriber: Subscriber): void {
+    const entries = this.#subscribers.get(subscriber)
+    this.#subscribers.delete(subscriber)
     for (const { stop } of entries?.values() ?? []) stop.abort()
   }
 
   endAll(): void {
-    for (const client of [...this.#clients.keys()]) this.end(client)
+    for (const subscriber of [...this.#subscribers.keys()]) this.end(subscriber)
   }
 
-  /** Beyond 4,096 clients the oldest loses its subscriptions: it may be long gone. */
-  #entriesOf(client: string): Map<string, Entry> {
-    const known = this.#clients.get(client)
+  /** Beyond 4,096 subscribers the oldest session loses its subscriptions: it may be long gone. Streams are bounded by themselves. */
+  #entriesOf(subscriber: Subscriber): Map<string, Entry> {
+    const known = this.#subscribers.get(subscriber)
     if (known) return known
-    if (this.#clients.size >= MAX_CLIENTS) this.end(this.#clients.keys().next().value as string)
+    const oldest = this.size >= MAX_SUBSCRIBERS ? this.#sessions().next().value : undefined
+    if (oldest !== undefined) this.end(oldest)
     const entries = new Map<string, Entry>()
-    this.#clients.set(client, entries)
+    this.#subscribers.set(subscriber, entries)
     if (!this.#isLooking) this.#lookLater()
     return entries
+  }
+
+  #sessions() {
+    return this.#subscribers.keys().filter(subscriber => typeof subscriber === 'string')
   }
 
   #lookLater(): void {
     this.#isLooking = true
     this.#clock.after(LOOK_EVERY_MS, () => {
-      const missed = [...this.#clients.keys()].filter(client => !this.#isThere(client))
+      const missed = this.#sessions()
+        .filter(client => !this.#isThere(client))
+        .toArray()
       for (const client of missed) if (this.#missed.has(client)) this.end(client)
       this.#missed = new Set(missed)
       this.#isLooking = false
-      if (this.#clients.size > 0) this.#lookLater()
+      if (this.size > 0) this.#lookLater()
     })
   }
 
-  #remove(client: string, key: string, entry: Entry): void {
+  #remove(subscriber: Subscriber, key: string, entry: Entry): void {
     entry.stop.abort()
-    const entries = this.#clients.get(client)
+    const entries = this.#subscribers.get(subscriber)
     if (entries?.get(key) === entry) entries.delete(key)
-    if (entries?.size === 0) this.#clients.delete(client)
+    if (entries?.size === 0) this.#subscribers.delete(subscriber)
   }
 }
 
@@ -115,11 +131,13 @@ function keyOf(route: McpRoute, uri: string): string {
   return `${route.kind === 'server' ? `server ${route.server}` : route.profile} ${uri}`
 }
 
-function tooMany(): McpResponse {
-  const message = `A client can subscribe to ${MAX_URIS_A_CLIENT} resources at most; unsubscribe from some first`
-  return { error: { code: INTERNAL_ERROR, message } }
+const TOO_MANY: McpResponse = {
+  error: {
+    code: INTERNAL_ERROR,
+    message: `A client can subscribe to ${MAX_URIS} resources at most; unsubscribe from some first`,
+  },
 }
 
-function none(): McpResponse {
-  return { error: { code: INTERNAL_ERROR, message: 'Nothing can be subscribed to here' } }
+const NOT_SERVED: McpResponse = {
+  error: { code: INTERNAL_ERROR, message: 'Nothing can be subscribed to here' },
 }

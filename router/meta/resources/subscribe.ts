@@ -1,10 +1,11 @@
-/** Watches a resource for a client: what its server tells of it is passed on under the URI that the client knows. */
+/** Subscribes to a resource for a client: updates are passed on under the URI that the client knows. */
 
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
-import { isObject } from '../../../core/json.ts'
+import { isObject, type JsonValue } from '../../../core/json.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
-import type { Subscribing } from '../../../core/mcp/server/handler.ts'
+import type { McpRoute } from '../../../core/mcp/server/handler.ts'
+import type { Subscription } from '../../../core/mcp/upstream.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { RouterObserver } from '../../observer.ts'
 import type { Pool } from '../../upstream/pool.ts'
@@ -23,19 +24,23 @@ export type SubscribeDependencies = {
   words: ProfileWords
 }
 
-/** Replies once the server took it on; then tells until the signal aborts. */
+/** Replies once the server took it on; then passes updates on until the signal aborts. */
 export async function subscribe(
   means: SubscribeDependencies,
-  subscribing: Subscribing,
+  route: McpRoute,
+  subscription: Subscription,
+  signal: AbortSignal,
 ): Promise<McpResponse> {
-  const { catalog, observer } = means
-  const target = targetOf(catalog, subscribing)
+  const { catalog, pool, observer } = means
+  const target = targetOf(catalog, route, subscription.uri)
   if ('refusal' in target) return invalid(target.refusal)
   const { server } = target
-  if (!tellsOfChanges(catalog, server.name))
-    return invalid(`Server ${quote(server.name)} tells nothing of changes of its resources.`)
+  if (!canSubscribe(catalog, server.name))
+    return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
   const begunMs = performance.now()
-  const answer = await take(means, subscribing, target)
+  const answer = await pool
+    .subscribe(server.name, translated(route, subscription, target), signal)
+    .catch(asFault)
   const totalMs = performance.now() - begunMs
   const outcome = outcomeOf(answer)
   const log = server.logging.requests
@@ -45,35 +50,31 @@ export async function subscribe(
   return answer.error ? answer : { result: {} }
 }
 
-function targetOf(catalog: Catalog, { route, uri }: Subscribing): ResourceTarget | Refusal {
+function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarget | Refusal {
   if (route.kind === 'gateway') return findResource(catalog, uri)
   const server = findServer(catalog, route.server)
   return 'refusal' in server ? server : { server, uri }
 }
 
-function tellsOfChanges({ catalogs }: Catalog, server: string): boolean {
+function canSubscribe({ catalogs }: Catalog, server: string): boolean {
   const { resources } = catalogs.get(server)?.capabilities ?? {}
   return isObject(resources) && resources.subscribe === true
 }
 
-async function take(
-  { pool }: SubscribeDependencies,
-  { route, uri, client, capabilities, signal, tell }: Subscribing,
-  target: ResourceTarget,
-): Promise<McpResponse | Fault> {
-  const own = target.uri
-  const server = target.server.name
-  /** What is told may be of a part of the resource, with a URI of its own. */
-  const onUpdate = ({ method, params }: Notification): void => {
-    const told = params?.uri
-    if (told === own || typeof told !== 'string') tell({ method, params: { ...params, uri } })
-    else
-      tell({ method, params: { ...params, uri: route.kind === 'server' ? told : exposedUri(server, told) } })
+/** To the server under its own URI. An update may be of a part of the resource, with a URI of its own. */
+function translated(route: McpRoute, subscription: Subscription, target: ResourceTarget): Subscription {
+  const known = subscription.uri
+  const { uri, server } = target
+  const knownOf = (updated: JsonValue | undefined): JsonValue => {
+    if (updated === uri || typeof updated !== 'string') return known
+    return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }
-  try {
-    return await pool.subscribe(server, { uri: own, client, capabilities, onUpdate }, signal)
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return error
-  }
+  const onUpdate = ({ method, params }: Notification): void =>
+    subscription.onUpdate({ method, params: { ...params, uri: knownOf(params?.uri) } })
+  return { ...subscription, uri, onUpdate }
+}
+
+function asFault(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  throw error
 }
