@@ -9,6 +9,8 @@ const root = dirname(import.meta.dirname)
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
 /** A file that is read beside the source, as source code names it. */
 const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
+/** Undici's index would bring its fetch, WebSocket, caches and mocks along: 0.7 MB of source that no gateway runs. */
+const UNDICI_PART = /^import \{ (Agent|Pool)(?:, type Dispatcher)? \} from 'undici'$/m
 const MANIFEST = join(root, 'package.json')
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
@@ -22,6 +24,7 @@ export async function bundle(folder: string): Promise<void> {
   await buildKernel(process.execPath)
   const bridge = bundleFile(join(root, 'bridge', 'main.ts'), join(folder, 'bridge.cjs'))
   const metafiles = await Promise.all([bridge, bundleProgram(folder)])
+  for (const name of await readdir(folder)) if (/\.c?js$/.test(name)) await escapeFile(join(folder, name))
   await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(metafiles.flat()))
 }
 
@@ -61,6 +64,19 @@ async function bundleProgram(folder: string): Promise<Metafile[]> {
   return [program.metafile, workers.metafile]
 }
 
+/**
+ * Writes what is not ASCII as escapes, which esbuild does in strings alone: V8 keeps a source with one character beyond
+ * Latin-1 as two bytes a character. A backslash before such a character means nothing, and goes.
+ */
+async function escapeFile(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8')
+  const escaped = text.replace(/(\\*)([\u0080-\uffff])/g, (_whole, before: string, unit: string) => {
+    const code = unit.charCodeAt(0).toString(16).padStart(4, '0')
+    return `${before.length % 2 === 1 ? before.slice(1) : before}\\u${code}`
+  })
+  if (escaped !== text) await writeFile(file, escaped)
+}
+
 /** The names, versions and licences of the packages whose code is in the bundle. */
 async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
   const inputs = metafiles.flatMap(({ outputs }) => Object.values(outputs).map(({ inputs }) => inputs))
@@ -95,7 +111,7 @@ function settings(files: Set<string>): BuildOptions {
   }
 }
 
-/** Collects the files that our own sources read beside themselves, and lets them be found beside the bundle. */
+/** Collects the files that our own sources read beside themselves, lets them be found beside the bundle, and takes only parts of undici. */
 function filesBeside(files: Set<string>): Plugin {
   return {
     name: 'files-beside',
@@ -107,10 +123,14 @@ function filesBeside(files: Set<string>): Plugin {
           files.add(file)
           return `new URL('./${placeOf(file, '.js')}', import.meta.url)`
         })
-        return { contents, loader: 'ts' }
+        return { contents: contents.replace(UNDICI_PART, partOfUndici), loader: 'ts' }
       })
     },
   }
+}
+
+function partOfUndici(_whole: string, name: string): string {
+  return `import ${name} from 'undici/lib/dispatcher/${name.toLowerCase()}.js'`
 }
 
 /** A worker is bundled too; anything else stays as it is. */

@@ -10,6 +10,7 @@ import { benchBridge } from './bridge.ts'
 import { benchCluster } from './cluster.ts'
 import { benchEncoder } from './encoder.ts'
 import { benchGateway } from './gateway.ts'
+import { WHERE_THE_MEGABYTES_ARE } from './memory.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
 
@@ -48,6 +49,7 @@ other machines better than rates do.
 
 ${table(rows)}
 
-${sections.join('\n')}`
+${sections.join('\n')}
+${WHERE_THE_MEGABYTES_ARE}`
 if (parts.size === PARTS.length) writeFileSync('docs/bench.md', report)
 process.stdout.write(report)

@@ -98,6 +98,18 @@ test('the image carries the model where there is one, beside the program', () =>
   assert.equal(existsSync(inImage), false)
 })
 
+test('the sources are ASCII, which V8 keeps as one byte a character, without locales and unused clients', () => {
+  const scripts = readdirSync(join(folder, 'first')).filter(name => /\.c?js$/.test(name))
+  const wide = scripts.filter(name => /[^\0-\x7f]/.test(read(name)))
+  assert.deepEqual(wide, [])
+  const all = scripts.map(name => read(name)).join('')
+  // of zod's German locale
+  assert.doesNotMatch(all, /Ung\\xFCltige/)
+  assert.ok(
+    Math.max(...scripts.filter(name => /^chunk-/.test(name)).map(name => read(name).length)) < 1_600_000,
+  )
+})
+
 test('the licences of the packages in the bundle are told', () => {
   const licenses = read('LICENSES.txt')
   for (const name of ['fastify', 'undici', 'zod'])
