@@ -7,13 +7,7 @@ import { errorOf, legacy, modern, modernHeaders, post, streamed } from '../test/
 import { legacyClient, modernClient } from '../test/support/answering-clients.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
-import {
-  ANSWERS,
-  askingCommand,
-  CAN_ALL,
-  type Kind,
-  WATCHED_URI,
-} from '../test/upstreams/asking/questions.ts'
+import { ANSWERS, askingCommand, CAN_ALL, type Kind, NOTE_URI } from '../test/upstreams/asking/questions.ts'
 import { childrenOf, textOf, until } from '../test/upstreams/rude/rude.ts'
 import type { BridgeOptions } from './bridge.ts'
 
@@ -126,14 +120,14 @@ for (const [client, child, sessions] of [
   test(`a ${client} client hears that a resource and a list of a ${child} child, ${sessions}, changed`, async t => {
     const { url } = await start(t, child, sessions)
     const { call, heard, client: sdk } = await CLIENTS[client](t, url)
-    if ('listen' in sdk) await sdk.listen({ toolsListChanged: true, resourceSubscriptions: [WATCHED_URI] })
-    else await sdk.subscribeResource({ uri: WATCHED_URI })
+    if ('listen' in sdk) await sdk.listen({ toolsListChanged: true, resourceSubscriptions: [NOTE_URI] })
+    else await sdk.subscribeResource({ uri: NOTE_URI })
     await call('touch')
     await call('grow')
     const methods = () => heard.map(({ method }) => method).sort()
     assert.ok(await until(() => heard.length === 2), methods().join())
     assert.deepEqual(methods(), ['notifications/resources/updated', 'notifications/tools/list_changed'])
-    assert.equal(heard.find(({ params }) => params?.uri)?.params?.uri, WATCHED_URI)
+    assert.equal(heard.find(({ params }) => params?.uri)?.params?.uri, NOTE_URI)
   })
 
 for (const child of ['legacy', 'modern'] as const)
@@ -198,7 +192,7 @@ test('what a shared child cannot carry is refused with a sentence', async t => {
     ['tasks/get', /shared by all callers/],
     ['resources/subscribe', /needs a session/],
   ] as const)
-    assert.match(String(errorOf(await post(url, legacy(method, { uri: WATCHED_URI }))).message), words)
+    assert.match(String(errorOf(await post(url, legacy(method, { uri: NOTE_URI }))).message), words)
 })
 
 test('arguments reach a child to the letter, and the revision that it speaks itself is told', async t => {

@@ -26,8 +26,8 @@ type ClientChild = {
   taking?: Promise<SupervisedChild>
   /** Calls that are served or wait. */
   calls: number
-  /** Resources that its client watches. */
-  watches: number
+  /** Resources that its client is subscribed to. */
+  subscriptions: number
   idle?: Timer
 }
 
@@ -98,8 +98,8 @@ export class SessionChildren implements Children {
     const answer = await this.#seated(client, signal, false, life => life.subscribe(subscription, signal))
     const child = this.#children.get(client)
     if (answer.error || !child || signal.aborted) return answer
-    child.watches++
-    signal.addEventListener('abort', () => child.watches--, { once: true })
+    child.subscriptions++
+    signal.addEventListener('abort', () => child.subscriptions--, { once: true })
     return answer
   }
 
@@ -174,7 +174,7 @@ export class SessionChildren implements Children {
       if (oldest !== undefined) this.#endSession(oldest)
     }
     const id = randomBytes(ID_BYTES).toString('base64url')
-    const child: ClientChild = { calls: 0, watches: 0, capabilities: askable(capabilities) }
+    const child: ClientChild = { calls: 0, subscriptions: 0, capabilities: askable(capabilities) }
     this.#children.set(id, child)
     this.#restLater(id, child)
     return id
@@ -184,7 +184,7 @@ export class SessionChildren implements Children {
     if (child.calls > 0 || this.#children.get(client) !== child) return
     child.idle?.cancel()
     child.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
-      const waits = child.watches > 0 && this.#deps.clients.listens(client)
+      const waits = child.subscriptions > 0 && this.#deps.clients.listens(client)
       if (waits) this.#restLater(client, child)
       else this.#endSession(client)
     })

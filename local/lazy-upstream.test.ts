@@ -8,7 +8,7 @@ import { createStdioUpstream } from '../core/mcp/client/stdio/stdio-upstream.ts'
 import type { Notification } from '../core/mcp/protocol/json-rpc.ts'
 import type { UpstreamEvent } from '../core/mcp/upstream.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
-import { ANSWERS, askingCommand, CAN_ALL, WATCHED_URI } from '../test/upstreams/asking/questions.ts'
+import { ANSWERS, askingCommand, CAN_ALL, NOTE_URI } from '../test/upstreams/asking/questions.ts'
 import { startRude } from '../test/upstreams/http/rude.ts'
 import { toolCall } from '../test/upstreams/rude/rude.ts'
 import { LazyUpstream } from './lazy-upstream.ts'
@@ -72,7 +72,7 @@ test('a caller that goes away does not wait for the making, which goes on for th
   await assert.rejects(staying, /late/)
 })
 
-test('what is watched, heard and told passes through, before it is made and after', async t => {
+test('subscriptions and notifications of both sides pass through, before it is made and after', async t => {
   const lazy = new LazyUpstream(async () => {
     const life = { sessions: 'perClient', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
     return createStdioUpstream({ ...askingCommand('legacy'), ...life }, { clock: systemClock })
@@ -90,10 +90,10 @@ test('what is watched, heard and told passes through, before it is made and afte
     },
   })
   const caller = { client: 'ann', capabilities: CAN_ALL }
-  const watching = { ...caller, uri: WATCHED_URI, onUpdate: told.resolve }
-  assert.deepEqual(await lazy.subscribe(watching, patient()), { result: {}, resultText: '{}' })
+  const subscription = { ...caller, uri: NOTE_URI, onUpdate: told.resolve }
+  assert.deepEqual(await lazy.subscribe(subscription, patient()), { result: {}, resultText: '{}' })
   await lazy.request({ ...toolCall('touch'), ...caller }, patient())
-  assert.equal((await told.promise).params?.uri, WATCHED_URI)
+  assert.equal((await told.promise).params?.uri, NOTE_URI)
   lazy.tell('ann', { method: 'notifications/roots/list_changed' })
   assert.equal((await logged.promise).params?.level, 'emergency')
   assert.deepEqual(asked, ['ann roots/list'])

@@ -18,7 +18,10 @@ import { failureOf } from './failure-state.ts'
 /** Calls that arrive this soon after a failure get the same failure, instead of installing again. */
 const FAILURE_KEPT_MS = 5_000
 
-const NOT_WATCHABLE = { code: METHOD_NOT_FOUND, message: 'The server tells of no changes of its resources' }
+const NO_SUBSCRIPTIONS = {
+  code: METHOD_NOT_FOUND,
+  message: 'The server does not support subscriptions to its resources',
+}
 
 export class LazyUpstream implements Upstream {
   readonly #make: (signal: AbortSignal) => Promise<Upstream>
@@ -50,7 +53,7 @@ export class LazyUpstream implements Upstream {
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const made = await this.#ready(signal)
-    return made.subscribe?.(subscription, signal) ?? { error: NOT_WATCHABLE }
+    return made.subscribe?.(subscription, signal) ?? { error: NO_SUBSCRIPTIONS }
   }
 
   attach(listener: SessionListener): void {

@@ -19,8 +19,8 @@ export interface Upstream {
   /** What goes on with the upstream; called on every change until close. Returns the unsubscribe function. */
   onEvent(listener: (event: UpstreamEvent) => void): () => void
   /**
-   * Tells of changes of one resource (`notifications/resources/updated`) until `signal` aborts, over lost sessions and restarts too.
-   * Resolves once the upstream took it on; an error that it answers is an answer. Absent: no resource can be watched.
+   * Passes on updates of one resource (`notifications/resources/updated`) until `signal` aborts, over lost sessions and restarts too.
+   * Resolves once the upstream took it on; an error that it answers is an answer. Absent: no resource can be subscribed to.
    */
   subscribe?(subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
   /** Who hears what a client's own session says and asks between its calls, for `sessions: perClient`. Absent: nothing is said. */

@@ -90,12 +90,12 @@ export class PoolMember {
     return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
   }
 
-  /** Tells of changes of a resource until `signal` aborts or the member ends; resolves once the upstream took it on. Throws Faults. */
+  /** Passes on updates of a resource until `signal` aborts or the member ends; resolves once the upstream took it on. Throws Faults. */
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const upstream = this.#open()
-    if (!upstream.subscribe) return CANNOT_WATCH
+    if (!upstream.subscribe) return NO_SUBSCRIPTIONS
     const { callTimeoutMs, startTimeoutMs } = this.#server.limits
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
     try {
@@ -210,8 +210,8 @@ function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undef
   }
 }
 
-const CANNOT_WATCH: McpResponse = {
-  error: { code: -32601, message: 'This server tells nothing of changes of its resources.' },
+const NO_SUBSCRIPTIONS: McpResponse = {
+  error: { code: -32601, message: 'This server does not support subscriptions to its resources.' },
 }
 
 function closedFault(): Fault {

@@ -23,7 +23,7 @@ export type Pool = {
   /** Sends one request to a server by name. Throws Faults; an error that the upstream answers is an answer. */
   call(server: string, call: PoolCall, signal: AbortSignal): Promise<McpResponse>
   /**
-   * Tells of changes of a resource until `signal` aborts, over changes of the config too; resolves once the server took it on.
+   * Passes on updates of a resource until `signal` aborts, over changes of the config too; resolves once the server took it on.
    * Throws Faults; an error that the upstream answers is an answer.
    */
   subscribe(server: string, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
@@ -76,7 +76,7 @@ export function createPool({ connect, clock }: PoolOptions): Pool {
       if (!member) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
       return member.call(call, signal)
     },
-    subscribe: subscriptions.add,
+    subscribe: subscriptions.subscribe,
     attach: listener => void listeners.push(listener),
     tell(client, notification) {
       for (const member of members.values()) member.tell(client, notification)

@@ -15,25 +15,25 @@ const URI = 'file:///a'
 const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
 
 test('a subscription is told of updates until its signal aborts, also where it took longer than a call may', async () => {
-  const { pool, clock, watched } = start()
+  const { pool, clock, subscribed } = start()
   const { told, stop, taken } = subscribe(pool)
   assert.deepEqual(await taken, TAKEN)
   clock.advance(24 * 60 * 60_000)
-  watched.at(-1)?.subscription.onUpdate(UPDATED)
+  subscribed.at(-1)?.subscription.onUpdate(UPDATED)
   assert.deepEqual(told, [UPDATED])
   stop.abort()
-  assert.equal(watched.at(-1)?.signal.aborted, true)
+  assert.equal(subscribed.at(-1)?.signal.aborted, true)
   assert.equal(clock.pending(), 0)
 })
 
-test('a server whose connection changed is watched anew, and what it may have missed is told', async () => {
-  const { pool, watched, update } = start()
+test('a server whose connection changed is subscribed to anew, and what it may have missed is told', async () => {
+  const { pool, subscribed, update } = start()
   const { told, taken } = subscribe(pool)
   await taken
   update('2')
   await turn()
   assert.deepEqual(
-    watched.map(({ revision, signal }) => [revision, signal.aborted]),
+    subscribed.map(({ revision, signal }) => [revision, signal.aborted]),
     [
       ['1', true],
       ['2', false],
@@ -42,50 +42,50 @@ test('a server whose connection changed is watched anew, and what it may have mi
   assert.deepEqual(told, [UPDATED])
 })
 
-test('a server that went away and came back is watched again, and one that refuses meanwhile is asked once more later', async () => {
-  const { pool, clock, watched, update, answers } = start()
+test('a server that went away and came back is subscribed to again, and one that refuses meanwhile is asked once more later', async () => {
+  const { pool, clock, subscribed, update, answers } = start()
   const { told, taken, stop } = subscribe(pool)
   await taken
   update(undefined)
-  assert.equal(watched[0]?.signal.aborted, true)
+  assert.equal(subscribed[0]?.signal.aborted, true)
   answers.push(new Fault('upstream_unreachable', 'down'), { error: { code: -32603, message: 'not yet' } })
   update('2')
   await turn()
   clock.advance(1_000)
   await turn()
-  assert.deepEqual([watched.length, told], [3, []])
+  assert.deepEqual([subscribed.length, told], [3, []])
   clock.advance(2_000)
   await turn()
-  assert.deepEqual([watched.length, told], [4, [UPDATED]])
+  assert.deepEqual([subscribed.length, told], [4, [UPDATED]])
   stop.abort()
   assert.equal(clock.pending(), 0)
 })
 
 test('what is refused at first is not kept: nobody tries it again', async () => {
-  const { pool, clock, watched, update, answers } = start()
+  const { pool, clock, subscribed, update, answers } = start()
   answers.push({ error: { code: -32602, message: 'no' } }, new Fault('upstream_died', 'gone'))
   assert.deepEqual((await subscribe(pool).taken).error?.message, 'no')
   await assert.rejects(subscribe(pool).taken, { code: 'upstream_died' })
   update('2')
   await turn()
-  assert.deepEqual([watched.length, clock.pending()], [2, 0])
+  assert.deepEqual([subscribed.length, clock.pending()], [2, 0])
 })
 
 test('a server that changes while it is asked is asked again, and its subscriber never knows', async () => {
-  const { pool, watched, update, answers } = start()
+  const { pool, subscribed, update, answers } = start()
   answers.push('never')
   const { taken, told, stop } = subscribe(pool)
   await turn()
   update('2')
   assert.deepEqual(await taken, TAKEN)
   await turn()
-  assert.deepEqual([watched.map(({ revision }) => revision), told], [['1', '2'], [UPDATED]])
+  assert.deepEqual([subscribed.map(({ revision }) => revision), told], [['1', '2'], [UPDATED]])
   stop.abort()
-  assert.equal(watched[1]?.signal.aborted, true)
+  assert.equal(subscribed[1]?.signal.aborted, true)
 })
 
 test('who is gone already, or goes while the server is asked, leaves nothing behind', async () => {
-  const { pool, watched, update, answers } = start()
+  const { pool, subscribed, update, answers } = start()
   const gone = { uri: URI, onUpdate: () => {} }
   await assert.rejects(pool.subscribe('forge', gone, AbortSignal.abort()), { code: 'cancelled' })
   answers.push('never')
@@ -94,30 +94,30 @@ test('who is gone already, or goes while the server is asked, leaves nothing beh
   await assert.rejects(taken, { code: 'cancelled' })
   update('2')
   await turn()
-  assert.equal(watched.length, 1)
+  assert.equal(subscribed.length, 1)
 })
 
-test('nothing is watched over a pool that was closed', async () => {
-  const { pool, watched } = start()
+test('nothing is subscribed to over a pool that was closed', async () => {
+  const { pool, subscribed } = start()
   const { taken } = subscribe(pool)
   await taken
   await pool.close()
-  assert.deepEqual([watched[0]?.signal.aborted, watched.length], [true, 1])
+  assert.deepEqual([subscribed[0]?.signal.aborted, subscribed.length], [true, 1])
   await assert.rejects(subscribe(pool).taken, { code: 'not_found' })
 })
 
 test('an upstream that does not answer in time does not keep the subscriber waiting', async () => {
-  const { pool, clock, watched, answers } = start()
+  const { pool, clock, subscribed, answers } = start()
   answers.push('never')
   const { taken } = subscribe(pool)
   taken.catch(() => {})
   await turn()
   clock.advance(120_000)
   await assert.rejects(taken, { code: 'upstream_timeout' })
-  assert.equal(watched[0]?.signal.aborted, true)
+  assert.equal(subscribed[0]?.signal.aborted, true)
 })
 
-test('one that cannot watch anything says so, and an unknown server is a fault', async () => {
+test('one without subscriptions says so, and an unknown server is a fault', async () => {
   const pool = createPool({ connect: () => upstreamOf(echo), clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
   const { signal } = new AbortController()
@@ -154,17 +154,17 @@ test('what a client tells reaches the upstreams that are up, and what they say t
   })
 })
 
-type Watched = { revision: string; subscription: Subscription; signal: AbortSignal }
+type Subscribed = { revision: string; subscription: Subscription; signal: AbortSignal }
 
 /** A server whose upstreams take every subscription on, but for the `answers` that come first. */
 function start() {
   const clock = createManualClock()
-  const watched: Watched[] = []
+  const subscribed: Subscribed[] = []
   const answers: (McpResponse | Fault | 'never')[] = []
   const connect = ({ endpoint: { revision } }: RouterServer) => ({
     ...upstreamOf(echo),
     async subscribe(subscription: Subscription, signal: AbortSignal) {
-      watched.push({ revision, subscription, signal })
+      subscribed.push({ revision, subscription, signal })
       const answer = answers.shift() ?? TAKEN
       if (answer instanceof Fault) throw answer
       if (answer !== 'never') return answer
@@ -180,7 +180,7 @@ function start() {
     pool.update({ ...snapshotOf({}, {}, 1).config, servers })
   }
   update('1')
-  return { pool, clock, watched, answers, update }
+  return { pool, clock, subscribed, answers, update }
 }
 
 function subscribe(pool: ReturnType<typeof createPool>) {

@@ -14,16 +14,16 @@ const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 const TAKEN: McpResponse = { result: {} }
 
 export type Subscriptions = {
-  /** Tells until `signal` aborts; resolves once the server took it on. Throws Faults. */
-  add(server: string, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
-  /** Members have changed: what went over those that are gone is taken up on the new ones. */
+  /** As Pool.subscribe. */
+  subscribe(server: string, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
+  /** Members have changed: what was subscribed to over those that are gone is subscribed to over the new ones. */
   renew(): void
 }
 
 type KeptSubscription = {
   server: string
   subscription: Subscription
-  /** Where it goes over; undefined while its server is not there. */
+  /** The member that it goes over; undefined while its server is not there. */
   member: PoolMember | undefined
   /** Ends it on that member. */
   life: AbortController
@@ -40,17 +40,17 @@ export function createSubscriptions(
     kept.life.abort()
     kept.life = new AbortController()
     kept.member = memberOf(kept.server)
-    if (kept.member) void takeUp(kept, kept.member, 0)
+    if (kept.member) void resubscribe(kept, kept.member, 0)
   }
 
-  async function takeUp(kept: KeptSubscription, member: PoolMember, failures: number): Promise<void> {
+  async function resubscribe(kept: KeptSubscription, member: PoolMember, failures: number): Promise<void> {
     const { subscription, life } = kept
     const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
     if (life.signal.aborted) return
-    // What changed meanwhile, nobody told.
+    // Changes may have been missed.
     if (answer?.result) return subscription.onUpdate(updated(subscription.uri))
     const pauseMs = backoffMs(RETRY, failures, random)
-    const again = clock.after(pauseMs, () => void takeUp(kept, member, failures + 1))
+    const again = clock.after(pauseMs, () => void resubscribe(kept, member, failures + 1))
     life.signal.addEventListener('abort', () => again.cancel(), { once: true })
   }
 
@@ -68,7 +68,7 @@ export function createSubscriptions(
   }
 
   return {
-    async add(server, subscription, signal) {
+    async subscribe(server, subscription, signal) {
       const member = memberOf(server)
       if (!member) throw new Fault('not_found', 'no such server in the router config')
       if (signal.aborted) throw cancelled()

@@ -6,7 +6,7 @@ import { legacyClient, modernClient } from '../support/answering-clients.ts'
 import { startTestBridge } from '../support/bridge.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
-import { ANSWERS, askingCommand, WATCHED_URI } from '../upstreams/asking/questions.ts'
+import { ANSWERS, askingCommand, NOTE_URI } from '../upstreams/asking/questions.ts'
 import { until } from '../upstreams/rude/rude.ts'
 
 type Child = Parameters<typeof askingCommand>[0]
@@ -54,23 +54,20 @@ test('questions go through router and bridge in every cell, by the meta-tool and
   }
 })
 
-test('watched resources and log messages come through router and bridge', async t => {
+test('resource updates and log messages come through router and bridge', async t => {
   const { routeOf } = await start(t)
   const legacy = await legacyClient(t, routeOf('own'))
-  await legacy.client.subscribeResource({ uri: WATCHED_URI })
+  await legacy.client.subscribeResource({ uri: NOTE_URI })
   await legacy.client.setLoggingLevel('error')
   await legacy.call('touch')
   await legacy.call('log')
   assert.ok(await until(() => legacy.heard.length === 2))
-  assert.deepEqual(legacy.heard.map(({ params }) => params?.data ?? params?.uri).sort(), [
-    'large',
-    WATCHED_URI,
-  ])
+  assert.deepEqual(legacy.heard.map(({ params }) => params?.data ?? params?.uri).sort(), ['large', NOTE_URI])
   for (const server of ['shared', 'crowd']) {
     const { client, call, heard } = await modernClient(t, routeOf(server))
-    await client.listen({ resourceSubscriptions: [WATCHED_URI] })
+    await client.listen({ resourceSubscriptions: [NOTE_URI] })
     await call('touch')
     assert.ok(await until(() => heard.length === 1), server)
-    assert.equal(heard[0]?.params?.uri, WATCHED_URI)
+    assert.equal(heard[0]?.params?.uri, NOTE_URI)
   }
 })

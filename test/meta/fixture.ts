@@ -42,8 +42,8 @@ export type Fixture = {
   seen: Seen
   /** What reached the upstreams, in order. */
   sent: { server: string; call: UpstreamCall }[]
-  /** Which resources the upstreams were asked to watch, in order. */
-  watched: { server: string; subscription: Subscription; signal: AbortSignal }[]
+  /** Which resources the upstreams were asked to subscribe to, in order. */
+  subscribed: { server: string; subscription: Subscription; signal: AbortSignal }[]
   /** Who hears what each upstream says between calls. */
   ears: SessionListener[]
   catalog(): Catalog
@@ -71,7 +71,7 @@ export function createFixture(
   let current: Record<string, FixtureServer> = {}
   let catalog: Catalog | undefined
   const sent: Fixture['sent'] = []
-  const watched: Fixture['watched'] = []
+  const subscribed: Fixture['subscribed'] = []
   const ears: SessionListener[] = []
   const connect = ({ name }: RouterServer): Upstream => ({
     ...upstreamOf((call, signal) => {
@@ -79,7 +79,7 @@ export function createFixture(
       return (current[name]?.answer ?? echo)(call, signal)
     }),
     async subscribe(subscription, signal) {
-      watched.push({ server: name, subscription, signal })
+      subscribed.push({ server: name, subscription, signal })
       return { result: {} }
     },
     attach: given => void ears.push(given),
@@ -98,7 +98,7 @@ export function createFixture(
     pool,
     seen,
     sent,
-    watched,
+    subscribed,
     ears,
     catalog: () => catalog as Catalog,
     reload(next, changes = {}) {

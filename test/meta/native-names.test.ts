@@ -1,4 +1,4 @@
-/** What is found by the names that servers give it themselves, what is watched, and what a route cannot carry. */
+/** What is found by the names that servers give it themselves, what is subscribed to, and what a route cannot carry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Notification } from '../../core/mcp/protocol/json-rpc.ts'
@@ -89,12 +89,12 @@ test('prompts are got, and arguments completed, by own names that only one serve
   )
 })
 
-test('a resource is watched under whichever URI was given, and updates come back under that one', async () => {
+test('a resource is subscribed to under whichever URI was given, and updates come back under that one', async () => {
   for (const uri of ['notes+note://one', 'notes|note://one', 'note://one']) {
     const fixture = createFixture(SERVERS)
     const { told, reply } = subscribe(fixture, uri)
     assert.deepEqual(await reply, { result: {} })
-    const { server, subscription } = fixture.watched[0] ?? assert.fail()
+    const { server, subscription } = fixture.subscribed[0] ?? assert.fail()
     assert.deepEqual(
       [server, subscription.uri, subscription.client, subscription.capabilities],
       ['notes', 'note://one', 'anna', { roots: {} }],
@@ -115,15 +115,15 @@ test('a resource is watched under whichever URI was given, and updates come back
   }
 })
 
-test('at a single server, what is watched keeps its own URIs', async () => {
+test('at a single server, what is subscribed to keeps its own URIs', async () => {
   const fixture = createFixture(SERVERS)
   const { told, reply } = subscribe(fixture, 'note://any', { kind: 'server', server: 'notes' } as const)
   assert.deepEqual(await reply, { result: {} })
-  fixture.watched[0]?.subscription.onUpdate({ method: 'x', params: { uri: 'note://any/part' } })
+  fixture.subscribed[0]?.subscription.onUpdate({ method: 'x', params: { uri: 'note://any/part' } })
   assert.deepEqual(told[0]?.params, { uri: 'note://any/part' })
 })
 
-test('what cannot be watched is refused with a sentence', async () => {
+test('what cannot be subscribed to is refused with a sentence', async () => {
   const fixture = createFixture(SERVERS)
   for (const [uri, sentence] of [
     ['mail://one', /"mails" does not support subscriptions/],
@@ -134,7 +134,7 @@ test('what cannot be watched is refused with a sentence', async () => {
     assert.equal(error?.code, -32602)
     assert.match(error?.message ?? '', sentence)
   }
-  assert.deepEqual(fixture.watched, [])
+  assert.deepEqual(fixture.subscribed, [])
 })
 
 test('tasks reach the server of a client with a session of its own; elsewhere they are refused, or left off a call', async () => {

@@ -1,4 +1,4 @@
-/** Watched resources of upstreams of both eras: subscribed to once however many watch, and again after whatever broke. */
+/** Resources of upstreams of both eras: subscribed to once however many subscribers there are, and again after whatever broke. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -28,8 +28,8 @@ function upstreamOf(t: Test, server: Server, more: More = {}): Upstream {
   return upstream
 }
 
-/** Watches a resource; `next` waits for the uri of the next update. */
-async function watch(upstream: Upstream, uri: string, more: Partial<Subscription> = {}) {
+/** Subscribes to a resource; `next` waits for the uri of the next update. */
+async function subscribe(upstream: Upstream, uri: string, more: Partial<Subscription> = {}) {
   const told: string[] = []
   const stop = new AbortController()
   const onUpdate = ({ params }: Notification) => void told.push(String(params?.uri))
@@ -42,10 +42,10 @@ async function watch(upstream: Upstream, uri: string, more: Partial<Subscription
 }
 
 for (const transport of ['streamable-http', 'sse'] as const) {
-  test(`a resource of an older server over ${transport} is subscribed to once for all who watch it`, async t => {
+  test(`a resource of an older server over ${transport} is subscribed to once for all subscribers`, async t => {
     const server = await startAskingLegacy(transport)
     const upstream = upstreamOf(t, server, { transport })
-    const [ann, bob] = [await watch(upstream, ONE), await watch(upstream, ONE)]
+    const [ann, bob] = [await subscribe(upstream, ONE), await subscribe(upstream, ONE)]
     assert.deepEqual(ann.answered, { result: {}, resultText: '{}' })
     await server.touch(ONE)
     assert.deepEqual([await ann.next(), await bob.next()], [ONE, ONE])
@@ -58,29 +58,29 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     assert.deepEqual(server.heard.entries, [`subscribe ${ONE}`, `unsubscribe ${ONE}`])
   })
 
-  test(`what is watched over ${transport} is subscribed to again on the next session, and told as changed`, async t => {
+  test(`what is subscribed to over ${transport} is subscribed to again on the next session, and told as changed`, async t => {
     const server = await startAskingLegacy(transport)
     const clock = createManualClock()
     const upstream = upstreamOf(t, server, { transport, clock })
-    const watching = await watch(upstream, ONE)
+    const subscribed = await subscribe(upstream, ONE)
     await server.breakOff()
-    const { told } = watching
+    const { told } = subscribed
     await until(() => {
       if (told.length === 0) clock.advance(100)
       return told.length > 0
     })
-    assert.equal(await watching.next(), ONE)
+    assert.equal(await subscribed.next(), ONE)
     await server.touch(ONE)
-    assert.equal(await watching.next(), ONE)
+    assert.equal(await subscribed.next(), ONE)
   })
 }
 
-test('each client watches on its own session, and stops with it', async t => {
+test('each client subscribes on its own session, and stops with it', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server, { sessions: 'perClient' })
   const [ann, bob] = [
-    await watch(upstream, ONE, { client: 'ann' }),
-    await watch(upstream, ONE, { client: 'bob' }),
+    await subscribe(upstream, ONE, { client: 'ann' }),
+    await subscribe(upstream, ONE, { client: 'bob' }),
   ]
   await server.touch(ONE)
   assert.deepEqual([await ann.next(), await bob.next()], [ONE, ONE])
@@ -91,19 +91,19 @@ test('each client watches on its own session, and stops with it', async t => {
   assert.deepEqual(ann.told, [])
 })
 
-test('a resource that the server does not let be watched is an answer', async t => {
+test('a refused subscription is an answer', async t => {
   const older = upstreamOf(t, await startAskingLegacy('streamable-http'))
-  assert.match((await watch(older, 'note://none')).answered?.error?.message ?? '', /No such note/)
+  assert.match((await subscribe(older, 'note://none')).answered?.error?.message ?? '', /No such note/)
   const none = await startRude({ 'subscriptions/listen': answer({}), 'resources/subscribe': answer({}) })
-  assert.equal((await watch(upstreamOf(t, none), ONE)).answered?.error, undefined)
+  assert.equal((await subscribe(upstreamOf(t, none), ONE)).answered?.error, undefined)
 })
 
-test('all that is watched at a newer server comes on one stream, which is replaced before the old one ends', async t => {
+test('all subscriptions at a newer server share one stream, which is replaced before the old one ends', async t => {
   const server = await startAskingModern('modern')
   const upstream = upstreamOf(t, server)
-  const one = await watch(upstream, ONE)
+  const one = await subscribe(upstream, ONE)
   assert.deepEqual(one.answered, { result: {} })
-  const [two, again] = await Promise.all([watch(upstream, TWO), watch(upstream, ONE)])
+  const [two, again] = await Promise.all([subscribe(upstream, TWO), subscribe(upstream, ONE)])
   server.touch(ONE)
   assert.deepEqual([await one.next(), await again.next()], [ONE, ONE])
   server.touch(TWO)
@@ -115,23 +115,23 @@ test('all that is watched at a newer server comes on one stream, which is replac
     'POST subscriptions/listen',
     'closed subscriptions/listen',
   ])
-  for (const watching of [one, two, again]) watching.stop()
+  for (const subscribed of [one, two, again]) subscribed.stop()
   await until(() => listens().filter(entry => entry.startsWith('closed')).length > 1)
   server.touch(ONE)
   assert.deepEqual([...one.told, ...two.told, ...again.told], [])
 })
 
-test('the stream of a newer server is opened again where it broke, and what is watched is told as changed', async t => {
+test('the stream of a newer server is opened again where it broke, and its resources are told as changed', async t => {
   const clock = createManualClock()
   const server = await startAskingModern('modern')
   const upstream = upstreamOf(t, server, { clock })
-  const watching = await watch(upstream, ONE)
+  const subscribed = await subscribe(upstream, ONE)
   server.breakStreams()
   await until(() => clock.pending() > 0)
   clock.advance(1_000)
-  assert.equal(await watching.next(), ONE)
+  assert.equal(await subscribed.next(), ONE)
   server.touch(ONE)
-  assert.equal(await watching.next(), ONE)
+  assert.equal(await subscribed.next(), ONE)
 })
 
 test('changed lists of a newer server are heard, where somebody listens', async t => {
@@ -147,14 +147,14 @@ test('changed lists of a newer server are heard, where somebody listens', async 
   assert.deepEqual(heard[0], { kind: 'listChanged', list: 'tools' })
 })
 
-test('more resources than there is room for are not watched', async t => {
+test('more subscriptions than there is room for are refused', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
   const uris = Array.from({ length: MAX_RESOURCES }, (_, at) => `note://${at}`)
-  const watching = await Promise.all(uris.map(uri => watch(upstream, uri)))
-  await assert.rejects(watch(upstream, ONE), { code: 'upstream_busy' })
-  watching[0]?.stop()
-  await watch(upstream, ONE)
+  const subscribed = await Promise.all(uris.map(uri => subscribe(upstream, uri)))
+  await assert.rejects(subscribe(upstream, ONE), { code: 'upstream_busy' })
+  subscribed[0]?.stop()
+  await subscribe(upstream, ONE)
 })
 
 test('who gives up before the server took it on is not told', async t => {

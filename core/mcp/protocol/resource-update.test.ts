@@ -6,7 +6,7 @@ import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
 const method = 'notifications/resources/updated'
 
-test('watchers are told all but the id of our own subscription', () => {
+test('subscribers get all but the id of our own subscription', () => {
   const plain = { method, params: { uri: 'a://1', title: 'one' } }
   assert.equal(readUpdate(plain)?.told, plain)
   const own = { [META_SUBSCRIPTION_ID]: 7 }
@@ -18,13 +18,13 @@ test('watchers are told all but the id of our own subscription', () => {
   assert.equal(readUpdate({ method }), undefined)
 })
 
-test('a part of what is watched counts, a longer name does not', () => {
-  for (const [watched, uri] of [
+test('a part of what is subscribed to counts, a longer name does not', () => {
+  for (const [subscribed, uri] of [
     ['a://one', 'a://one'],
     ['a://one', 'a://one/part'],
     ['a://', 'a://one'],
   ] as const)
-    assert.ok(covers(watched, uri), `${watched} ${uri}`)
+    assert.ok(covers(subscribed, uri), `${subscribed} ${uri}`)
   assert.ok(!covers('a://one', 'a://one-more'))
   assert.ok(!covers('a://one/part', 'a://one'))
 })

@@ -11,7 +11,7 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { type Kind, QUESTIONS, WATCHED_URI } from './questions.ts'
+import { type Kind, NOTE_URI, QUESTIONS } from './questions.ts'
 
 const NAMES = ['ask', 'declared', 'log', 'progress', 'touch', 'grow', 'hang', 'die', 'pid']
 
@@ -44,7 +44,7 @@ if (process.argv.includes('roots-first'))
     startRoots = await server.listRoots().catch(error => ({ failed: error.message }))
   }
 server.setRequestHandler(ListResourcesRequestSchema, () => ({
-  resources: [{ uri: WATCHED_URI, name: 'one' }],
+  resources: [{ uri: NOTE_URI, name: 'one' }],
 }))
 server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
   subscribed.add(params.uri)

@@ -3,7 +3,7 @@ import { inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import type { JsonObject } from '../../../core/json.ts'
-import { type Kind, QUESTIONS, WATCHED_URI } from './questions.ts'
+import { type Kind, NOTE_URI, QUESTIONS } from './questions.ts'
 
 const say = (value: unknown) => ({
   content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value) }],
@@ -12,7 +12,7 @@ const say = (value: unknown) => ({
 function create() {
   const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }
   const server = new McpServer({ name: 'asking', version: '2.0.0' }, { capabilities })
-  server.registerResource('one', WATCHED_URI, {}, uri => ({ contents: [{ uri: uri.href, text: 'one' }] }))
+  server.registerResource('one', NOTE_URI, {}, uri => ({ contents: [{ uri: uri.href, text: 'one' }] }))
   const inputSchema = z.object({ kinds: z.string().default('') })
   server.registerTool('ask', { inputSchema }, ({ kinds }, { mcpReq }) => {
     const asked = kinds.split(' ') as Kind[]
@@ -35,7 +35,7 @@ function create() {
     return say('done')
   })
   server.registerTool('touch', {}, async () => {
-    await server.server.sendResourceUpdated({ uri: WATCHED_URI })
+    await server.server.sendResourceUpdated({ uri: NOTE_URI })
     return say('touched')
   })
   server.registerTool('grow', {}, async () => {

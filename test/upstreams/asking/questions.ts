@@ -38,7 +38,7 @@ export const ANSWERS = {
 } as const satisfies Record<Kind, JsonObject>
 
 export const CAN_ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } }
-export const WATCHED_URI = 'note://one'
+export const NOTE_URI = 'note://one'
 
 /**
  * The command of an asking server: `legacy` is of SDK 1.x, `dual` of SDK 2.x, `modern` the same without the older era. Its tools: `ask`,

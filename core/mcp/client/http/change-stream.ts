@@ -14,10 +14,10 @@ import type { RemoteDeps } from './spec.ts'
 const ACK_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
-const NOT_SUBSCRIBED = { code: -32602, message: 'The server does not tell of changes of this resource' }
-const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not tell of changes' }
+const NOT_SUBSCRIBED = { code: -32602, message: 'The server does not accept subscriptions to this resource' }
+const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not support subscriptions' }
 
-/** What the upstream agreed to tell, or why it does not. */
+/** What the upstream acknowledged, or why it refuses. */
 type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRpcError }
 
 export type ChangeHooks = {
@@ -48,7 +48,7 @@ export class ChangeStream {
     this.#lists = lists
   }
 
-  /** Answers once the stream that tells of it is open. */
+  /** Answers once a stream with it is open. */
   async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
     this.#uris.add(uri)
     try {
@@ -94,7 +94,7 @@ export class ChangeStream {
       return { notifications: {} }
     }
     const { promise, resolve, reject } = Promise.withResolvers<Agreed>()
-    const message = 'The upstream does not acknowledge what it shall tell'
+    const message = 'The upstream does not acknowledge the subscription in time'
     const patient = uris.length === 0
     const limit = this.#deps.clock.after(ACK_TIMEOUT_MS, () =>
       patient ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),

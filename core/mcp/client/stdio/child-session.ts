@@ -43,7 +43,10 @@ const LISTEN = 'subscriptions/listen'
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
 /** An acknowledgement, or the answer to a request that only says whether it is taken on. */
 const MAX_TAKEN_BYTES = 256 * 1024
-const NOT_SUBSCRIBED = { code: METHOD_NOT_FOUND, message: 'The server does not tell of this resource' }
+const NOT_SUBSCRIBED = {
+  code: METHOD_NOT_FOUND,
+  message: 'The server does not accept subscriptions to this resource',
+}
 
 export class ChildSession {
   /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */

@@ -90,7 +90,7 @@ export class SupervisedChild {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
-  /** Tells of changes of one resource until `signal` aborts, over restarts too: a child with subscriptions stays up. */
+  /** Passes on updates of one resource until `signal` aborts, over restarts too: a child with subscriptions stays up. */
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(signal, () => this.#subscriptions.subscribe(subscription, signal))
   }

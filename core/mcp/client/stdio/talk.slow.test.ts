@@ -6,7 +6,7 @@ import {
   askingCommand,
   CAN_ALL,
   type Kind,
-  WATCHED_URI,
+  NOTE_URI,
 } from '../../../../test/upstreams/asking/questions.ts'
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
@@ -183,18 +183,18 @@ test('a question ends with the child that asked, and so does the call', async t 
 })
 
 for (const kind of ['legacy', 'modern'] as const)
-  test(`a ${kind} child tells of watched resources until nobody watches, and after a restart too`, async t => {
+  test(`a ${kind} child sends updates until nobody is subscribed, and after a restart too`, async t => {
     const { upstream, call } = open(t, askingCommand(kind), 'shared')
     const told: [string, Notification][] = []
-    const watch = async (who: string) => {
+    const subscribe = async (who: string) => {
       const end = new AbortController()
       const onUpdate = (notification: Notification) => told.push([who, notification])
-      const answer = await upstream.subscribe?.({ uri: WATCHED_URI, onUpdate }, end.signal)
+      const answer = await upstream.subscribe?.({ uri: NOTE_URI, onUpdate }, end.signal)
       assert.deepEqual(answer?.error, undefined)
       return end
     }
-    const [ann, bob] = [await watch('ann'), await watch('bob')]
-    const update = { method: 'notifications/resources/updated', params: { uri: WATCHED_URI } }
+    const [ann, bob] = [await subscribe('ann'), await subscribe('bob')]
+    const update = { method: 'notifications/resources/updated', params: { uri: NOTE_URI } }
     await call('touch')
     assert.deepEqual(told.splice(0), [
       ['ann', update],
@@ -213,7 +213,7 @@ for (const kind of ['legacy', 'modern'] as const)
     assert.deepEqual(told, [])
   })
 
-test('a resource that cannot be watched is refused by the server itself', async t => {
+test('a resource that cannot be subscribed to is refused by the server itself', async t => {
   const onUpdate = () => assert.fail('nothing is told')
   for (const command of [rudeCommand('polite'), rudeCommand('slow-modern')]) {
     const { upstream } = open(t, command, 'shared')
