@@ -56,7 +56,7 @@ function launchRemote({ server, inputs }: DesiredServer, { clock }: LaunchDeps):
       sessions,
       startTimeoutMs: parseDuration(limits.startTimeout),
     },
-    { clock },
+    { clock, watchesLife: true },
   )
 }
 

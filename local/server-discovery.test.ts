@@ -22,7 +22,7 @@ type World = {
   clock: ManualClock
   behaviours: Record<string, Behaviour>
   log: string[]
-  discovery: (options?: { eager?: boolean; process?: boolean }) => Watched
+  discovery: (options?: { eager?: boolean; process?: boolean; watchesLife?: boolean }) => Watched
 }
 type Watched = ServerDiscovery & {
   until(check: (observed: Observed) => boolean): Promise<Observed>
@@ -47,10 +47,10 @@ async function world(t: TestContext): Promise<World> {
   t.after(async () => {
     for (const each of close.reverse()) await each()
   })
-  const discovery: World['discovery'] = ({ eager = true, process = false } = {}) => {
+  const discovery: World['discovery'] = ({ eager = true, process = false, watchesLife } = {}) => {
     const upstream = connectRemote(
       { url: server.url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 5_000 },
-      { clock: systemClock },
+      watchesLife ? { clock, random: () => 0.5, watchesLife } : { clock: systemClock },
     )
     let finished = 0
     const waiting = new Set<() => void>()
@@ -185,6 +185,26 @@ test('a failed server that is wanted is tried at once, at most every 2 s', async
   clock.advance(2_000)
   made.wanted()
   await made.until(({ state }) => state === 'ready')
+})
+
+test('a server that dies while nobody calls it has failed within a minute, and recovers by itself', async t => {
+  const { discovery, behaviours, clock, log } = await world(t)
+  behaviours.ping = answer({})
+  const made = discovery({ watchesLife: true })
+  await made.done(1)
+  const { since } = made.observed()
+  const gone = raw(503, 'text/plain', 'nobody is here')
+  const polite = { ...behaviours }
+  Object.assign(behaviours, { ping: gone, initialize: gone, 'tools/list': gone })
+  clock.advance(30_000)
+  const failed = await made.until(({ state }) => state === 'failed')
+  assert.deepEqual([failed.reason, failed.message], ['Unreachable', 'The upstream fails with status 503'])
+  assert.deepEqual([toolNames(failed), failed.since - since], [['one', 'two'], 30_000])
+  for (const name of ['ping', 'initialize', 'tools/list']) delete behaviours[name]
+  Object.assign(behaviours, polite)
+  clock.advance(1_000)
+  await made.until(({ state }) => state === 'ready')
+  assert.equal(log.filter(entry => entry === 'POST ping').length, 1)
 })
 
 test('a server that answers 401 needs credentials, and is not called failed', async t => {

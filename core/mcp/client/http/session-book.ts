@@ -82,6 +82,11 @@ export class SessionBook {
     return this.#entries.get(key)
   }
 
+  /** Whether any session is in use. */
+  isBusy(): boolean {
+    return this.#entries.values().some(({ busy }) => busy > 0)
+  }
+
   /** Another key stands for the session from now on, unless there is one under it. */
   moveTo(entry: Entry, { key, capabilities, declared }: Wanted): void {
     if (entry.gone || this.#entries.has(key)) return

@@ -26,6 +26,7 @@ import {
   sharedKey,
 } from './session-key.ts'
 import { SessionSubscriptions } from './session-subscriptions.ts'
+import { SignOfLife } from './sign-of-life.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
 const REASONS: Partial<Record<FaultCode, string>> = {
@@ -36,6 +37,9 @@ const REASONS: Partial<Record<FaultCode, string>> = {
 
 /** Where a shared session can be asked, discovery lists on the one of those who can be asked for all. */
 const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
+
+/** More in an answer is a sign of life as well. */
+const MAX_LIFE_BYTES = 1 << 20
 
 /** A session that is lost is opened anew, once for a call. */
 const MOST_TRIES = 2
@@ -53,6 +57,7 @@ export class SessionUpstream implements Upstream {
   readonly #subscriptions: SessionSubscriptions
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   readonly #closing = new AbortController()
+  readonly #life: SignOfLife | undefined
   #listener: SessionListener | undefined
   #closed: Promise<void> | undefined
   /** The last state that was told. */
@@ -67,6 +72,7 @@ export class SessionUpstream implements Upstream {
     this.#book = new SessionBook({ clock: deps.clock, open: entry => this.#begin(entry) })
     this.#keyOf = createSessionKeys({ ...opening, perClient: spec.sessions === 'perClient' })
     this.#subscriptions = new SessionSubscriptions(this.#book, deps)
+    this.#life = deps.watchesLife ? this.#watchLife() : undefined
   }
 
   async connect(signal: AbortSignal): Promise<UpstreamInfo> {
@@ -118,6 +124,7 @@ export class SessionUpstream implements Upstream {
   async #end(): Promise<void> {
     this.#closing.abort(new Fault('cancelled', 'The upstream was closed'))
     this.#subscriptions.close()
+    this.#life?.close()
     await this.#book.close()
     await this.#release()
   }
@@ -128,7 +135,10 @@ export class SessionUpstream implements Upstream {
     try {
       const session = entry.session ?? (await waitFor(entry.opening, signal))
       const answer = await session.request(call, signal)
-      if (answer !== 'lost') return answer
+      if (answer !== 'lost') {
+        this.#life?.heard()
+        return answer
+      }
       this.#book.drop(entry)
     } catch (error) {
       if (error instanceof Fault && entry.session && meansGone(error)) {
@@ -142,6 +152,24 @@ export class SessionUpstream implements Upstream {
     }
     if (tries > 1) return this.#ask(call, signal, tries - 1)
     throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+  }
+
+  #watchLife(): SignOfLife {
+    const { clock, random = Math.random } = this.#deps
+    const ping = () => (this.#opening.speaks('modern') ? 'server/discover' : 'ping')
+    return new SignOfLife({
+      ...{ clock, random },
+      ask: (lightest, signal) => {
+        const method = lightest ? ping() : 'tools/list'
+        return this.request({ method, ...DISCOVERY, maxBytes: MAX_LIFE_BYTES }, signal)
+      },
+      isBusy: () => this.#book.isBusy(),
+      onDown: ({ message }) => {
+        const entry = this.#book.find(this.#keyOf(DISCOVERY).key)
+        if (entry) this.#book.retire(entry)
+        this.#tell({ kind: 'state', state: 'failed', reason: 'Unreachable', message })
+      },
+    })
   }
 
   #acquire(asking: Asking): Entry {
@@ -222,6 +250,8 @@ export class SessionUpstream implements Upstream {
   #tell(event: UpstreamEvent): void {
     if (this.#closing.signal.aborted) return
     if (event.kind === 'state') {
+      if (event.state === 'ready') this.#life?.up()
+      else if (event.state === 'failed') this.#life?.down()
       const telling = JSON.stringify(event)
       if (telling === this.#told) return
       this.#told = telling

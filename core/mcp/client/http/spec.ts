@@ -21,4 +21,6 @@ export type RemoteDeps = {
   clock: Clock
   /** 0 to 1, spreads reconnects; default Math.random. */
   random?: () => number
+  /** Whether an upstream that was silent for half a minute is asked for a sign of life. Default false: those who call it notice. */
+  watchesLife?: boolean
 }

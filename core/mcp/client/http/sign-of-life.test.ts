@@ -1,0 +1,138 @@
+/** An upstream that dies while nobody calls it is noticed within a minute, by requests that cost it next to nothing. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
+import { answer, type Behaviour, hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
+import { DISCOVERY, type UpstreamEvent } from '../../upstream.ts'
+import { createHttpUpstream } from './streamable.ts'
+
+const never = new AbortController().signal
+
+test('a silent server is pinged each half minute, and told of only when it is gone', async t => {
+  const { clock, events, server, pings, waits } = await begin(t, { ping: answer({}) })
+  for (let asked = 1; asked <= 3; asked++) {
+    clock.advance(30_000)
+    await until(() => waits() === asked + 1)
+  }
+  assert.equal(pings(), 3)
+  assert.deepEqual(events, [])
+  await server.close()
+  clock.advance(30_000)
+  await until(() => events.length > 0)
+  assert.partialDeepStrictEqual(events, [{ kind: 'state', state: 'failed', reason: 'Unreachable' }])
+  clock.advance(60_000)
+  assert.equal(waits(), 4)
+})
+
+test('a server that answers calls is not pinged', async t => {
+  const { clock, upstream, pings } = await begin(t, {
+    ping: answer({}),
+    'tools/call': answer({ content: [] }),
+  })
+  for (let calls = 0; calls < 4; calls++) {
+    clock.advance(20_000)
+    await upstream.request({ method: 'tools/call', maxBytes: 1e6 }, never)
+  }
+  assert.equal(pings(), 0)
+})
+
+test('a server that hangs is gone after 50 s, and there again when it is reached', async t => {
+  const behaviours: Record<string, Behaviour> = { ping: hang, 'tools/list': hang }
+  const { clock, events, upstream, server } = await begin(t, behaviours)
+  clock.advance(30_000)
+  await server.logged('POST ping')
+  clock.advance(10_000)
+  await server.logged('POST tools/list')
+  assert.deepEqual(events, [])
+  clock.advance(10_000)
+  await until(() => events.length > 0)
+  assert.partialDeepStrictEqual(events.splice(0), [{ state: 'failed', reason: 'Unreachable' }])
+  await upstream.connect(never)
+  assert.deepEqual(
+    events.map((event: UpstreamEvent) => event.kind === 'state' && event.state),
+    ['starting', 'ready'],
+  )
+})
+
+test('a server that does one thing at a time is not gone while a call is under way', async t => {
+  const { clock, events, upstream, server, waits } = await begin(t, {
+    ping: hang,
+    'tools/list': hang,
+    'tools/call': hang,
+  })
+  const stop = new AbortController()
+  const calling = upstream.request({ method: 'tools/call', maxBytes: 1e6 }, stop.signal)
+  await server.logged('POST tools/call')
+  events.splice(0)
+  clock.advance(30_000)
+  await server.logged('POST ping')
+  clock.advance(10_000)
+  await server.logged('POST tools/list')
+  clock.advance(10_000)
+  await until(() => waits() === 2)
+  assert.deepEqual(events, [])
+  stop.abort()
+  await assert.rejects(calling)
+})
+
+test('a server that ignores pings is asked for what it answers; one that refuses them lives', async t => {
+  const deaf = await begin(t, { ping: hang, 'tools/list': answer({ tools: [] }) })
+  deaf.clock.advance(30_000)
+  await deaf.server.logged('POST ping')
+  deaf.clock.advance(10_000)
+  await until(() => deaf.waits() === 2)
+  deaf.clock.advance(30_000)
+  await until(() => deaf.waits() === 3)
+  assert.deepEqual([deaf.pings(), deaf.events], [1, []])
+  const refusing = await begin(t, { ping: raw(500, 'text/plain', 'no') })
+  refusing.clock.advance(30_000)
+  await until(() => refusing.waits() === 2)
+  assert.deepEqual(refusing.events, [])
+})
+
+test('a server of the newer era is asked by server/discover', async t => {
+  const server = await startAskingModern('modern')
+  const { clock } = await watched(t, server)
+  const asked = () => server.requests.filter(({ body }) => body.method === 'server/discover').length
+  const before = asked()
+  clock.advance(30_000)
+  await until(() => asked() === before + 1)
+  assert.equal(server.requests.filter(({ body }) => body.method === 'ping').length, 0)
+})
+
+async function begin(t: TestContext, behaviours: Record<string, Behaviour>) {
+  const server = await startRude(behaviours)
+  const pings = () => server.log.filter(entry => entry === 'POST ping').length
+  return { server, pings, ...(await watched(t, server)) }
+}
+
+/** An upstream that was reached, and what it tells from then on. */
+async function watched(t: TestContext, server: { url: string; close(): Promise<void> }) {
+  const manual = createManualClock()
+  let waits = 0
+  const after: typeof manual.after = (ms, run) => {
+    if (ms === 30_000) waits++
+    return manual.after(ms, run)
+  }
+  const clock = { ...manual, after }
+  const spec = {
+    url: server.url,
+    transport: 'streamable-http',
+    sessions: 'shared',
+    startTimeoutMs: 5_000,
+  } as const
+  const upstream = createHttpUpstream(spec, { clock, random: () => 0.5, watchesLife: true })
+  t.after(() => Promise.all([upstream.close(), server.close()]))
+  await upstream.connect(never)
+  await upstream.request({ method: 'nothing/known', ...DISCOVERY, maxBytes: 1e6 }, never).catch(() => {})
+  const events: UpstreamEvent[] = []
+  upstream.onEvent(event => void events.push(event))
+  await until(() => waits === 1)
+  /** How often it began to wait for the next time. */
+  return { clock, upstream, events, waits: () => waits }
+}
+
+async function until(reached: () => boolean): Promise<void> {
+  while (!reached()) await new Promise(resolve => setImmediate(resolve))
+}
