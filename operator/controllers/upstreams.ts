@@ -4,7 +4,7 @@ import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
-import { tellsOfChanges } from '../../core/mcp/client/http/kept-stream.ts'
+import { changingLists } from '../../core/mcp/protocol/declares.ts'
 import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './discovery-targets.ts'
@@ -49,7 +49,7 @@ export class Upstreams {
   /** The asking is over: the connection stays if the server declared that it tells of changes. Without `info` it failed. */
   release(key: string, info: UpstreamInfo | undefined): void {
     const held = this.#held.get(key)
-    if (held?.stopListening && info && tellsOfChanges(info.capabilities)) return
+    if (held?.stopListening && info && changingLists(info.capabilities).length > 0) return
     this.close(key)
   }
 

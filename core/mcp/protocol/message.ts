@@ -134,3 +134,8 @@ export function ownId(id: unknown): number | undefined {
   if (typeof id === 'number') return id
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : undefined
 }
+
+/** Whether a result is none yet: its server wants answers first. */
+export function wantsInput({ resultType }: JsonObject): boolean {
+  return resultType === 'input_required'
+}

@@ -6,6 +6,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, missingCapability, unaskable } from '../protocol/capabilities.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, ServerRequest } from '../protocol/json-rpc.ts'
+import { wantsInput } from '../protocol/message.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 
 type Question = readonly [key: string, request: ServerRequest]
@@ -51,11 +52,6 @@ export async function goThroughRounds(
   }
   const message = `The server still asks for more after ${MAX_ROUNDS} rounds of answers.`
   return { error: { code: INTERNAL_ERROR, message } }
-}
-
-/** Whether a result is none yet: its server wants answers first. */
-export function wantsInput({ resultType }: JsonObject): boolean {
-  return resultType === 'input_required'
 }
 
 /** Why a caller of either era cannot be asked what a reply wants to know; undefined where it can. */

@@ -1,6 +1,7 @@
 /** Answers `subscriptions/listen` of the newer era: a stream of changed lists and updated resources. */
 
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { changingLists, declares } from '../protocol/declares.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
@@ -15,9 +16,8 @@ import { MAX_URIS } from './subscriptions.ts'
 const MAX_BEGINNING = 16
 
 /** The lists whose changes are told of, by what a route declares. */
-export function changingLists(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
-  if (!handler.listen) return []
-  return ['tools', 'prompts', 'resources'].filter(list => declares(capabilities?.[list], 'listChanged'))
+export function listsToTellOf(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
+  return handler.listen ? changingLists(capabilities) : []
 }
 
 /** Whether resources can be subscribed to. */
@@ -66,7 +66,7 @@ async function stream(
   subscribe: (uri: string, onUpdate: Subscription['onUpdate']) => Promise<McpResponse>,
 ): Promise<void> {
   const declared = handler.describe(route)?.capabilities
-  const lists = changingLists(handler, declared).filter(list => filter.lists.has(list))
+  const lists = listsToTellOf(handler, declared).filter(list => filter.lists.has(list))
   const { tell, release } = holdBack(({ method, params }) =>
     response.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
   )
@@ -151,8 +151,4 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function metaOf(params: JsonObject | undefined): JsonObject {
   return isObject(params?._meta) ? params._meta : {}
-}
-
-function declares(capability: JsonValue | undefined, member: string): boolean {
-  return isObject(capability) && capability[member] === true
 }

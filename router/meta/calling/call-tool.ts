@@ -6,6 +6,7 @@ import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { JsonRpcError, McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { wantsInput } from '../../../core/mcp/protocol/message.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { argumentHelp } from '../arguments/argument-help.ts'
@@ -21,7 +22,7 @@ import {
   refusalSentence,
   stateLostSentence,
 } from '../wording/sentences.ts'
-import { isForProgram, isQuestion } from './for-programs.ts'
+import { isForProgram } from './for-programs.ts'
 import { forward } from './forward.ts'
 import { hiddenFor } from './hidden-tools.ts'
 import type { ToolTarget } from './targets.ts'
@@ -57,7 +58,7 @@ export async function callTool(
       work,
       [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...said].join('\n'),
     )
-  if (isQuestion(answer.result)) return answer
+  if (wantsInput(answer.result)) return answer
   const exposed = exposeToolResult(server.name, answer.result)
   const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
     ...said,

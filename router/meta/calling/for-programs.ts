@@ -3,11 +3,6 @@ import type { JsonObject } from '../../../core/json.ts'
 import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 
-/** A result that asks something first: it passes as it is, since its URIs and texts are the client's business. */
-export function isQuestion({ resultType }: JsonObject): boolean {
-  return resultType === 'input_required'
-}
-
 /** An error that means nothing in a text; any is where the request with these params brought answers back: a model wrote none of that. */
 export function isForProgram({ code }: JsonRpcError, { requestState, inputResponses }: JsonObject): boolean {
   const brings = requestState !== undefined || inputResponses !== undefined

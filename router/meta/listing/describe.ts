@@ -1,7 +1,8 @@
 /** What a route declares to its clients: what can be done on a gateway, or what one server can do that reaches its clients here. Pure. */
 import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import { declares } from '../../../core/mcp/protocol/declares.ts'
 import { isModernVersion } from '../../../core/mcp/protocol/revisions.ts'
 import type { McpRoute, RouteDescription } from '../../../core/mcp/server/handler.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
@@ -74,7 +75,7 @@ function carriedOf(
     case 'prompts':
       return listCapability(value, tells)
     case 'resources':
-      return { ...listCapability(value, tells), ...(says(value, 'subscribe') && { subscribe: true }) }
+      return { ...listCapability(value, tells), ...(declares(value, 'subscribe') && { subscribe: true }) }
     case 'logging':
       return hasOwnLog(server) ? {} : undefined
     case 'tasks':
@@ -85,11 +86,7 @@ function carriedOf(
 }
 
 function listCapability(value: JsonValue | undefined, tells: boolean): JsonObject {
-  return tells && says(value, 'listChanged') ? { listChanged: true } : {}
-}
-
-function says(value: JsonValue | undefined, flag: string): boolean {
-  return isObject(value) && value[flag] === true
+  return tells && declares(value, 'listChanged') ? { listChanged: true } : {}
 }
 
 /** Whose call a message of a log belongs to is known only where there is a stream or a session for it alone. */

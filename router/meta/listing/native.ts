@@ -4,7 +4,7 @@ import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expo
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import { isQuestion } from '../calling/for-programs.ts'
+import { wantsInput } from '../../../core/mcp/protocol/message.ts'
 import { type Forwarded, forward } from '../calling/forward.ts'
 import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
 import { findPrompt } from '../calling/targets.ts'
@@ -78,7 +78,7 @@ type Rewrite = (server: string, result: JsonObject) => JsonObject
 async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpResponse> {
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server, work.words)
-  if (answer.error || isQuestion(answer.result)) return answer
+  if (answer.error || wantsInput(answer.result)) return answer
   const result = rewrite(sent.server.name, answer.result)
   return result === answer.result ? answer : { result }
 }

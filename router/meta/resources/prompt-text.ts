@@ -4,7 +4,8 @@ import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
+import { wantsInput } from '../../../core/mcp/protocol/message.ts'
+import { answersIn, isForProgram } from '../calling/for-programs.ts'
 import { forward } from '../calling/forward.ts'
 import type { PromptTarget } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
@@ -35,7 +36,7 @@ export async function getPromptAsText(
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
     return errorReply(work, [refusalSentence(server, prompt.path, answer.error), ...notes].join('\n'))
-  if (isQuestion(answer.result)) return answer
+  if (wantsInput(answer.result)) return answer
   const { messages, _meta } = answer.result
   const content = Array.isArray(messages) ? messages.flatMap(contentOf) : []
   const result = exposeToolResult(server.name, _meta === undefined ? { content } : { content, _meta })

@@ -5,7 +5,8 @@ import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import { answersIn, isForProgram, isQuestion } from '../calling/for-programs.ts'
+import { wantsInput } from '../../../core/mcp/protocol/message.ts'
+import { answersIn, isForProgram } from '../calling/for-programs.ts'
 import { forward } from '../calling/forward.ts'
 import type { Work } from '../meta-tool.ts'
 import { cutTexts } from '../results/cut-texts.ts'
@@ -31,7 +32,7 @@ export async function readAsText(work: Work, uri: string): Promise<McpResponse> 
   if (answer instanceof Fault) return errorReply(work, faultSentence(answer, server, work.words))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error) return errorReply(work, refusalSentence(server, uri, answer.error))
-  if (isQuestion(answer.result)) return answer
+  if (wantsInput(answer.result)) return answer
   const { contents, _meta } = exposeReadResult(server.name, answer.result)
   const content = Array.isArray(contents)
     ? contents.filter(isObject).map(item => contentOf(item, exposedUri(server.name, target.uri)))

@@ -2,7 +2,8 @@
 
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
-import { isObject, type JsonValue } from '../../../core/json.ts'
+import type { JsonValue } from '../../../core/json.ts'
+import { declares } from '../../../core/mcp/protocol/declares.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import type { Subscription } from '../../../core/mcp/upstream.ts'
@@ -35,7 +36,7 @@ export async function subscribe(
   const target = targetOf(catalog, route, subscription.uri)
   if ('refusal' in target) return invalid(target.refusal)
   const { server } = target
-  if (!canSubscribe(catalog, server.name))
+  if (!declares(catalog.catalogs.get(server.name)?.capabilities?.resources, 'subscribe'))
     return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
   const begunMs = performance.now()
   const answer = await pool
@@ -54,11 +55,6 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   if (route.kind === 'gateway') return findResource(catalog, uri)
   const server = findServer(catalog, route.server)
   return 'refusal' in server ? server : { server, uri }
-}
-
-function canSubscribe({ catalogs }: Catalog, server: string): boolean {
-  const { resources } = catalogs.get(server)?.capabilities ?? {}
-  return isObject(resources) && resources.subscribe === true
 }
 
 /** To the server under its own URI. An update may be of a part of the resource, with a URI of its own. */

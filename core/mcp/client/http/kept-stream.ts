@@ -1,7 +1,6 @@
 /** Keeps an event stream open, however often it breaks, on which an upstream tells of what happens between calls. */
 import { delay } from '../../../async.ts'
 import { backoffMs } from '../../../backoff.ts'
-import { isObject, type JsonObject } from '../../../json.ts'
 import { type Incoming, readMessages } from '../../protocol/message.ts'
 import type { HttpClient, HttpClientRequest } from './http-client.ts'
 import type { RemoteDeps } from './spec.ts'
@@ -21,14 +20,6 @@ export type StreamListener = {
 }
 
 type StreamRequest = Pick<HttpClientRequest, 'method' | 'headers' | 'body'>
-
-/** Whether the upstream declared that it tells of changes. */
-export function tellsOfChanges(capabilities: JsonObject): boolean {
-  return ['tools', 'resources', 'prompts'].some(list => {
-    const declared = capabilities[list]
-    return isObject(declared) && declared.listChanged === true
-  })
-}
 
 /** Listens until the returned function is called, the session is gone, or the upstream offers no such stream. */
 export function keepStream(

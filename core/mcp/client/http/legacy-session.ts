@@ -2,6 +2,7 @@
 
 import { deadline, waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
+import { changingLists } from '../../protocol/declares.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Incoming } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
@@ -10,7 +11,7 @@ import { refusedAnswers } from '../refused-answers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import type { HttpClient } from './http-client.ts'
 import { HttpRpc } from './http-rpc.ts'
-import { keepStream, tellsOfChanges } from './kept-stream.ts'
+import { keepStream } from './kept-stream.ts'
 import { LogLevel } from './log-level.ts'
 import { MessageRouter } from './message-router.ts'
 import type { Session, SessionHooks } from './session.ts'
@@ -63,7 +64,7 @@ class LegacySession implements Session {
     const declared = this.info.capabilities
     if (isObject(declared.logging))
       this.#logLevel = new LogLevel((call, end) => this.#rpc.ask(call, end), this.#deps.clock, own)
-    const tells = tellsOfChanges(declared) || (own && isObject(declared.logging))
+    const tells = changingLists(declared).length > 0 || (own && isObject(declared.logging))
     const asks = Object.keys(capabilities).length > 0
     if (asks) await this.#listening(signal)
     else if (wanted && tells) void this.#listen()

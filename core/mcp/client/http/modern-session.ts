@@ -1,6 +1,6 @@
 /** What stands for a session with an upstream of the 2026 era: no handshake, but what its discovery answered, and its change stream. */
 
-import { isObject, type JsonObject } from '../../../json.ts'
+import { changesFilter } from '../../protocol/declares.ts'
 import { isChange, tellCall } from '../../protocol/message.ts'
 import { MODERN_VERSIONS } from '../../protocol/revisions.ts'
 import type { UpstreamCall } from '../../upstream.ts'
@@ -11,12 +11,6 @@ import type { HttpClient } from './http-client.ts'
 import { HttpRpc } from './http-rpc.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
-
-const LIST_FILTERS = {
-  tools: 'toolsListChanged',
-  resources: 'resourcesListChanged',
-  prompts: 'promptsListChanged',
-}
 
 /** Undefined: the upstream answers like one of the 2025 era. */
 export async function openModern(
@@ -31,7 +25,7 @@ export async function openModern(
   if (!info) return undefined
   rpc.modern = info.wireVersion
   rpc.onLost = hooks.lost
-  const lists = hooks.listen ? changingLists(info.capabilities) : {}
+  const lists = hooks.listen ? changesFilter(info.capabilities) : {}
   const changes = new ChangeStream(rpc, http, deps, hooks, lists)
   if (Object.keys(lists).length > 0) void changes.renew().catch(() => {})
   return {
@@ -43,16 +37,6 @@ export async function openModern(
     unsubscribe: uri => changes.unsubscribe(uri),
     close: async () => changes.close(),
   }
-}
-
-/** The filter for the lists of which the upstream declared that it tells of changes. */
-function changingLists(capabilities: JsonObject): JsonObject {
-  const filter: JsonObject = {}
-  for (const [list, key] of Object.entries(LIST_FILTERS)) {
-    const declared = capabilities[list]
-    if (isObject(declared) && declared.listChanged === true) filter[key] = true
-  }
-  return filter
 }
 
 /** What comes on a call's stream is that call's; a server of this era asks nothing there. */

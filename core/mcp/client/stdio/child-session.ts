@@ -2,7 +2,8 @@
 
 import { deadline, waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../../json.ts'
+import { isObject, type JsonObject } from '../../../json.ts'
+import { changesFilter } from '../../protocol/declares.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
@@ -37,7 +38,6 @@ export type SessionDeps = StdioRpcDeps & {
   onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
 }
 
-const LISTS = ['tools', 'resources', 'prompts']
 const LISTEN = 'subscriptions/listen'
 /** What we say ourselves to the server, with ids of our own. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
@@ -177,9 +177,8 @@ export class ChildSession {
     this.#info = info
     this.#version = version
     if (!this.#isModern) return this.#initialized()
-    const lists = LISTS.filter(list => declaresChanges(info.capabilities[list]))
-    const filter = Object.fromEntries(lists.map(list => [`${list}ListChanged`, true]))
-    if (lists.length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
+    const filter = changesFilter(info.capabilities)
+    if (Object.keys(filter).length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
   }
 
   #initialized() {
@@ -288,8 +287,4 @@ function withoutSessions({
   era,
 }: UpstreamInfo): JsonObject {
   return era === 'modern' && logging !== undefined ? { ...rest, logging } : rest
-}
-
-function declaresChanges(capability: JsonValue | undefined): boolean {
-  return isObject(capability) && capability.listChanged === true
 }
