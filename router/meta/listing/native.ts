@@ -9,6 +9,7 @@ import { type Forwarded, forward } from '../calling/forward.ts'
 import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
 import { findPrompt } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
+import { missingArguments } from '../resources/prompt-arguments.ts'
 import { findResource } from '../resources/resource-target.ts'
 import { readKeptNatively } from '../results/read-kept.ts'
 import { gatewayLists, type ListName, listPage, sorted } from './lists.ts'
@@ -41,6 +42,8 @@ export async function getPromptNatively(work: Work): Promise<McpResponse> {
   if (typeof params.name !== 'string') return invalid('name is missing')
   const target = findPrompt(work.catalog, params.name)
   if ('refusal' in target) return refuseNatively(work, target)
+  const missing = missingArguments(target, params.arguments)
+  if (missing) return refuseNatively(work, missing)
   const { server, prompt } = target
   return passOn(
     work,

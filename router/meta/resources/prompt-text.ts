@@ -10,8 +10,9 @@ import { forward } from '../calling/forward.ts'
 import type { PromptTarget } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
 import { cutTexts } from '../results/cut-texts.ts'
-import { errorReply, withNotes } from '../wording/answers.ts'
+import { errorReply, refuse, withNotes } from '../wording/answers.ts'
 import { faultSentence, refusalSentence } from '../wording/sentences.ts'
+import { missingArguments } from './prompt-arguments.ts'
 
 /**
  * One text a message, with its role in front; content that is no text stays what it is, below its role. `notes`: what was mended on
@@ -19,10 +20,13 @@ import { faultSentence, refusalSentence } from '../wording/sentences.ts'
  */
 export async function getPromptAsText(
   work: Work,
-  { server, prompt }: PromptTarget,
+  target: PromptTarget,
   args: JsonObject,
   notes: readonly string[] = [],
 ): Promise<McpResponse> {
+  const missing = missingArguments(target, args)
+  if (missing) return refuse(work, missing)
+  const { server, prompt } = target
   const { _meta: meta } = work.request.params
   const params = {
     name: prompt.prompt,

@@ -1,7 +1,8 @@
 /** The lines of resources and prompts in a discovery answer, each with its kind and the name by which it is read or got. Pure. */
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { Extra } from '../../catalog/catalog.ts'
 import type { Found } from '../finding/search-catalog.ts'
+import { argumentNames } from '../resources/prompt-arguments.ts'
 import { lineCost } from './lines.ts'
 import { shorten } from './shorten.ts'
 
@@ -46,12 +47,6 @@ function extraLine(extra: Extra): JsonObject {
     description: shortened(definition.description),
     mimeType: definition.mimeType,
   }
-}
-
-/** Names of a prompt's arguments; those that may be left out end with a question mark. */
-function argumentNames({ arguments: args }: JsonObject): string[] | undefined {
-  if (!Array.isArray(args)) return undefined
-  return args.filter(isObject).map(({ name, required }) => `${name}${required === true ? '' : '?'}`)
 }
 
 function shortened(description: JsonValue | undefined): string | undefined {

@@ -1,0 +1,41 @@
+/** Checks that a prompt is given what it cannot do without, before its server is asked. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { PromptTarget } from '../calling/targets.ts'
+import type { Refusal } from '../wording/answers.ts'
+import { quote } from '../wording/sentences.ts'
+import { shorten } from '../wording/shorten.ts'
+
+const LONGEST_LIST = 400
+
+/** Undefined where nothing that is required is missing. */
+export function missingArguments(
+  { server, prompt }: PromptTarget,
+  given: JsonValue | undefined,
+): Refusal | undefined {
+  const args = isObject(given) ? given : {}
+  const required = argumentsOf(prompt.definition).filter(argument => argument.required === true)
+  const missing = required.map(({ name }) => String(name)).filter(name => !isGiven(args, name))
+  if (missing.length === 0) return undefined
+  const names = shorten(missing.map(name => quote(name)).join(', '), LONGEST_LIST)
+  const all = shorten((argumentNames(prompt.definition) ?? []).join(', '), LONGEST_LIST)
+  const lack = missing.length === 1 ? `the argument ${names}` : `the arguments ${names}`
+  return {
+    refusal: `The prompt ${quote(prompt.path)} was not got: ${lack} must be given. Its arguments: ${all} (? may be left out).`,
+    outcome: 'rejected',
+    server,
+  }
+}
+
+/** Names of a prompt's arguments; those that may be left out end with a question mark. Undefined where it declares none. */
+export function argumentNames(definition: JsonObject): string[] | undefined {
+  if (!Array.isArray(definition.arguments)) return undefined
+  return argumentsOf(definition).map(({ name, required }) => `${name}${required === true ? '' : '?'}`)
+}
+
+function argumentsOf({ arguments: declared }: JsonObject): JsonObject[] {
+  return Array.isArray(declared) ? declared.filter(isObject) : []
+}
+
+function isGiven(args: JsonObject, name: string): boolean {
+  return Object.hasOwn(args, name) && args[name] !== null && args[name] !== undefined
+}
