@@ -39,7 +39,6 @@ export const discover: MetaTool = {
         limit: limitSchema(DEFAULT_LIMIT),
         category: { type: 'string', description: 'Only this category' },
       },
-      required: ['query'],
     },
     annotations: { readOnlyHint: true },
   },
