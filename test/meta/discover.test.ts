@@ -20,6 +20,7 @@ type Answer = {
   total_found: number
   search_time_ms: number
   query: unknown
+  more?: string
 }
 
 test('an answer has the documented fields in the documented order', async () => {
@@ -61,6 +62,8 @@ test('what was found is written as agents read it', t => {
     ],
     extras: catalog.extras.map(item => ({ item, relevance: 1, weak: false, whole: false })),
     totalFound: 17,
+    hasMore: true,
+    cursorAfter: shown => `after ${shown}`,
     searchMs: 0.1234,
     query: ['board', 'issue'],
   })
@@ -114,6 +117,7 @@ test('schemas come with the best hits while the budget lasts, and the answer kee
   assert.equal(withSchema.at(-1), false)
   assert.deepEqual(withSchema, withSchema.toSorted().reverse(), 'the best ones come first')
   const fifty = await discover(fixture, 'create issue', 50)
+  assert.equal(fifty.more?.split(';')[0], `${50 - fifty.tools.length} hits left out: go on with nextCursor`)
   assert.ok(fifty.tools.length > 10 && fifty.tools.length < 50, `${fifty.tools.length} lines`)
   assert.ok((fixture.seen.served.discovery ?? 0) + (fixture.seen.served.schema ?? 0) <= 2 * 1200)
 })

@@ -173,6 +173,10 @@ test('a cursor leads on only where it came from', async () => {
     { cursor: found },
     { operation: 'list', cursor: found },
     { query: 'issue', cursor: listed },
+    { query: 'board', cursor: found },
+    { query: 'issue', serverId: 'forge', cursor: found },
+    { operation: 'list', serverId: 'wiki', cursor: listed },
+    { operation: 'list', query: 'issue', cursor: listed },
   ])
     assert.match(await refusal(fixture, 'mcp_search_tools', args), /cursor is not valid here/)
   assert.equal(

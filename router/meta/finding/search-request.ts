@@ -6,6 +6,9 @@ import type { Refusal } from '../wording/answers.ts'
 
 const MOST_QUERIES = 10
 const HIGHEST_LIMIT = 50
+/** How far a search can be paged through. */
+export const DEEPEST_RANK = 200
+export const ENDS_HERE = `These are the best ${DEEPEST_RANK}: narrow the query.`
 
 /** One text or several in an array, trimmed; undefined where there is none, or too many. */
 export function readQueries(query: JsonValue | undefined): string[] | undefined {
@@ -39,7 +42,7 @@ export const LIMIT_WRONG: Refusal = {
 
 export const CURSOR_WRONG: Refusal = {
   refusal:
-    'cursor is not valid here: give it beside what the page before was asked, or begin again without it.',
+    'cursor is not valid here: give it with the same query and filters as the page before, or begin again without it.',
   outcome: 'rejected',
 }
 

@@ -61,6 +61,7 @@ export function listPage(
       if (fits || count === 0) tokens += item.tokens
       return fits
     },
+    list,
   )
   if (!page) return undefined
   const { nextCursor } = page

@@ -1,7 +1,7 @@
 /** Pages by cursor: complete, whatever comes and goes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pageOf } from './pages.ts'
+import { pageOf, rankAt, rankCursor } from './pages.ts'
 
 const two = (_item: string, many: number): boolean => many < 2
 const self = (item: string): string => item
@@ -11,7 +11,7 @@ function pagesOf(...lists: string[][]): string[][] {
   const pages: string[][] = []
   let cursor: string | undefined
   do {
-    const page = pageOf(lists[Math.min(pages.length, lists.length - 1)] as string[], self, cursor, two)
+    const page = pageOf(lists[Math.min(pages.length, lists.length - 1)] as string[], self, cursor, two, 'all')
     assert.ok(page)
     pages.push(page.items)
     cursor = page.nextCursor
@@ -44,12 +44,14 @@ test('an item that goes away costs no other, even where it was the last of a pag
 
 test('a cursor that is none of ours is refused', () => {
   for (const cursor of ['made up', 7, null, 'x'.repeat(10_000), {}])
-    assert.equal(pageOf(['a'], self, cursor, two), undefined)
+    assert.equal(pageOf(['a'], self, cursor, two, 'all'), undefined)
 })
 
-test('the cursor of a list is refused where a query is paged through, and the other way round', () => {
-  const cursor = (mark: '>' | '?') => pageOf(['a', 'b', 'c'], self, undefined, two, mark)?.nextCursor
-  assert.deepEqual(pageOf(['a', 'b', 'c'], self, cursor('?'), two, '?')?.items, ['c'])
-  assert.equal(pageOf(['a', 'b', 'c'], self, cursor('?'), two, '>'), undefined)
-  assert.equal(pageOf(['a', 'b', 'c'], self, cursor('>'), two, '?'), undefined)
+test('a cursor is refused where something else is paged through', () => {
+  const cursor = (asked: string) => pageOf(['a', 'b', 'c'], self, undefined, two, asked)?.nextCursor
+  assert.deepEqual(pageOf(['a', 'b', 'c'], self, cursor('x'), two, 'x')?.items, ['c'])
+  assert.equal(pageOf(['a', 'b', 'c'], self, cursor('x'), two, 'y'), undefined)
+  assert.equal(rankAt(rankCursor(15, 'x'), 'x'), 15)
+  for (const given of [rankCursor(15, 'y'), cursor('x'), 'made up', 7])
+    assert.equal(rankAt(given, 'x'), undefined)
 })

@@ -5,6 +5,8 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
 import {
+  CURSOR_WRONG,
+  DEEPEST_RANK,
   LIMIT_WRONG,
   limitSchema,
   QUERY_MISSING,
@@ -12,6 +14,7 @@ import {
   readQueries,
   refusedPath,
 } from '../../finding/search-request.ts'
+import { rankAt, rankCursor } from '../../listing/pages.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { findPart } from '../../schemas/part-of-tool.ts'
 import { refuse, schemaReply } from '../../wording/answers.ts'
@@ -29,6 +32,7 @@ export const discoverMcpTools: MetaTool = {
       properties: {
         query: { type: 'string' },
         limit: limitSchema(DEFAULT_LIMIT),
+        cursor: { type: 'string', description: 'nextCursor' },
       },
       required: ['query'],
     },
@@ -42,19 +46,26 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   if (!queries) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
+  const asked = JSON.stringify(queries)
+  const from = args.cursor ? rankAt(args.cursor, asked) : 0
+  if (from === undefined) return refuse(work, CURSOR_WRONG)
   const { catalog, observer } = work
   const startedMs = performance.now()
   const refused = refusedPath(catalog, queries)
   if (refused) return refuse(work, refused)
   const part = queries.length === 1 ? findPart(catalog, queries[0] as string) : undefined
   if (part && 'refusal' in part) return refuse(work, part)
-  const found = part ? onlyPart(part) : await searchCatalog(work, queries, limit)
+  const end = Math.min(from + limit, DEEPEST_RANK)
+  // One more tells whether there is a page after this.
+  const found = part ? onlyPart(part) : await searchCatalog(work, queries, end + 1)
   const searchMs = performance.now() - startedMs
-  const { tools } = found
+  const tools = found.tools.slice(from, end)
   const answer = composeDiscovery({
     catalog,
     tools,
-    extras: found.extras,
+    extras: from === 0 ? found.extras : [],
+    hasMore: found.tools.length > end,
+    cursorAfter: shown => (from + shown < DEEPEST_RANK ? rankCursor(from + shown, asked) : undefined),
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? queries : (queries[0] as string),

@@ -3,6 +3,7 @@ import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import type { Found } from '../../finding/search-catalog.ts'
+import { ENDS_HERE } from '../../finding/search-request.ts'
 import { foldSchema } from '../../schemas/fold.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { rounded } from '../../wording/lines.ts'
@@ -19,7 +20,7 @@ const FOLDED_SHARE = 0.6
 const LEAST_FOLDED_TOKENS = 40
 /** What is planned with: estimates may be a little too low, and `more` costs its part. */
 const SAFE_SHARE = 0.94
-const MORE_TOKENS = 30
+const MORE_TOKENS = 50
 /** Characters of the query that are repeated, a token of the budget. */
 const ECHOED_SHARE = 0.25
 const LONGEST_ECHO = 500
@@ -32,6 +33,10 @@ export type Discovery = {
   extras: readonly Found<Extra>[]
   totalFound: number
   searchMs: number
+  /** Whether there are tools behind these. */
+  hasMore: boolean
+  /** The cursor behind the first `shown` of the tools; undefined where a search ends. */
+  cursorAfter(shown: number): string | undefined
   /** As it was asked. */
   query: string | string[]
 }
@@ -52,19 +57,22 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
     query: echo(discovery.query, budget),
   }
   const needs = typeof discovery.query === 'string' ? 1 : discovery.query.length
-  let left = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
+  let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
   const exact = tools.some(({ whole }) => whole)
-  const lines = toolLines(catalog, tools, exact ? left : left - budget * (1 - LINES_SHARE))
-  left -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
-  const extras = extraLines(discovery.extras, left - budget * (1 - LINES_SHARE))
+  const lines = toolLines(catalog, tools, exact ? room : room - budget * (1 - LINES_SHARE))
+  room -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
+  const extras = extraLines(discovery.extras, room - budget * (1 - LINES_SHARE))
   const { resources, prompts } = extras
   const answer = { tools: lines.map(({ line }) => line), resources, prompts, ...frame }
   const bareTokens = estimateTokens(JSON.stringify(answer))
-  const schemas = addSchemas(lines, left - extras.tokens, needs)
-  const more = moreOf(tools.length - lines.length, schemas)
+  const schemas = addSchemas(lines, room - extras.tokens, needs)
+  const left = tools.length - lines.length
+  const goesOn = left > 0 || discovery.hasMore
+  const nextCursor = goesOn ? discovery.cursorAfter(lines.length) : undefined
+  const more = moreOf(left, schemas, goesOn && nextCursor === undefined)
   return {
-    text: JSON.stringify({ ...answer, more }),
-    tokens: bareTokens + schemas.tokens + estimateTokens(more ?? ''),
+    text: JSON.stringify({ ...answer, nextCursor, more }),
+    tokens: bareTokens + schemas.tokens + estimateTokens(`${nextCursor ?? ''}${more ?? ''}`),
     schemaTokens: schemas.tokens,
   }
 }
@@ -95,9 +103,9 @@ function addSchemas(lines: readonly ToolLine[], room: number, needs: number): Sc
 }
 
 /** What was left out and how to get it, in few words. */
-function moreOf(hits: number, { folded, omitted }: Schemas): string | undefined {
+function moreOf(hits: number, { folded, omitted }: Schemas, ends: boolean): string | undefined {
   const parts = [
-    ...(hits > 0 ? [`${hits} hits left out`] : []),
+    ...(ends ? [ENDS_HERE] : hits > 0 ? [`${hits} hits left out: go on with nextCursor`] : []),
     ...(omitted ? ['other schemas: query the tool_path'] : []),
     ...(folded ? ['folded schema: query "tool_path#/properties/NAME" for a part'] : []),
   ]

@@ -16,7 +16,7 @@ export const executeMcpTool: MetaTool = {
     inputSchema: {
       type: 'object',
       properties: {
-        tool_path: { type: 'string', description: 'As discover_mcp_tools gave it, e.g. github:create_issue' },
+        tool_path: { type: 'string', description: 'e.g. github:create_issue' },
         arguments: { type: 'object', description: "Arguments by the tool's input_schema" },
       },
       required: ['tool_path'],

@@ -7,7 +7,7 @@ import type { Catalog } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { findServer } from '../../calling/targets.ts'
 import { CURSOR_WRONG } from '../../finding/search-request.ts'
-import { type Mark, pageOf } from '../../listing/pages.ts'
+import { pageOf } from '../../listing/pages.ts'
 import { type MetaTool, tokenRoute, type Work } from '../../meta-tool.ts'
 import { refuse, textReply } from '../../wording/answers.ts'
 import { answerBudget, lineCost } from '../../wording/lines.ts'
@@ -28,7 +28,7 @@ export const listMcpResources: MetaTool = {
       properties: {
         query: { type: 'string', description: 'Words to find' },
         server: { type: 'string' },
-        cursor: { type: 'string', description: 'nextCursor of the page before' },
+        cursor: { type: 'string', description: 'nextCursor' },
       },
     },
     annotations: { readOnlyHint: true },
@@ -46,7 +46,8 @@ async function list(work: Work, args: JsonObject): Promise<McpResponse> {
   const entries = query?.trim()
     ? await foundEntries(work, query, server?.name)
     : allEntries(catalog, server?.name)
-  const page = pageOfLines(catalog, entries, args.cursor || undefined, query?.trim() ? '?' : '>')
+  const asked = JSON.stringify([query?.trim() ?? '', server?.name ?? ''])
+  const page = pageOfLines(catalog, entries, args.cursor || undefined, asked)
   if (!page) return refuse(work, CURSOR_WRONG)
   const linesOf = (kind: ResourceEntry['kind']) =>
     page.lines.filter(([entry]) => entry.kind === kind).map(([, line]) => line)
@@ -67,7 +68,7 @@ function pageOfLines(
   catalog: Catalog,
   entries: Iterable<ResourceEntry>,
   cursor: unknown,
-  mark: Mark,
+  asked: string,
 ): Lines | undefined {
   const room = answerBudget(catalog) - FRAME_TOKENS
   const lines = new Map<ResourceEntry, JsonObject>()
@@ -82,7 +83,7 @@ function pageOfLines(
       tokens += lineCost(line)
       return tokens <= room
     },
-    mark,
+    asked,
   )
   return (
     page && {

@@ -7,6 +7,8 @@ import { findTarget } from '../../calling/targets.ts'
 import type { FoundItems } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
+  DEEPEST_RANK,
+  ENDS_HERE,
   isBlank,
   LIMIT_WRONG,
   limitSchema,
@@ -26,13 +28,10 @@ import { readServerScope, toolLine } from './servers.ts'
 
 const DEFAULT_LIMIT = 10
 const OPERATIONS: JsonValue[] = ['search', 'list']
-/** How far a search can be paged through. */
-const DEEPEST_RANK = 200
 const CLOSE_HITS = 3
 const CLOSE_CHARACTERS = 240
 const SKIMMED_CHARACTERS = 140
 const LONGEST_LIST_DESCRIPTION = 100
-const ENDS_HERE = `These are the best ${DEEPEST_RANK}: narrow the query.`
 /** What names that name nothing may take of an answer. */
 const MISSING_SHARE = 0.25
 
@@ -71,9 +70,10 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   // Whoever gives a server and no query wants to see what it has.
   const isList = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
   if (!queries || (blank && !isList)) return refuse(work, QUERY_MISSING)
+  const asked = JSON.stringify([isList, queries, args.serverId || '', args.serverName || ''])
   if (isList) {
-    const listed = listTools(work.catalog, queries, scope)
-    return answer(work, { tools: listed, total: listed.length }, { limit, cursor, keyOf: pathOf })
+    const tools = listTools(work.catalog, queries, scope)
+    return answer(work, { tools, total: tools.length }, { limit, cursor, asked, keyOf: pathOf })
   }
   const refused = refusedPath(work.catalog, queries)
   if (refused) return refuse(work, refused)
@@ -81,10 +81,11 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const depth = cursor === undefined ? limit + 1 : DEEPEST_RANK
   const ranking = await rankTools(work, queries, depth, scope)
   work.observer.searched(performance.now() - startedMs, ranking.found.tools.length)
-  return answerRanking(work, ranking, { limit, cursor })
+  return answerRanking(work, ranking, { limit, cursor, asked })
 }
 
-type Paging = { limit: number; cursor: JsonValue | undefined }
+/** `asked`: what the cursor belongs to. */
+type Paging = { limit: number; cursor: JsonValue | undefined; asked: string }
 
 function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {
   const [missing] = notFound
@@ -109,7 +110,7 @@ type Shown = {
 function answer(
   work: Work,
   { tools, total, extras = [], notFound = [] }: Shown,
-  { limit, cursor, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
+  { limit, cursor, asked, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
 ): McpResponse {
   const { catalog } = work
   const budget = answerBudget(catalog)
@@ -127,7 +128,7 @@ function answer(
     }
     return doesFit
   }
-  const page = pageOf(tools, keyOf, cursor, fits, isListed ? '>' : '?')
+  const page = pageOf(tools, keyOf, cursor, fits, asked)
   if (!page) return refuse(work, CURSOR_WRONG)
   const { resources, prompts } = extraLines(extras, budget - tokens)
   return discoveryReply(work, {

@@ -1,0 +1,66 @@
+/** How the answers of discover_mcp_tools go on, page by page. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { estimateTokens } from '../../router/catalog/estimate.ts'
+import { asking } from './asking.ts'
+import { createFixture, type Fixture } from './fixture.ts'
+import { ISSUE_SCHEMA, SERVERS } from './servers.ts'
+
+type Page = { tools: { tool_path: string }[]; nextCursor?: string; more?: string }
+
+const { read } = asking('hierarchical')
+
+const find = (fixture: Fixture, query: string | string[], limit = 10, cursor?: string): Promise<Page> =>
+  read(fixture, 'discover_mcp_tools', { query, limit, ...(cursor !== undefined && { cursor }) })
+
+const pathsOf = ({ tools }: Page): string[] => tools.map(({ tool_path }) => tool_path)
+
+test('a search is paged through to its best 200, each page within the budget, none twice', async () => {
+  const tools = Array.from({ length: 230 }, (_, i) => ({
+    name: `alpha_${i}`,
+    description: 'Creates an alpha of some kind, as it was asked for, and tells where it is',
+    inputSchema: ISSUE_SCHEMA,
+  }))
+  const fixture = createFixture({ ...SERVERS, big: { offers: { tools } } })
+  for (const query of ['alpha', ['alpha kind', 'create alpha']]) {
+    const seen: string[] = []
+    let page = await find(fixture, query, 50)
+    assert.ok(page.tools.length < 50)
+    for (; page.nextCursor; page = await find(fixture, query, 50, page.nextCursor)) {
+      assert.ok(estimateTokens(JSON.stringify(page)) <= 1_200)
+      seen.push(...pathsOf(page))
+    }
+    seen.push(...pathsOf(page))
+    assert.deepEqual([seen.length, new Set(seen).size], [200, 200])
+    assert.match(page.more ?? '', /best 200: narrow the query/)
+  }
+  assert.equal((await find(fixture, 'forge:create_issue')).nextCursor, undefined)
+})
+
+test('pages of a search join to what one page shows', async () => {
+  const fixture = createFixture(SERVERS, {
+    budget: { definitionTokens: 1, activeTools: 1, responseTokens: 9_000 },
+  })
+  const whole = await find(fixture, 'issue', 50)
+  assert.equal(whole.nextCursor, undefined)
+  const seen: string[] = []
+  let page = await find(fixture, 'issue', 2)
+  for (; page.nextCursor; page = await find(fixture, 'issue', 2, page.nextCursor)) seen.push(...pathsOf(page))
+  seen.push(...pathsOf(page))
+  assert.deepEqual(seen, pathsOf(whole))
+})
+
+test('a cursor of another query is refused', async () => {
+  const fixture = createFixture(SERVERS)
+  const { nextCursor } = await find(fixture, 'issue', 1)
+  for (const args of [
+    { query: 'board', cursor: nextCursor },
+    { query: ['issue', 'board'], cursor: nextCursor },
+    { query: 'issue', cursor: 'made up' },
+  ]) {
+    const refused = await fixture.call('discover_mcp_tools', args as JsonObject)
+    assert.equal(refused.isError, true)
+    assert.match(refused.content[0]?.text ?? '', /cursor is not valid here: give it with the same query/)
+  }
+})
