@@ -12,9 +12,9 @@ import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
 import { callTool } from './calling/call-tool.ts'
+import { findCalled } from './calling/find-called.ts'
 import { invalid, notFound } from './calling/rpc-errors.ts'
 import { handleServer } from './calling/server-route.ts'
-import { findTarget } from './calling/targets.ts'
 import { describe, isServed } from './listing/describe.ts'
 import { createListChanges, type ListChangesOptions } from './listing/list-changes.ts'
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './listing/native.ts'
@@ -139,9 +139,10 @@ function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpRespo
     if (work.span) nameMetaTool(work.span, name)
     return metaTool.call(work, args)
   }
-  const target = findTarget(work.catalog, name, work.words)
-  if ('refusal' in target) return refuse(work, target)
+  const called = findCalled(work, name)
+  if ('refusal' in called) return refuse(work, called)
+  const { target, notes } = called
   if ('prompt' in target) return invalid(`${name} is a prompt`)
   work.activated.touch(work.request.client, target.tool.path)
-  return callTool(work, target, args, work.request.params)
+  return callTool(work, target, args, work.request.params, notes)
 }

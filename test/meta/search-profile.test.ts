@@ -116,12 +116,51 @@ test('serverId is exact, serverName a fragment in any case', async () => {
     new Set((await search(fixture, { query: 'issue', ...args })).tools.map(({ serverId }) => serverId))
   assert.deepEqual(await servers({ serverId: 'wiki' }), new Set(['wiki']))
   assert.deepEqual(await servers({ serverName: 'IK' }), new Set(['wiki']))
-  assert.deepEqual(await servers({ serverName: 'nobody' }), new Set())
   assert.deepEqual(await servers({}), new Set(['forge', 'wiki']))
   assert.match(
     await refusal(fixture, 'mcp_search_tools', { query: 'issue', serverId: 'wik' }),
     /There is no server "wik"\. The nearest: wiki/,
   )
+})
+
+test('serverName finds servers as mcp_list_servers does, and is told when it finds none that can be used', async () => {
+  const hidden = { state: 'suspended', hidden: true } as const
+  const fixture = start({ ...SERVERS, mail: { server: { title: 'Letters', status: hidden } } })
+  const servers = async (serverName: string) =>
+    new Set((await search(fixture, { query: 'issue', serverName })).tools.map(({ serverId }) => serverId))
+  assert.deepEqual(await servers('repositories AND'), new Set(['forge']), 'by its description')
+  assert.deepEqual(await servers('devops'), new Set(['forge']), 'by its category')
+  const told = (args: JsonObject) => refusal(fixture, 'mcp_search_tools', { query: 'issue', ...args })
+  assert.match(await told({ serverName: 'wikki' }), /There is no server "wikki"\. The nearest: wiki/)
+  assert.match(await told({ serverName: 'letters' }), /"mail" is switched off/)
+  assert.match(await told({ serverName: 'wiki', serverId: 'forge' }), /Server "forge" is not called "wiki"/)
+  assert.deepEqual(
+    namesOf(
+      await search(fixture, { query: 'create issue', serverName: 'forge', serverId: 'forge', limit: 1 }),
+    ),
+    ['forge/create_issue'],
+  )
+})
+
+test('a list with a query lists what holds its words, or all', async () => {
+  const fixture = start()
+  const list = (args: JsonObject) => search(fixture, { operation: 'list', ...args })
+  assert.deepEqual(namesOf(await list({ query: 'issue list' })), ['forge/list_issues', 'wiki/list_issues'])
+  assert.deepEqual(namesOf(await list({ query: ['board', 'delete'] })), [
+    'forge/delete_repository',
+    'forge/show_board',
+  ])
+  assert.deepEqual(namesOf(await list({ query: 'select:search' })), ['wiki/search'])
+  for (const [query, more] of [
+    ['all the tools', /No tool holds the words of the query: all are listed/],
+    ['*', undefined],
+  ] as const) {
+    const { totalCount, tools, more: said } = await list({ query, serverId: 'wiki' })
+    assert.deepEqual([totalCount, tools.length], [3, 3], query)
+    if (more) assert.match(said ?? '', more)
+    else assert.equal(said, undefined)
+  }
+  assert.equal((await list({ query: '+zzz' })).totalCount, 0, 'what is required is')
 })
 
 test('list pages through the tools of a server, counting all of them', async () => {

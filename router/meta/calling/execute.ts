@@ -2,13 +2,13 @@
 
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import { findCalled } from '../arguments/find-called.ts'
 import { readArguments } from '../arguments/read-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { getPromptAsText } from '../resources/prompt-text.ts'
 import { readAsText } from '../resources/resource-text.ts'
 import { refuse } from '../wording/answers.ts'
 import { callTool } from './call-tool.ts'
+import { findCalled } from './find-called.ts'
 import type { PromptTarget, ToolTarget } from './targets.ts'
 
 /** `server|uri`, a page of an app, or the handle of a result that was cut. */
@@ -23,7 +23,7 @@ export function execute(
   notes: readonly string[] = [],
 ): McpResponse | Promise<McpResponse> {
   if (RESOURCE.test(name)) return readAsText(work, name)
-  const called = findCalled(work.catalog, name, work.words)
+  const called = findCalled(work, name)
   if ('refusal' in called) return refuse(work, called)
   const { target } = called
   const properties = 'tool' in target ? target.tool.definition.inputSchema.properties : undefined

@@ -1,5 +1,5 @@
 /** Finds the tool or prompt that a name in a request means, or says why there is none. Pure. */
-import { parseListedName, parseToolPath } from '../../../core/catalog/names.ts'
+import { parseListedName, parseToolPath, type ToolRef } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
@@ -9,6 +9,8 @@ import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
 import { quote, stateSentence } from '../wording/sentences.ts'
 
 const MOST_NAMES = 3
+/** What can be the name of a server. */
+const SERVER_NAME = /^[a-z0-9][-_a-z0-9]{0,62}$/i
 
 export type ToolTarget = { server: RouterServer; tool: ToolRoute }
 export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
@@ -39,7 +41,7 @@ export function stateRefusal(catalog: Catalog, path: string): Refusal | undefine
   const tool = catalog.toolByName.get(path)
   const server = tool ? serverOf(catalog, tool.server) : meantServer(catalog, path)
   if (!server || (!server.status.hidden && catalog.catalogs.has(server.name))) return undefined
-  return { refusal: stateSentence(server), outcome: 'unavailable', server, tool: tool?.tool }
+  return { ...stateRefusalOf(server), tool: tool?.tool }
 }
 
 /** By `server:prompt`, `server__prompt`, or the prompt's own name where only one server has it. */
@@ -65,10 +67,22 @@ export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refus
 /** A server by its name, where it may be used. */
 export function findServer(catalog: Catalog, name: string): RouterServer | Refusal {
   const server = catalog.servers.get(name)
-  if (server?.status.hidden) return { refusal: stateSentence(server), outcome: 'unavailable', server }
-  if (server) return server
-  const names = [...catalog.servers.values()].filter(({ status }) => !status.hidden).map(known => known.name)
-  return { refusal: `There is no server ${quote(name)}.${nearest(name, names)}`, outcome: 'rejected' }
+  if (!server) return unknownServer(catalog, name)
+  return server.status.hidden ? stateRefusalOf(server) : server
+}
+
+/** Why a server cannot be used in the state it is in. */
+export function stateRefusalOf(server: RouterServer): Refusal {
+  return { refusal: stateSentence(server), outcome: 'unavailable', server }
+}
+
+export function unknownServer(catalog: Catalog, name: string): Refusal {
+  const hint = hintOf(nearestNames(name, shownServers(catalog), MOST_NAMES))
+  return { refusal: `There is no server ${quote(name)}.${hint}`, outcome: 'rejected' }
+}
+
+function shownServers({ servers }: Catalog): string[] {
+  return [...servers.values()].filter(({ status }) => !status.hidden).map(({ name }) => name)
 }
 
 /** Of an item in the catalog, whose server is in it too. */
@@ -88,25 +102,45 @@ function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWord
   return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${words.wholeName}`
 }
 
-/** Names the nearest tools: those of the server that was meant, then others. */
+/** Names the nearest tools: those of the server that was meant, then others. Of an unknown server, the nearest servers. */
 function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refusal {
   const server = meantServer(catalog, name)
+  const path = parseToolPath(name) ?? parseListedName(name)
+  if (!server && path && SERVER_NAME.test(path.server)) return toolOfUnknownServer(catalog, path, words)
   const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
   const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
   const own = shown.filter(isOwn).map(tool => tool.path)
   const others = () => shown.filter(tool => !isOwn(tool)).map(tool => tool.path)
   const hint = nearest(name, own, others)
-  const next = sentenceOf(hint === '' ? words.finding : `or ${words.finding}`)
   return {
-    refusal: `There is no tool ${quote(name)}.${hint} ${next}`,
+    refusal: `There is no tool ${quote(name)}.${hint} ${orFinding(hint, words)}`,
     outcome: 'rejected',
     server,
   }
+}
+
+/** The nearest servers, each by its tool of that name where it has one; where none has, the nearest of the others that have it too. */
+function toolOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): Refusal {
+  const servers = shownServers(catalog)
+  const pathOf = (name: string): string | undefined => catalog.toolByName.get(`${name}:${tool}`)?.path
+  const near = nearestNames(server, servers, MOST_NAMES)
+  if (!near.some(pathOf)) near.push(...nearestNames(server, servers.filter(pathOf), 1))
+  const hint = hintOf(near.map(name => pathOf(name) ?? name))
+  const refusal = `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
+  return { refusal, outcome: 'rejected' }
+}
+
+function orFinding(hint: string, { finding }: ProfileWords): string {
+  return sentenceOf(hint === '' ? finding : `or ${finding}`)
 }
 
 /** Three of `names`; what is missing comes from `others`. */
 function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
   const found = nearestNames(name, names, MOST_NAMES)
   if (found.length < MOST_NAMES) found.push(...nearestNames(name, others(), MOST_NAMES - found.length))
-  return found.length > 0 ? ` The nearest: ${found.join(', ')}.` : ''
+  return hintOf(found)
+}
+
+function hintOf(names: readonly string[]): string {
+  return names.length > 0 ? ` The nearest: ${names.join(', ')}.` : ''
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFixture } from '../../../test/meta/fixture.ts'
+import { createOnce } from '../once.ts'
 import { findPart } from './part-of-tool.ts'
 
 test('of a part that is not there the nearest names are told, and no tool counts as called', () => {
@@ -16,7 +17,7 @@ test('of a part that is not there the nearest names are told, and no tool counts
   ]
   const catalog = createFixture({ forge: { offers: { tools } } }).catalog()
   const refusal = (query: string) => {
-    const found = findPart(catalog, query)
+    const found = findPart({ catalog, once: createOnce() }, query)
     assert.ok(found && 'refusal' in found, query)
     assert.deepEqual([found.outcome, found.server, found.tool], ['rejected', undefined, undefined])
     return found.refusal

@@ -1,9 +1,11 @@
 /** A tool with one part of its schema in place of the whole, as a query such as `server:tool#/properties/filter` asks for it. Pure. */
 import { isObject, type JsonObject } from '../../../core/json.ts'
-import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { isShown } from '../../catalog/catalog.ts'
 import { tokensOfCut } from '../../catalog/estimate.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
+import { nearlyNamed } from '../calling/find-called.ts'
+import type { Work } from '../meta-tool.ts'
 import type { Refusal } from '../wording/answers.ts'
 import { quote } from '../wording/sentences.ts'
 import { shorten } from '../wording/shorten.ts'
@@ -14,9 +16,16 @@ const LONGEST_LIST = 400
 const MOST_NAMES = 12
 
 /** Undefined where the query asks for no part of a known tool. */
-export function findPart(catalog: Catalog, query: string): ToolRoute | Refusal | undefined {
+export function findPart(
+  work: Pick<Work, 'catalog' | 'once'>,
+  query: string,
+): ToolRoute | Refusal | undefined {
+  const { catalog } = work
   const asked = catalog.toolByName.has(query) ? undefined : parsePartQuery(query)
-  const tool = asked && catalog.toolByName.get(asked.path)
+  if (!asked) return undefined
+  // Words before a "#" are a search, unless what follows is a pointer.
+  const nearly = () => (asked.pointer.startsWith('/') ? nearlyNamed(work, asked.path) : undefined)
+  const tool = catalog.toolByName.get(asked.path) ?? nearly()
   return tool && isShown(catalog, tool.server) ? partOfTool(tool, asked.pointer) : undefined
 }
 

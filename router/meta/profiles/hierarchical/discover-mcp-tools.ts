@@ -53,7 +53,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const startedMs = performance.now()
   const refused = refusedPath(catalog, queries)
   if (refused) return refuse(work, refused)
-  const part = queries.length === 1 ? findPart(catalog, queries[0] as string) : undefined
+  const part = queries.length === 1 ? findPart(work, queries[0] as string) : undefined
   if (part && 'refusal' in part) return refuse(work, part)
   const end = Math.min(from + limit, DEEPEST_RANK)
   // One more tells whether there is a page after this.

@@ -2,9 +2,9 @@
 
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import { isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { findTarget } from '../../calling/targets.ts'
+import { findCalled, nearlyNamed } from '../../calling/find-called.ts'
 import { LIST_CHANGED } from '../../listing/list-changes.ts'
 import { listedTokens } from '../../listing/listed-definition.ts'
 import { type MetaTool, tellCaller, type Work } from '../../meta-tool.ts'
@@ -91,7 +91,7 @@ type FoundTools = {
 function findTools(work: Work, names: readonly string[]): FoundTools {
   const found: FoundTools = { wanted: [], parts: [], failed: [] }
   for (const name of names) {
-    const part = findPart(work.catalog, name)
+    const part = findPart(work, name)
     const tool = part ?? findTool(work, name, found.failed.length < MOST_EXPLAINED)
     if ('refusal' in tool) found.failed.push({ tool: name, refusal: tool })
     else if (!part) found.wanted.push(tool)
@@ -101,15 +101,19 @@ function findTools(work: Work, names: readonly string[]): FoundTools {
 }
 
 /** `explains`: whether to say what comes near to a name that is unknown. */
-function findTool({ catalog, words }: Work, name: string, explains: boolean): ToolRoute | Refusal {
-  if (!explains && !isKnown(catalog, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
-  const target = findTarget(catalog, name, words)
-  if ('prompt' in target) return { refusal: 'It is a prompt: get it with execute.', outcome: 'rejected' }
-  return 'refusal' in target ? target : target.tool
+function findTool(work: Work, name: string, explains: boolean): ToolRoute | Refusal {
+  if (!explains && !isKnown(work, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
+  const called = findCalled(work, name)
+  if ('refusal' in called) return called
+  const { target } = called
+  if ('tool' in target) return target.tool
+  return { refusal: 'It is a prompt: get it with execute.', outcome: 'rejected' }
 }
 
-function isKnown({ toolByName, toolsByOwnName, promptByName }: Catalog, name: string): boolean {
-  return toolByName.has(name) || toolsByOwnName.has(name) || promptByName.has(name)
+function isKnown(work: Work, name: string): boolean {
+  const { toolByName, toolsByOwnName, promptByName } = work.catalog
+  const isNamed = toolByName.has(name) || toolsByOwnName.has(name) || promptByName.has(name)
+  return isNamed || nearlyNamed(work, name) !== undefined
 }
 
 function overBudget({ catalog: { config, servers } }: Work, tool: ToolRoute): Failed {

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { findTarget } from '../../calling/targets.ts'
+import { findCalled } from '../../calling/find-called.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { foldSchema } from '../../schemas/fold.ts'
 import { partOfTool } from '../../schemas/part-of-tool.ts'
@@ -42,14 +42,13 @@ function call(work: Work, { toolName, serverId }: JsonObject): McpResponse {
 }
 
 /** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */
-function findTool(
-  { catalog, words }: Work,
-  toolName: string,
-  serverId: JsonValue | undefined,
-): ToolRoute | Refusal {
-  const scope = readServerScope(catalog, { serverId })
+function findTool(work: Work, toolName: string, serverId: JsonValue | undefined): ToolRoute | Refusal {
+  const scope = readServerScope(work.catalog, { serverId })
   if ('refusal' in scope) return scope
-  const find = (name: string) => findTarget(catalog, nameWithin(catalog, name, scope.id), words)
+  const find = (name: string) => {
+    const called = findCalled(work, nameWithin(work.catalog, name, scope.id))
+    return 'refusal' in called ? called : called.target
+  }
   const target = find(toolName)
   if ('prompt' in target)
     return { refusal: `${quote(toolName)} is a prompt: get it with mcp_execute_tool.`, outcome: 'rejected' }

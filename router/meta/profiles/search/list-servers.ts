@@ -1,12 +1,11 @@
 /** The meta-tool that lists the servers that may be used. */
 
-import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { answerBudget, fitLines } from '../../wording/lines.ts'
-import { serverNameOf } from './servers.ts'
+import { serverNameOf, serversCalled } from './servers.ts'
 
 export const mcpListServers: MetaTool = {
   definition: {
@@ -27,14 +26,7 @@ function call(work: Work, { query }: JsonObject): McpResponse {
   if (typeof (query ?? '') !== 'string')
     return refuse(work, { refusal: 'query is no text: give a string.', outcome: 'rejected' })
   const { catalog } = work
-  const words = new Set(
-    String(query ?? '')
-      .toLowerCase()
-      .split(/\s+/),
-  )
-  const servers = [...catalog.servers.values()].filter(
-    server => !server.status.hidden && holds(server, words),
-  )
+  const servers = serversCalled(catalog, String(query ?? '')).filter(({ status }) => !status.hidden)
   const counts = new Map(catalog.parts.map(({ server, tools }) => [server, tools.length]))
   const lines = servers.map(server => ({
     serverId: server.name,
@@ -46,12 +38,4 @@ function call(work: Work, { query }: JsonObject): McpResponse {
   const left = lines.length - fitting.lines.length
   const more = left > 0 ? `${left} more servers: give a query, or search the tools.` : undefined
   return discoveryReply(work, { servers: fitting.lines, more })
-}
-
-function holds(
-  { name, title, category, description, keywords }: RouterServer,
-  words: ReadonlySet<string>,
-): boolean {
-  const text = [name, title, category, description, ...keywords].join('\n').toLowerCase()
-  return [...words].every(word => text.includes(word))
 }

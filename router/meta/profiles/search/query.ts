@@ -1,7 +1,9 @@
 /** Reads the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
 import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { nearlyNamed } from '../../calling/find-called.ts'
 import type { Item } from '../../finding/search-catalog.ts'
+import type { Work } from '../../meta-tool.ts'
 import { nameWithin, type ServerScope } from './servers.ts'
 
 const SELECT = 'select:'
@@ -12,8 +14,12 @@ export type ToolQuery =
   /** Words to rank by; each of `required`, in lower case, must stand in name, description or server. */
   | { kind: 'words'; text: string; required: string[] }
 
+export function isSelection(query: string): boolean {
+  return query.slice(0, SELECT.length).toLowerCase() === SELECT
+}
+
 export function readToolQuery(query: string): ToolQuery {
-  if (query.slice(0, SELECT.length).toLowerCase() === SELECT) {
+  if (isSelection(query)) {
     const names = query.slice(SELECT.length).split(',')
     return {
       kind: 'select',
@@ -29,11 +35,14 @@ export function readToolQuery(query: string): ToolQuery {
   }
 }
 
-/** All tools that may be shown and that a name names: by path, by listed name, or by their own name, which several servers may share. */
-export function selectTools(catalog: Catalog, name: string, { id, includes }: ServerScope): ToolRoute[] {
-  const whole = catalog.toolByName.get(nameWithin(catalog, name, id))
+/** All tools that may be shown and that a name names: by path, by listed name, or by their own name, which several servers may share; else the one that it nearly names. */
+export function selectTools(work: Work, name: string, { id, includes }: ServerScope): ToolRoute[] {
+  const { catalog } = work
+  const wanted = nameWithin(catalog, name, id)
+  const whole = catalog.toolByName.get(wanted)
   const named = whole ? [whole] : (catalog.toolsByOwnName.get(name) ?? [])
-  return named.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
+  const meant = named.length > 0 ? named : [nearlyNamed(work, wanted)].filter(tool => tool !== undefined)
+  return meant.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
 }
 
 /** What may be shown, is of the servers wanted, and holds all terms; a test for the rest of the search. */

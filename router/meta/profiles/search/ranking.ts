@@ -32,17 +32,32 @@ export async function rankTools(
   }
 }
 
-/** The tools of the servers wanted that hold every word of the queries, by path. */
-export function listTools(catalog: Catalog, queries: readonly string[], scope: ServerScope): ToolRoute[] {
-  const words = queries
-    .flatMap(query => query.toLowerCase().split(/\s+/))
-    .map(word => word.replace(/^\+/, ''))
-  const holding = itemsHolding(catalog, words, scope)
-  return catalog.tools.filter(tool => holding.has(tool)).sort((a, b) => (a.path < b.path ? -1 : 1))
+/** `isAll`: no tool holds the words of the queries, so that these are all. */
+export type Listing = { tools: ToolRoute[]; isAll: boolean }
+
+/**
+ * The tools of the servers wanted, by path: those that hold every word of a query. Where none does and no word is required, all of
+ * them: whoever asks for a list with a query such as "all tools" wants the list.
+ */
+export function listTools(catalog: Catalog, queries: readonly string[], scope: ServerScope): Listing {
+  const holding = (words: readonly string[]): ToolRoute[] => {
+    const items = itemsHolding(catalog, words, scope)
+    return catalog.tools.filter(tool => items.has(tool))
+  }
+  const words = queries.map(query =>
+    query
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(word => word !== '*'),
+  )
+  const found = new Set(words.flatMap(own => holding(own.map(word => word.replace(/^\+/, '')))))
+  const isAll = found.size === 0 && !words.flat().some(word => word.startsWith('+'))
+  const tools = isAll ? holding([]) : [...found]
+  return { tools: tools.toSorted((a, b) => (a.path < b.path ? -1 : 1)), isAll: isAll && queries.length > 0 }
 }
 
 async function rank(work: Work, query: ToolQuery, depth: number, scope: ServerScope): Promise<Ranking> {
-  if (query.kind === 'select') return select(work.catalog, query.names, scope)
+  if (query.kind === 'select') return select(work, query.names, scope)
   if (query.required.length === 0) {
     const { includes } = scope
     const wanted = includes && (({ server }: Item) => includes(server))
@@ -53,8 +68,8 @@ async function rank(work: Work, query: ToolQuery, depth: number, scope: ServerSc
   return { found: withRest(work.catalog, found, holding, depth), notFound: [] }
 }
 
-function select(catalog: Catalog, names: readonly string[], scope: ServerScope): Ranking {
-  const picked = names.map(name => selectTools(catalog, name, scope))
+function select(work: Work, names: readonly string[], scope: ServerScope): Ranking {
+  const picked = names.map(name => selectTools(work, name, scope))
   const tools = [...new Set(picked.flat())].map(item => ({ item, relevance: 1, weak: false, whole: true }))
   return {
     found: { tools, extras: [], total: tools.length },

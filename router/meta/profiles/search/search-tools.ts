@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { findTarget } from '../../calling/targets.ts'
+import { findCalled } from '../../calling/find-called.ts'
 import type { FoundItems } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
@@ -23,6 +23,7 @@ import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { answerBudget, fitNames, lineCost } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
+import { isSelection } from './query.ts'
 import { listTools, type Ranking, rankTools } from './ranking.ts'
 import { readServerScope, toolLine } from './servers.ts'
 
@@ -32,6 +33,7 @@ const CLOSE_HITS = 3
 const CLOSE_CHARACTERS = 240
 const SKIMMED_CHARACTERS = 140
 const LONGEST_LIST_DESCRIPTION = 100
+const LISTS_ALL = 'No tool holds the words of the query: all are listed.'
 /** What names that name nothing may take of an answer. */
 const MISSING_SHARE = 0.25
 
@@ -68,12 +70,14 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const blank = isBlank(query)
   const queries = blank ? [] : readQueries(query)
   // Whoever gives a server and no query wants to see what it has.
-  const isList = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
+  const lists = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
+  const isList = lists && !queries?.some(isSelection)
   if (!queries || (blank && !isList)) return refuse(work, QUERY_MISSING)
   const asked = JSON.stringify([isList, queries, args.serverId || '', args.serverName || ''])
   if (isList) {
-    const tools = listTools(work.catalog, queries, scope)
-    return answer(work, { tools, total: tools.length }, { limit, cursor, asked, keyOf: pathOf })
+    const { tools, isAll } = listTools(work.catalog, queries, scope)
+    const shown = { tools, total: tools.length, more: isAll ? LISTS_ALL : undefined }
+    return answer(work, shown, { limit, cursor, asked, keyOf: pathOf })
   }
   const refused = refusedPath(work.catalog, queries)
   if (refused) return refuse(work, refused)
@@ -90,8 +94,8 @@ type Paging = { limit: number; cursor: JsonValue | undefined; asked: string }
 function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {
   const [missing] = notFound
   if (missing !== undefined && found.tools.length === 0) {
-    const target = findTarget(work.catalog, missing, work.words)
-    if ('refusal' in target) return refuse(work, target)
+    const called = findCalled(work, missing)
+    if ('refusal' in called) return refuse(work, called)
   }
   const tools = found.tools.map(({ item }) => item)
   const rankOf = new Map(tools.map((tool, rank) => [tool, String(rank).padStart(6, '0')]))
@@ -105,11 +109,12 @@ type Shown = {
   total: number
   extras?: FoundItems['extras']
   notFound?: readonly string[]
+  more?: string
 }
 
 function answer(
   work: Work,
-  { tools, total, extras = [], notFound = [] }: Shown,
+  { tools, total, extras = [], notFound = [], more }: Shown,
   { limit, cursor, asked, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
 ): McpResponse {
   const { catalog } = work
@@ -139,7 +144,7 @@ function answer(
     notFound: missing.length > 0 ? missing : undefined,
     resources,
     prompts,
-    more: !page.nextCursor && tools.length < total ? ENDS_HERE : undefined,
+    more: !page.nextCursor && tools.length < total ? ENDS_HERE : more,
   })
 }
 

@@ -3,8 +3,9 @@ import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { findServer } from '../../calling/targets.ts'
+import { findServer, stateRefusalOf, unknownServer } from '../../calling/targets.ts'
 import type { Refusal } from '../../wording/answers.ts'
+import { quote } from '../../wording/sentences.ts'
 
 export type ServerScope = {
   /** Undefined: all. */
@@ -17,7 +18,16 @@ export function serverNameOf({ title, name }: RouterServer): string {
   return title ?? name
 }
 
-/** serverId is exact and must be one that may be used; serverName is a part of a title or name, in any case. */
+/** Servers whose name, title, category, description or keywords hold every word of a text, in any case; hidden ones too. */
+export function serversCalled({ servers }: Catalog, text: string): RouterServer[] {
+  const words = new Set(text.toLowerCase().split(/\s+/))
+  return [...servers.values()].filter(({ name, title, category, description, keywords }) => {
+    const own = [name, title, category, description, ...keywords].join('\n').toLowerCase()
+    return [...words].every(word => own.includes(word))
+  })
+}
+
+/** serverId is exact; serverName means what mcp_list_servers finds. Servers that are unknown, or cannot be used, are refused. */
 export function readServerScope(
   catalog: Catalog,
   { serverId, serverName }: JsonObject,
@@ -26,21 +36,26 @@ export function readServerScope(
     ([, value]) => typeof (value ?? '') !== 'string',
   )
   if (wrong) return { refusal: `${wrong[0]} is no text: give a string.`, outcome: 'rejected' }
-  if (serverId) {
-    const server = findServer(catalog, String(serverId))
-    if ('refusal' in server) return server
+  const server = serverId ? findServer(catalog, String(serverId)) : undefined
+  if (server && 'refusal' in server) return server
+  const id = server?.name
+  const text = String(serverName ?? '').trim()
+  if (text === '') return id === undefined ? {} : { includes: name => name === id, id }
+  const named = findNamed(catalog, text)
+  if ('refusal' in named) return named
+  if (id !== undefined && !named.names.has(id)) {
+    const refusal = `Server ${quote(id)} is not called ${quote(text)}: leave out serverId or serverName.`
+    return { refusal, outcome: 'rejected', server }
   }
-  const id = serverId ? String(serverId) : undefined
-  const fragment = String(serverName ?? '').toLowerCase()
-  if (id === undefined && fragment === '') return {}
-  const included = new Set<string>()
-  for (const server of catalog.servers.values())
-    if (
-      (id === undefined || server.name === id) &&
-      `${server.title ?? ''}\n${server.name}`.toLowerCase().includes(fragment)
-    )
-      included.add(server.name)
-  return { includes: name => included.has(name), id }
+  return { includes: name => (id === undefined ? named.names.has(name) : name === id), id }
+}
+
+function findNamed(catalog: Catalog, text: string): { names: ReadonlySet<string> } | Refusal {
+  const called = serversCalled(catalog, text)
+  const shown = called.filter(({ status }) => !status.hidden)
+  const [hidden] = called
+  if (shown.length > 0) return { names: new Set(shown.map(({ name }) => name)) }
+  return hidden ? stateRefusalOf(hidden) : unknownServer(catalog, text)
 }
 
 /**

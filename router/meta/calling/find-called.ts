@@ -1,0 +1,67 @@
+/** Finds the tool or prompt that a name means: one rule for all that take a name, also where it is only nearly as it should be. Pure. */
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import type { Work } from '../meta-tool.ts'
+import type { Refusal } from '../wording/answers.ts'
+import type { ProfileWords } from '../wording/profile-words.ts'
+import { quote } from '../wording/sentences.ts'
+import { findTarget, type PromptTarget, type ToolTarget } from './targets.ts'
+
+export type Called = {
+  target: ToolTarget | PromptTarget
+  /** How the name was taken, where it was not one that we give. */
+  notes: string[]
+}
+
+/** Of a request: the catalog, what was made of it once, and the words in which to refuse. */
+export type Naming = Pick<Work, 'catalog' | 'once' | 'words'>
+
+const LONGEST_NAME = 300
+
+/** `server/tool`, `server.tool`, another case or no server: taken where only one tool can be meant. */
+export function findCalled(naming: Naming, name: string): Called | Refusal {
+  const { catalog, words } = naming
+  const found = findTarget(catalog, name, words)
+  if (!('refusal' in found)) return { target: found, notes: notesOn(name, found, words) }
+  const path = found.outcome === 'rejected' ? nearlyNamed(naming, name)?.path : undefined
+  if (path === undefined) return found
+  const target = findTarget(catalog, path, words)
+  return 'refusal' in target ? target : { target, notes: [takenAs(name, path)] }
+}
+
+/** The one tool whose path is the same but for case and what stands between the words; else the one of that name. */
+export function nearlyNamed({ catalog, once }: Omit<Naming, 'words'>, name: string): ToolRoute | undefined {
+  const wanted = name.length <= LONGEST_NAME ? lettersOf(name) : ''
+  if (wanted === '') return undefined
+  const { paths, names } = once(catalog, 'spellings', () => spellingsOf(catalog))
+  const spelled = paths.get(wanted) ?? names.get(wanted) ?? []
+  const shown = spelled.filter(tool => isShown(catalog, tool.server))
+  const meant = shown.length > 0 ? shown : spelled
+  return meant.length === 1 ? meant[0] : undefined
+}
+
+/** Tools by the letters of their paths, and of their own names. */
+function spellingsOf({ tools }: Catalog) {
+  return {
+    paths: Map.groupBy(tools, ({ path }) => lettersOf(path)),
+    names: Map.groupBy(tools, ({ tool }) => lettersOf(tool)),
+  }
+}
+
+function lettersOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}
+
+/** Of a bare name where the profile shows none: it happens to be unambiguous. */
+function notesOn(name: string, target: ToolTarget | PromptTarget, words: ProfileWords): string[] {
+  if (!('tool' in target) || words.showsOwnNames) return []
+  const { path, listedName } = target.tool
+  return name === path || name === listedName ? [] : [takenAs(name, path)]
+}
+
+function takenAs(name: string, path: string): string {
+  return `Note: ${quote(name)} was taken as ${path}; give the name as it was shown.`
+}

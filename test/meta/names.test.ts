@@ -1,0 +1,102 @@
+/** How names of tools are taken: by one rule, whatever takes them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Profile } from '../../core/catalog/router-config.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { asking } from './asking.ts'
+import { forge, ISSUE, SERVERS } from './servers.ts'
+
+const NEARLY = ['forge_create_issue', 'forge/create_issue', 'Forge:Create_Issue']
+const UNKNOWN = 'forge:craete_issue'
+
+type Taking = { profile: Profile; name: string; args: (tool: string) => JsonObject }
+const TAKING: Taking[] = [
+  {
+    profile: 'hierarchical',
+    name: 'execute_mcp_tool',
+    args: tool_path => ({ tool_path, arguments: ISSUE.arguments }),
+  },
+  { profile: 'search', name: 'mcp_search_tools', args: name => ({ query: `select:${name}` }) },
+  { profile: 'search', name: 'mcp_get_tool_schema', args: toolName => ({ toolName }) },
+  { profile: 'search', name: 'mcp_execute_tool', args: toolName => ({ toolName, args: ISSUE.arguments }) },
+  { profile: 'registry', name: 'activate', args: tool => ({ tools: [tool] }) },
+  { profile: 'registry', name: 'execute', args: tool => ({ tool, args: ISSUE.arguments }) },
+]
+
+for (const { profile, name, args } of TAKING)
+  test(`${name} of the profile ${profile} takes a name that is nearly right, and tells what is near to another`, async () => {
+    const { start, ask, refusal } = asking(profile)
+    const fixture = start()
+    for (const nearly of NEARLY) {
+      const { content, isError } = await ask(fixture, name, args(nearly))
+      assert.equal(isError, undefined, content[0]?.text)
+      assert.match(content[0]?.text ?? '', /create_issue/)
+    }
+    assert.match(
+      await refusal(fixture, name, args(UNKNOWN)),
+      /There is no tool "forge:craete_issue"\. The nearest: forge:create_issue, .* Or search with \w+\.$/,
+    )
+    assert.match(
+      await refusal(fixture, name, args('forg:create_issue')),
+      /There is no server "forg"\. The nearest: forge:create_issue, wiki\. Or search with \w+\.$/,
+    )
+  })
+
+test('a tool that is called by a name of its own is taken by the same rule', async () => {
+  const { start, ask, refusal } = asking('direct')
+  const fixture = start()
+  const { content } = await ask(fixture, 'forge_create_issue', ISSUE.arguments)
+  assert.match(content.at(-1)?.text ?? '', /"forge_create_issue" was taken as forge:create_issue/)
+  assert.match(await refusal(fixture, UNKNOWN, {}), /The nearest: forge:create_issue/)
+})
+
+test('a name within a server, and a part of a schema, are taken nearly too', async () => {
+  const search = asking('search')
+  const fixture = search.start()
+  const got = await search.read<JsonObject>(fixture, 'mcp_get_tool_schema', {
+    toolName: 'List Issues',
+    serverId: 'wiki',
+  })
+  assert.deepEqual([got.serverId, got.toolName], ['wiki', 'list_issues'])
+  const picked = await search.read<{ tools: JsonObject[] }>(fixture, 'mcp_search_tools', {
+    query: 'select:list-issues',
+    serverId: 'wiki',
+  })
+  assert.deepEqual(
+    picked.tools.map(({ serverId }) => serverId),
+    ['wiki'],
+  )
+  const discovered = await asking('hierarchical').read<{ tools: JsonObject[] }>(
+    asking('hierarchical').start(),
+    'discover_mcp_tools',
+    { query: 'forge_create_issue#/properties/title' },
+  )
+  assert.deepEqual(discovered.tools[0]?.input_schema, { type: 'string', description: 'One line' })
+})
+
+test('a name that is nearly that of several tools is none of them; hidden ones do not count', async () => {
+  const { start, ask, refusal } = asking('registry')
+  const other = { offers: { tools: [{ name: 'Create-Issue', inputSchema: { type: 'object' } }] } }
+  assert.match(
+    await refusal(start({ forge, other }), 'execute', { tool: 'create issue' }),
+    /no tool "create issue"/,
+  )
+  const hidden = { ...other, server: { status: { state: 'failed', hidden: true } as const } }
+  const { isError } = await ask(start({ forge, hidden }), 'execute', {
+    tool: 'create issue',
+    args: ISSUE.arguments,
+  })
+  assert.equal(isError, undefined)
+})
+
+test('of an unknown server the nearest servers are told, with a tool of that name where there is one', async () => {
+  const { start, refusal } = asking('hierarchical')
+  const fixture = start({ ...SERVERS, forget: {}, forget2: {}, forget3: {} })
+  const told = (tool_path: string) => refusal(fixture, 'execute_mcp_tool', { tool_path })
+  assert.match(await told('wikki:nothing'), /no server "wikki"\. The nearest: wiki, \w+, \w+\. Or search/)
+  assert.match(
+    await told('forget4:show_board'),
+    /The nearest: forget\d?, forget\d?, forget\d?, forge:show_board\./,
+  )
+  assert.match(await told('forg__show_board'), /no server "forg"\. The nearest: .*forge:show_board/)
+})
