@@ -5,6 +5,8 @@ export const API_GROUP = 'portolan.dev'
 export const API_VERSION = 'portolan.dev/v1alpha1'
 export const MAX_NAME_LENGTH = 45
 export const RESERVED_NAME = 'portolan'
+/** On a McpServer: a value that is another one than before is the wish to have its lists read again now. */
+export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
 /** A DNS-1035 label. */
 export const NAME_PATTERN = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 /** A DNS-1123 subdomain: names of Secrets and ConfigMaps. */
@@ -70,4 +72,11 @@ function metadata<Name extends z.ZodType<string>>(name: Name) {
     ownerReferences: z.unknown().optional(),
     selfLink: z.unknown().optional(),
   })
+}
+
+/** The value of the refresh annotation; empty where there is none. */
+export function refreshOf(
+  object: { metadata: { annotations?: Record<string, string> } } | undefined,
+): string {
+  return object?.metadata.annotations?.[REFRESH_ANNOTATION] ?? ''
 }

@@ -5,6 +5,7 @@ import type { RouterServer } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
 import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
+import { refreshOf } from '../crds/object-meta.ts'
 import type { McpServer } from '../crds/server.ts'
 import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
@@ -110,6 +111,7 @@ export class Children {
     const connection = connectionDigest(server, inputs.digest)
     const current = this.#children.get(server.metadata.name)
     if (current?.connection === connection) {
+      if (refreshOf(current.server) !== refreshOf(server)) current.discovery.refresh()
       current.server = server
       return current
     }

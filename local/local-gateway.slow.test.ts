@@ -9,7 +9,7 @@ import { createLog } from '../core/log.ts'
 import { createTokenCounter, toolText } from '../core/tokens.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { callTool, discoverTools } from '../test/support/mcp.ts'
-import { startRude } from '../test/upstreams/http/rude.ts'
+import { answer, startRude } from '../test/upstreams/http/rude.ts'
 import { type LocalGateway, type LocalOptions, startLocal } from './local-gateway.ts'
 import type { ServerStatusLine } from './local-status.ts'
 import type { Findings } from './reloader.ts'
@@ -172,6 +172,24 @@ test('a remote server is discovered and called with its headers; 401 asks for cr
   const refused = await execute(gateway, 'locked:any')
   assert.equal(refused.isError, true)
   assert.doesNotMatch(JSON.stringify(refused), /127\.0\.0\.1/)
+})
+
+test('another value of the refresh annotation has the tools read again, and restarts nothing', async t => {
+  const space = workspace(t)
+  const tools = (name: string) => answer({ tools: [{ name, inputSchema: { type: 'object' } }] })
+  const behaviours = { 'tools/list': tools('before') }
+  const remote = await startRude(behaviours)
+  t.after(() => remote.close())
+  const write = (refresh: string) =>
+    space.write('far', { remote: { url: remote.url } }, { annotations: { 'portolan.dev/refresh': refresh } })
+  write('1')
+  const gateway = await start(t, space)
+  const names = () => gateway.server('far').toolTokens.map(({ name }) => name)
+  assert.deepEqual(names(), ['before'])
+  behaviours['tools/list'] = tools('after')
+  write('2')
+  await gateway.until(() => names()[0] === 'after')
+  assert.equal(remote.log.filter(entry => entry === 'POST initialize').length, 1)
 })
 
 const gatewayOf = (name: string, team: string, spec: object = {}) =>

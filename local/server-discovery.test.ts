@@ -230,6 +230,23 @@ test('a list is read again when it is old; of a process that sleeps only at its 
   assert.equal(log.length, asked)
 })
 
+test('at the wish of a person a list is read again at once, also while it is being read, and of a process that sleeps', async t => {
+  const { discovery, behaviours, clock } = await world(t)
+  const made = discovery()
+  await made.done(1)
+  made.refresh()
+  made.refresh()
+  await made.done(2)
+  clock.advance(1_000)
+  await made.done(3)
+  await made.saved()
+  const sleeper = discovery({ eager: false, process: true })
+  await sleeper.until(({ state }) => state === 'asleep')
+  behaviours['tools/list'] = tools('new')
+  sleeper.refresh()
+  assert.deepEqual(toolNames(await sleeper.until(observed => !observed.cached)), ['new'])
+})
+
 test('a server that says with every list that its lists changed is asked ever less often; other words do not put that off', async t => {
   const { discovery, behaviours, clock } = await world(t)
   const chatty = (name: string): Behaviour =>

@@ -106,6 +106,12 @@ export class ServerDiscovery {
     void this.#run()
   }
 
+  /** Somebody wishes to have the lists read now: a process that sleeps is woken for it. */
+  refresh(): void {
+    if (this.#running) this.#schedule.changed(this.#deps.clock.now())
+    else void this.#run()
+  }
+
   close(): void {
     this.#life.abort()
     this.#timer?.cancel()

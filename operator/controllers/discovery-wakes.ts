@@ -1,10 +1,9 @@
 /** What makes discovery look at a server: its target, the wish of a person, its pods, and slices that are gone. */
-import { type KubeObject, keyOf } from '../../core/kube/object.ts'
+import { keyOf } from '../../core/kube/object.ts'
+import { refreshOf } from '../../crds/object-meta.ts'
 import type { Queue } from '../runtime/queue.ts'
 import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
-
-export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
 
 /** `again`: what stands of the list of a server is not to be relied on. */
 export function wakeOnChanges(
@@ -32,9 +31,4 @@ export function wakeOnChanges(
     const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
     if (key !== undefined && !slices.isWhole(key)) again(key)
   })
-}
-
-/** A value that is another one than before is the wish to be asked now. */
-export function refreshOf(object: KubeObject | undefined): string {
-  return object?.metadata.annotations?.[REFRESH_ANNOTATION] ?? ''
 }
