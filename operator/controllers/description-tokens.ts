@@ -1,8 +1,9 @@
 /** Counts the tokens of descriptions that manifests give, each text once. */
+
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { ToolPolicy } from '../../core/catalog/router-config.ts'
 import type { CatalogTool } from '../../core/catalog/server-catalog.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { BoundedMap } from '../runtime/bounded-map.ts'
 
 const MAX_REMEMBERED = 20_000
 

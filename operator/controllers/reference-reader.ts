@@ -1,10 +1,10 @@
 /** Finds the Secrets and ConfigMaps that servers name: versions from the caches, keys by one read of each version. */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Reference } from '../plan/plan.ts'
 import type { ReferenceName } from '../plan/references.ts'
-import { BoundedMap } from '../runtime/bounded-map.ts'
 
 /** Objects whose keys are remembered; of others they are read again. */
 const MAX_REMEMBERED = 4_000

@@ -1,11 +1,11 @@
 /** Brings the objects of an owner into the cluster, writing only what is not there yet as it should be. */
 import { createHash } from 'node:crypto'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { ApiError, isConflict } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { contains } from './contains.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 import { controllerOf, isOwnedBy, ownedBy } from './owner-reference.ts'

@@ -1,12 +1,12 @@
 /** Makes Secrets with random content once, and mends what was taken out of them. */
 import { randomBytes } from 'node:crypto'
 import type { V1Secret } from '@kubernetes/client-node'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import type { EnsuredSecret } from '../plan/plan.ts'
 import type { Observed } from './apply.ts'
-import { BoundedMap } from './bounded-map.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 import { isOwnedBy, ownedBy } from './owner-reference.ts'
 

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type { EventsV1Event } from '@kubernetes/client-node'
 import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import { type Condition, REASON } from '../../crds/conditions.ts'
-import { BoundedMap } from './bounded-map.ts'
 
 const CONTROLLER = 'portolan.dev/operator'
 /** An object's event of one reason is not sent again within this time. */

@@ -1,7 +1,9 @@
 /** Which replica a request belongs to: the one that its session began at, or that asked what it answers. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
@@ -55,7 +57,7 @@ export function originOf(owner: string): string | undefined {
 }
 
 export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners {
-  const goneUntil = new Map<string, number>()
+  const goneUntil = new BoundedMap<number>(MAX_GONE)
   const known = new Set<string>()
   let last: { config?: RouterConfig; keepsClients: boolean } = { keepsClients: false }
 
@@ -91,7 +93,6 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
     },
     others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.now()),
     lost(origin, how) {
-      if (goneUntil.size >= MAX_GONE) goneUntil.clear()
       goneUntil.set(origin, clock.now() + GONE_MS[how])
       known.delete(origin)
     },

@@ -1,4 +1,5 @@
 /** Tells callers by their ServiceAccount tokens, checked here against the API server's public keys: who is ours may read the catalog. */
+
 import { createHash } from 'node:crypto'
 import {
   createLocalJWKSet,
@@ -9,6 +10,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { type Clock, delay } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -46,7 +48,7 @@ const BEARER = /^Bearer +([^\s]+) *$/i
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { audience, namespace, log, clock } = options
   const issuer = createIssuer(options)
-  const good = new Map<string, number>()
+  const good = new BoundedMap<number>(MAX_REMEMBERED)
 
   async function check(token: string): Promise<Refusal | undefined> {
     const currentDate = new Date(clock.now())
@@ -65,7 +67,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const from = namespaceOf(payload)
     if (from !== namespace)
       return { status: 403, message: `This gateway is for pods of the namespace ${namespace} alone.` }
-    if (good.size >= MAX_REMEMBERED) good.delete(good.keys().next().value as string)
     good.set(hashOf(token), Math.min((payload.exp ?? 0) * 1_000, clock.now() + KEYS_LIFE_MS))
     return undefined
   }

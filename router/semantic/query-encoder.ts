@@ -1,5 +1,7 @@
 /** Vectors of queries, in time or not at all: kept for who asks again, encoded once for many who ask at a time. */
+
 import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
@@ -25,15 +27,11 @@ export type QueryEncoderOptions = {
 
 export function createQueryEncoder(options: QueryEncoderOptions): QueryEncoder {
   const { encoder, timeoutMs, clock, onEncoded, onAnswered } = options
-  /** Oldest use first. */
-  const kept = new Map<string, Vector>()
+  const kept = new BoundedMap<Vector>(MAX_KEPT)
   const underWay = new Map<string, Promise<Vector | undefined>>()
 
   function keep(text: string, vector: Vector): Vector {
-    kept.delete(text)
     kept.set(text, vector)
-    const [oldest = ''] = kept.keys()
-    if (kept.size > MAX_KEPT) kept.delete(oldest)
     return vector
   }
 

@@ -1,6 +1,8 @@
 /** Clients with a session, as who serves them reaches them between their requests: on the streams that they keep open. */
+
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../async.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
@@ -8,10 +10,12 @@ import type { Ask } from '../upstream.ts'
 import { ClientRequests } from './asks.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HeldCalls } from './held-calls.ts'
-import { LogLevels } from './session-log-levels.ts'
 import { createSigner, type Signer } from './signed.ts'
 import { type Stream, Streams } from './streams.ts'
 import { Subscriptions } from './subscriptions.ts'
+
+/** Log levels that are kept. */
+const MAX_CLIENTS = 10_000
 
 export interface Clients {
   /** Sends a notification on one of the client's streams, unless its log level leaves it out; false where it has none open. */
@@ -28,7 +32,8 @@ export type FrontClients = Clients & {
   readonly streams: Streams
   readonly asks: ClientRequests
   readonly held: HeldCalls
-  readonly levels: LogLevels
+  /** The least level that each client with a session asked for (logging/setLevel, 2025 era); one that is forgotten gets every message. */
+  readonly levels: BoundedMap<string>
   readonly subscriptions: Subscriptions
   /** Aborts when the end begins: whoever listens is not waited for. */
   readonly ending: AbortSignal
@@ -54,7 +59,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const streams = new Streams(heartbeats, maxStreams)
   const asks = new ClientRequests(clock, signer)
   const held = new HeldCalls(clock, signer)
-  const levels = new LogLevels()
+  const levels = new BoundedMap<string>(MAX_CLIENTS)
   const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
   const ending = new AbortController()
   return {
@@ -73,7 +78,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
     end(client) {
       subscriptions.end(client)
       asks.end(client)
-      levels.forget(client)
+      levels.delete(client)
       streams.end(client)
     },
     endAll() {

@@ -1,5 +1,7 @@
 /** Session ids that carry their own proof and what their clients can be asked for: nothing is stored, and they outlive a restart. */
+
 import type { Clock } from '../../async.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import type { JsonObject } from '../../json.ts'
 import { askable, capabilityCode, readCapabilityCode } from '../protocol/capabilities.ts'
 import { createSigner, type Signer } from './signed.ts'
@@ -45,14 +47,14 @@ export function createSessions(options: {
 }): SignedSessions {
   const { clock } = options
   const signer = createSigner(options)
-  const known = new Map<string, Session>()
-  const ended = new Map<string, true>()
+  const known = new BoundedMap<Session>(MAX_REMEMBERED)
+  const ended = new BoundedMap<true>(MAX_REMEMBERED)
 
   function read(id: string): Session | undefined {
     const remembered = known.get(id)
     if (remembered) return remembered
     const session = sessionOf(signer, id)
-    if (session) remember(known, id, session)
+    if (session) known.set(id, session)
     return session
   }
 
@@ -69,7 +71,7 @@ export function createSessions(options: {
     ownerOfBody: signer.ownerOfBody,
     end(id) {
       if (!find(id)) return false
-      remember(ended, id, true)
+      ended.set(id, true)
       return true
     },
   }
@@ -82,9 +84,4 @@ function sessionOf(signer: Signer, id: string): Session | undefined {
   if (!signed) return undefined
   const { owner, nonce: client, expires, note } = signed
   return { owner, client, expires, capabilities: readCapabilityCode(note) }
-}
-
-function remember<T>(map: Map<string, T>, id: string, value: T): void {
-  if (map.size >= MAX_REMEMBERED) map.delete(map.keys().next().value as string)
-  map.set(id, value)
 }

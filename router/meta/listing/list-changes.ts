@@ -2,6 +2,7 @@
  * Tells clients that a list changed: on the stream where they listen. Those of the direct profile who keep none are told of their tools
  * ahead of their next answer.
  */
+import { BoundedMap } from '../../../core/bounded-map.ts'
 import type { Listening, McpRequest, McpRoute } from '../../../core/mcp/server/handler.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { isDirect, routeName } from '../meta-tool.ts'
@@ -35,16 +36,10 @@ const MAX_LISTENERS = 4_096
 
 export function createListChanges({ watch, once }: ListChangesOptions): ListChanges {
   /** What clients of the direct profile know. Never the catalog itself: its vectors would live on with it. */
-  const known = new Map<string, { servers: Catalog['servers']; tools: Items }>()
+  const known = new BoundedMap<{ servers: Catalog['servers']; tools: Items }>(MAX_CLIENTS)
   /** Clients of the direct profile with a stream: they are told there, and nowhere else. */
   const streaming = new Map<string, number>()
   let listeners = 0
-
-  function remember(client: string, servers: Catalog['servers'], tools: Items): void {
-    known.delete(client)
-    known.set(client, { servers, tools })
-    if (known.size > MAX_CLIENTS) known.delete(known.keys().next().value as string)
-  }
 
   function stateOf(catalog: Catalog, route: McpRoute): State {
     return once(catalog, `state of ${routeName(route)}`, () =>
@@ -60,7 +55,7 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
       for (const kind of KINDS)
         if (isChanged(before?.[kind], state[kind])) tell({ method: `notifications/${kind}/list_changed` })
       before = state
-      if (kept !== undefined) remember(kept, catalog.servers, state.tools ?? [])
+      if (kept !== undefined) known.set(kept, { servers: catalog.servers, tools: state.tools ?? [] })
     }
   }
 
@@ -71,7 +66,7 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
       if (method !== 'tools/list' && (!before || !notify || before.servers === catalog.servers)) return
       const { tools = [] } = stateOf(catalog, route)
       if (method !== 'tools/list' && isChanged(before?.tools, tools)) notify?.(LIST_CHANGED)
-      remember(client, catalog.servers, tools)
+      known.set(client, { servers: catalog.servers, tools })
     },
     async listen(listening) {
       if (listeners >= MAX_LISTENERS) return
@@ -87,7 +82,7 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
         else if (client !== undefined) streaming.delete(client)
       }
     },
-    forget: client => void known.delete(client),
+    forget: client => known.delete(client),
   }
 }
 

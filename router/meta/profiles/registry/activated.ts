@@ -1,4 +1,5 @@
 /** Which tools each client of the registry profile has activated, for as long as its session lasts. */
+import { BoundedMap } from '../../../../core/bounded-map.ts'
 
 export type ActivatedSets = {
   /** Tool paths, the least recently used first; none for a client without a session. */
@@ -14,12 +15,11 @@ const MAX_CLIENTS = 10_000
 const NONE: readonly string[] = []
 
 export function createActivatedSets(): ActivatedSets {
-  const sets = new Map<string, readonly string[]>()
+  const sets = new BoundedMap<readonly string[]>(MAX_CLIENTS)
 
   function keep(client: string, paths: readonly string[]): void {
-    sets.delete(client)
     if (paths.length > 0) sets.set(client, paths)
-    if (sets.size > MAX_CLIENTS) sets.delete(sets.keys().next().value as string)
+    else sets.delete(client)
   }
 
   return {
@@ -30,6 +30,6 @@ export function createActivatedSets(): ActivatedSets {
       if (client === undefined || !paths?.includes(path)) return
       keep(client, [...paths.filter(other => other !== path), path])
     },
-    forget: client => void sets.delete(client),
+    forget: client => sets.delete(client),
   }
 }
