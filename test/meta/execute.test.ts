@@ -250,7 +250,7 @@ test('a call keeps the catalog it began with while another is swapped in', async
   fixture.reload({ wiki })
   resolve({ result: { content: [] } })
   assert.deepEqual(await calling, { content: [] })
-  assert.match(await refusalOf(fixture, ISSUE), /There is no tool/)
+  assert.match(await refusalOf(fixture, ISSUE), /There is no server "forge"/)
 })
 
 /** A server whose schema says more than what a call is stopped for. */
