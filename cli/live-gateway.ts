@@ -2,11 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../core/async.ts'
 import type { Profile } from '../core/catalog/router-config.ts'
+import { deadline } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { createLog } from '../core/log.ts'
-import { createHttpUpstream } from '../core/mcp/client/http/streamable.ts'
-import type { Upstream } from '../core/mcp/upstream.ts'
+import { connectSdkClient, type SdkClient } from '../core/mcp/client/sdk-client.ts'
 import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
@@ -22,7 +22,6 @@ const CALL_TIMEOUT_MS = 10 * 60_000
 const READY_POLL_MS = 50
 /** What takes longer is told. */
 const PATIENCE_MS = 1_000
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const LOOPBACK = '127.0.0.1'
 
 export type LiveGateway = {
@@ -100,37 +99,39 @@ async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<vo
 function connectTo(base: string): LiveGateway {
   const url = base.replace(/\/+$/, '').replace(/\/mcp$/, '')
   if (!URL.canParse(url)) throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
-  const upstreams = new Map<Profile, Upstream>()
-  const upstreamOf = (profile: Profile): Upstream => {
-    const upstream =
-      upstreams.get(profile) ?? createHttpUpstream(specOf(url, profile), { clock: systemClock })
-    upstreams.set(profile, upstream)
-    return upstream
+  const clients = new Map<Profile, Promise<SdkClient>>()
+  const clientOf = (profile: Profile): Promise<SdkClient> => {
+    const client =
+      clients.get(profile) ??
+      within(ANSWER_TIMEOUT_MS, signal => connectSdkClient(`${url}/mcp/${profile}`, signal))
+    clients.set(profile, client)
+    return client
   }
   return {
     status: () => fetchStatus(url),
     explain: (query, limit) => fetchExplanation(url, query, limit),
     async request(method, params, profile = 'hierarchical') {
-      const call = { method, params, maxBytes: MAX_ANSWER_BYTES }
-      const answer = await upstreamOf(profile)
-        .request(call, AbortSignal.timeout(CALL_TIMEOUT_MS))
-        .catch(error => unreachable(error, url))
-      if (answer.error) throw new CommandError(answer.error.message)
-      return answer.result
+      try {
+        const client = await clientOf(profile)
+        return await within(CALL_TIMEOUT_MS, signal => client.request(method, params, signal))
+      } catch (error) {
+        return unreachable(error, url)
+      }
     },
     close: async () => {
-      await Promise.all([...upstreams.values()].map(upstream => upstream.close()))
+      const opened = await Promise.allSettled(clients.values())
+      await Promise.all(opened.map(client => client.status === 'fulfilled' && client.value.close()))
     },
   }
 }
 
-function specOf(url: string, profile: Profile) {
-  return {
-    url: `${url}/mcp/${profile}`,
-    transport: 'streamable-http',
-    sessions: 'shared',
-    startTimeoutMs: ANSWER_TIMEOUT_MS,
-  } as const
+async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = deadline(systemClock, ms, 'The gateway does not answer in time')
+  try {
+    return await work(limit.signal)
+  } finally {
+    limit.clear()
+  }
 }
 
 async function fetchStatus(url: string): Promise<LocalStatus> {

@@ -1,6 +1,6 @@
 /** All controllers of the operator, made to share what they know of the cluster. */
-import type { connectRemote } from '../../core/mcp/client/connect.ts'
 import type { createConnector } from '../../core/mcp/client/connector.ts'
+import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { createTokenCounter } from '../../core/tokens.ts'
 import type { ControllerSet, OperatorContext } from '../operator.ts'
 import { createApplier } from '../runtime/apply.ts'
@@ -17,7 +17,7 @@ import { createServerController } from './server-controller.ts'
 import { SliceSets } from './slice-sets.ts'
 
 /** How servers and gateways are reached, where it is not by their own URL. */
-export type Connectors = { server?: typeof createConnector; gateway?: typeof connectRemote }
+export type Connectors = { server?: typeof createConnector; gateway?: typeof connectSdkClient }
 
 /** To be called before the caches run: each object comes to the controllers as a change. */
 export function createControllers(context: OperatorContext, connectors: Connectors = {}): ControllerSet {

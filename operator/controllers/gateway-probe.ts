@@ -2,11 +2,11 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { backoffMs } from '../../core/backoff.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
-import { waitFor } from '../../core/deadline.ts'
+import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
-import { connectRemote } from '../../core/mcp/client/connect.ts'
+import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import type { OperatorContext } from '../operator.ts'
 import { MAX_ROUTERS } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'
@@ -38,7 +38,7 @@ export type GatewayProbe = {
 export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
   /** Something else is seen than before. */
   onChange: (key: string) => void
-  connect?: typeof connectRemote
+  connect?: typeof connectSdkClient
 }
 
 /** Of one gateway. */
@@ -139,7 +139,7 @@ export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: st
 
 /** One is enough for each state of the Deployment; it is repeated while it fails. Undefined while no router is available. */
 async function shake(
-  { caches, clock, random, connect = connectRemote }: GatewayProbeOptions,
+  { caches, clock, random, connect = connectSdkClient }: GatewayProbeOptions,
   key: string,
   memory: Memory,
   signal: AbortSignal,
@@ -155,15 +155,15 @@ async function shake(
   const last = memory.seen?.handshake
   if (last && memory.shaken === state && (last.ok || clock.now() < memory.shakeAt)) return last
   const url = `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`
-  const spec = {
-    url,
-    transport: 'streamable-http',
-    sessions: 'shared',
-    startTimeoutMs: HANDSHAKE_LIMIT_MS,
-  } as const
-  const upstream = connect(spec, { clock, random })
+  const limit = deadline(
+    clock,
+    HANDSHAKE_LIMIT_MS,
+    'The gateway does not answer the handshake in time',
+    signal,
+  )
   try {
-    await upstream.connect(signal)
+    const client = await connect(url, limit.signal)
+    await client.close()
     memory.failures = 0
     return { ok: true }
   } catch (error) {
@@ -171,8 +171,8 @@ async function shake(
     memory.shakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
     return { ok: false, message: error.message }
   } finally {
+    limit.clear()
     memory.shaken = state
-    await upstream.close()
   }
 }
 

@@ -5,7 +5,7 @@ import type { V1ConfigMap, V1Deployment, V1Role } from '@kubernetes/client-node'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
-import { connectRemote } from '../../core/mcp/client/connect.ts'
+import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
@@ -127,9 +127,9 @@ test('a gateway is ready once MCP is spoken at its URL, and tells what each rout
   const front = await startSdk1('stateless')
   t.after(() => front.close())
   const asked: string[] = []
-  const gateway: typeof connectRemote = (spec, deps) => {
-    asked.push(spec.url)
-    return connectRemote({ ...spec, url: front.url }, deps)
+  const gateway: typeof connectSdkClient = (url, signal) => {
+    asked.push(url)
+    return connectSdkClient(front.url, signal)
   }
   const world = await createWorld(t, api.access, 'routers', { connectors: { gateway } })
   await world.server('one', { remote: { url: replay.url('one') } })

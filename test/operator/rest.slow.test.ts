@@ -4,7 +4,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { ListWatch } from '../../core/kube/list-watch.ts'
 import { createLog } from '../../core/log.ts'
-import { connectRemote } from '../../core/mcp/client/connect.ts'
+import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
 import { createHashingEncoder } from '../support/embeddings.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
@@ -32,7 +32,7 @@ test('nothing is written by a second apply, a resync of everything, or another o
   t.after(() => upstream.close())
   const front = await startSdk1('stateless')
   t.after(() => front.close())
-  const gateway: typeof connectRemote = (spec, deps) => connectRemote({ ...spec, url: front.url }, deps)
+  const gateway: typeof connectSdkClient = (_, signal) => connectSdkClient(front.url, signal)
   const encoder = createHashingEncoder(ENCODER_ID)
   const openEncoder = async () => encoder
   const world = await createWorld(t, api.access, 'rest', { connectors: { gateway }, openEncoder })

@@ -10,7 +10,7 @@ import {
   META_PROTOCOL_VERSION,
 } from './revisions.ts'
 
-export const CLIENT_INFO: JsonObject = { name: 'portolan', version: packageJson.version }
+export const CLIENT_INFO = { name: 'portolan', version: packageJson.version } satisfies JsonObject
 
 /** The keys that go into `_meta`: our name, and what the caller declared. */
 export function envelopeOf(
