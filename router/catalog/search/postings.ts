@@ -30,23 +30,30 @@ export function inverseFrequency(count: number, size: number): number {
 /** `saturation` is the weight at which a term has half its greatest impact: impact = w / (w + saturation). */
 export function createPostings(saturation: number): Postings {
   const counts = new Map<string, number>()
-  let steps: number[] = []
-  const index = new Index({
+  /** The terms of the document that is added, and their steps; a query is one term. */
+  let adding: { terms: string[]; steps: number[] } | undefined
+  const index = new Index<false, false, false>({
     tokenize: 'strict',
     resolution: STEPS,
+    // Answers with the lists of each step instead of one list merged from them.
+    resolve: false,
     cache: false,
-    encode: asTerms,
-    score: (_content, _term, position) => steps[position] ?? LAST_STEP,
+    encode: text => adding?.terms ?? [text],
+    score: (_content, _term, position) => adding?.steps[position] ?? LAST_STEP,
   })
   return {
     add(document, weights) {
       const terms = [...weights.keys()]
       if (terms.length === 0) return
-      steps = Array.from(weights.values(), weight => stepOf(weight / (weight + saturation)))
+      const steps = Array.from(weights.values(), weight => stepOf(weight / (weight + saturation)))
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
-      index.add(document, terms as unknown as string)
+      adding = { terms, steps }
+      // Any text: the encoder above has the terms already.
+      index.add(document, 'terms')
+      adding = undefined
     },
-    of: term => (counts.has(term) ? listsOf(index, term) : NONE),
+    // Ids are what `add` was given: numbers.
+    of: term => (counts.has(term) ? (index.search(term).result as number[][]) : NONE),
     count: term => counts.get(term) ?? 0,
     terms: () => counts.keys(),
   }
@@ -54,17 +61,4 @@ export function createPostings(saturation: number): Postings {
 
 function stepOf(impact: number): number {
   return Math.min(LAST_STEP, Math.max(0, Math.round((1 - impact) * (STEPS - 1))))
-}
-
-/** A document comes as its list of terms, a query as one term. */
-function asTerms(content: string | string[]): string[] {
-  return typeof content === 'string' ? [content] : content
-}
-
-/** Without `resolve` FlexSearch hands out the lists as they are, without copying. */
-function listsOf(index: Index, term: string): readonly (readonly number[] | undefined)[] {
-  return index.search(term, { resolve: false }).result as unknown as readonly (
-    | readonly number[]
-    | undefined
-  )[]
 }
