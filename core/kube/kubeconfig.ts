@@ -1,5 +1,5 @@
 /**
- * Access by a kubeconfig, as people at a terminal have it. Loading @kubernetes/client-node costs 87 MB, so this file is
+ * Access by a kubeconfig, as people at a terminal have it. Loading @kubernetes/client-node costs some 90 MB, so this file is
  * imported only where there is a kubeconfig: never in a pod.
  */
 import type { RequestOptions } from 'node:https'
