@@ -1,6 +1,7 @@
 /** What the router tells the outside about its work; metrics, the request log and traces implement it. */
 
 import type { Profile } from '../core/catalog/router-config.ts'
+import type { ClientLabel } from '../core/mcp/server/client-label.ts'
 import type { Tracer } from '../core/trace.ts'
 
 export type CallOutcome =
@@ -19,6 +20,7 @@ export type CallRecord = {
   tool?: string
   method: string
   outcome: CallOutcome
+  client?: ClientLabel
   /** From the request's arrival to its answer, and the part of it spent waiting for the upstream. */
   totalMs: number
   upstreamMs: number

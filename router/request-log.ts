@@ -14,12 +14,14 @@ export function createRequestLog(log: Log): RequestLog {
   return {
     called(record) {
       if (!record.log || !log.isLevelEnabled('info')) return
-      const { server, tool, method, outcome, totalMs, upstreamMs, payload } = record
+      const { server, tool, method, outcome, client, totalMs, upstreamMs, payload } = record
       write({
         server,
         tool,
         method,
         outcome,
+        client: client?.name,
+        session: client?.session,
         durationMs: rounded(totalMs),
         upstreamMs: rounded(upstreamMs),
         payload,

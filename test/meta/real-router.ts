@@ -33,6 +33,7 @@ export async function startRealRouter(
   t: TestContext,
   servers: Record<string, RealServer>,
   config: Partial<RouterConfig> = {},
+  log = createLog({ level: 'silent' }),
 ): Promise<RealRouter> {
   const remote = createConnector({ secret: () => undefined, clock: systemClock })
   const connect: Connect = server => servers[server.name]?.make?.() ?? remote(server)
@@ -47,7 +48,7 @@ export async function startRealRouter(
     connect,
     host: '127.0.0.1',
     port: 0,
-    log: createLog({ level: 'silent' }),
+    log,
   })
   t.after(() => router.close(0))
   let generation = 0

@@ -204,8 +204,8 @@ async function exchangeOne(options: Options, post: Post, message: InboundRequest
   const head = id === undefined ? undefined : ['mcp-session-id', id]
   const response = options.inFlight.open(raw, key, head)
   const { signal } = response
-  const { client, capabilities } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, headers, text, signal, response }
+  const { client, capabilities, label } = session ?? NOBODY
+  const call: Call = { route, client, capabilities, label, headers, text, signal, response }
   const { status, text: answered } = await answer(options, call, message)
   response.end(status, answered)
 }
@@ -218,8 +218,8 @@ async function exchangeBatch(options: Options, post: Post, { messages }: Inbound
   const { route, raw, session } = post
   const response = inFlight.open(raw, session && `${session.client} batch`)
   const { signal } = response
-  const { client, capabilities } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, signal, response }
+  const { client, capabilities, label } = session ?? NOBODY
+  const call: Call = { route, client, capabilities, label, signal, response }
   const answers: Promise<Answer>[] = []
   for (const message of messages) {
     if (message.kind === 'request') answers.push(answer(options, call, message))

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../json.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import type { Era } from '../protocol/revisions.ts'
 import type { Ask, Subscription } from '../upstream.ts'
+import type { ClientLabel } from './client-label.ts'
 
 /** A request of either era, already checked by the front: same shape, era's metadata taken off. */
 export type McpRequest = {
@@ -15,6 +16,8 @@ export type McpRequest = {
   era?: Era
   /** Key of the downstream session or authenticated subject; absent for callers that have neither. */
   client?: string
+  /** How logs name the caller. Absent: they do not. */
+  label?: ClientLabel
   /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Absent: for nothing. */
   capabilities?: JsonObject
   /**

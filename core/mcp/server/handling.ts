@@ -6,6 +6,7 @@ import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
 import { wantsInput } from '../protocol/message.ts'
 import type { Ask } from '../upstream.ts'
+import type { ClientLabel } from './client-label.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import { goThroughRounds } from './input-rounds.ts'
@@ -20,6 +21,8 @@ export type Call = {
   client?: string
   /** What the client declared for its session. */
   capabilities?: JsonObject
+  /** How logs name that client. */
+  label?: ClientLabel
   /** As in McpRequest. */
   headers?: Readonly<Record<string, string>>
   text?: string
@@ -51,7 +54,7 @@ async function handleLegacy(
   call: Call,
   { method, params }: InboundRequest,
 ): Promise<McpResponse> {
-  const { route, client, capabilities, headers, text, signal, response } = call
+  const { route, client, capabilities, label, headers, text, signal, response } = call
   const logLevel = client === undefined ? undefined : clients.levels.get(client)
   const tell = (notification: Notification) => response.notify(notification)
   const request: McpRequest = {
@@ -60,6 +63,7 @@ async function handleLegacy(
     route,
     era: 'legacy',
     client,
+    label,
     capabilities,
     logLevel,
     headers,
@@ -77,7 +81,7 @@ function handleModern(
   handler: McpHandler,
   { held, signer }: FrontClients,
   { route, headers, text, signal, response }: Call,
-  { method, params, capabilities, logLevel }: InboundRequest,
+  { method, params, capabilities, logLevel, clientName: name }: InboundRequest,
 ): Promise<McpResponse> | McpResponse {
   const notify = filtered(notification => response.notify(notification), logLevel)
   const request: McpRequest = {
@@ -85,6 +89,7 @@ function handleModern(
     params,
     route,
     era: 'modern',
+    label: name === undefined ? undefined : { name },
     capabilities,
     logLevel,
     headers,

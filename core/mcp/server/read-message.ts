@@ -18,10 +18,12 @@ import {
   isModernVersion,
   LEGACY_VERSIONS,
   META_CLIENT_CAPABILITIES,
+  META_CLIENT_INFO,
   META_LOG_LEVEL,
   META_PROTOCOL_VERSION,
   MODERN_VERSIONS,
 } from '../protocol/revisions.ts'
+import { clientName } from './client-label.ts'
 import { checkStandardHeaders, headerOf, type RequestHeaders } from './headers.ts'
 import { type Rejected, reject, rejectEnvelope, rejectMismatch, rejectMissingEnvelope } from './rejection.ts'
 
@@ -35,6 +37,8 @@ export type InboundRequest = {
   /** What the caller can be asked for, and the least severe log message that it wants: the newer era says it with each request. */
   capabilities?: JsonObject
   logLevel?: string
+  /** How the caller names itself, for logs: the newer era says it with each request. */
+  clientName?: string
 }
 export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
 /** An answer to a request that was sent to the client, as it came. */
@@ -165,6 +169,7 @@ function readModern(
     params: withoutEnvelope(params),
     capabilities: askable(meta[META_CLIENT_CAPABILITIES]),
     logLevel: meta[META_LOG_LEVEL] as string | undefined,
+    clientName: clientName(meta[META_CLIENT_INFO]),
   }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import type { JsonObject } from '../../json.ts'
 import { createSessions } from './session-ids.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -16,6 +17,27 @@ test('an id holds for whoever has the key, and names the same client there', () 
   assert.ok(client)
   assert.equal(createSessions({ key: 'k', owner: 'other', clock }).find(id)?.client, client)
   assert.equal(createSessions({ key: 'l', owner: 'router-0', clock }).find(id), undefined)
+})
+
+test('an id carries the name that its client gave, bounded and on one line, and no label shows the id', () => {
+  const options = { key: 'k', owner: '2001:db8:85a3:8d3:1319:8a2e:370:7348', clock: createManualClock(0) }
+  const label = (clientInfo: JsonObject, capabilities = {}) => {
+    const id = createSessions(options).issue({ clientInfo, capabilities })
+    const session = createSessions(options).find(id)
+    assert.match(session?.label?.session ?? '', /^[\w-]{8}$/)
+    assert.ok(!id.includes(session?.label?.session ?? ''))
+    assert.deepEqual(session?.capabilities, Object.keys(capabilities).length ? capabilities : undefined)
+    return session?.label?.name
+  }
+  assert.equal(label({ name: 'claude-code', version: '2.0.1' }), 'claude-code/2.0.1')
+  assert.equal(label({ name: 'Zürich 🦊' }, { sampling: {} }), 'Zürich 🦊')
+  assert.equal(
+    label({ name: 'a\n{"level":"error"}\u001b[31m\u2028\u202e', version: 1 }),
+    'a{"level":"error"}[31m',
+  )
+  assert.equal(label({ name: '🦊'.repeat(100_000) })?.length, 48)
+  assert.equal(label({ name: '\u0000\n' }), undefined)
+  assert.equal(label({ version: '1' }), undefined)
 })
 
 test('an id with anything changed is refused', () => {

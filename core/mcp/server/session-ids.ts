@@ -4,6 +4,7 @@ import type { Clock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { JsonObject } from '../../json.ts'
 import { askable, capabilityCode, readCapabilityCode } from '../protocol/capabilities.ts'
+import { type ClientLabel, clientName, readName, sessionFingerprint, writeName } from './client-label.ts'
 import { createSigner, type Signer } from './signed.ts'
 
 export type Sessions = {
@@ -20,6 +21,8 @@ export type ClientSession = {
   client: string
   /** What it can be asked for, as it declared it at initialize: `elicitation`, `sampling`, `roots`. Absent: for nothing. */
   capabilities?: JsonObject
+  /** For logs. Absent: it is named nowhere. */
+  label?: ClientLabel
 }
 
 export type SignedSessions = Omit<Sessions, 'issue'> & {
@@ -65,7 +68,7 @@ export function createSessions(options: {
 
   return {
     signer,
-    issue: (params = {}) => signer.session(SESSION_LIFE_MS, capabilityCode(askable(params.capabilities))),
+    issue: (params = {}) => signer.session(SESSION_LIFE_MS, noteOf(params)),
     find,
     ownerOf: id => find(id)?.owner,
     ownerOfBody: signer.ownerOfBody,
@@ -77,11 +80,22 @@ export function createSessions(options: {
   }
 }
 
+/** Between the letters of capabilities and the name. */
+const NAME_MARK = '~'
+
 type Session = ClientSession & { owner: string; expires: number }
 
 function sessionOf(signer: Signer, id: string): Session | undefined {
   const signed = signer.readSession(id)
   if (!signed) return undefined
   const { owner, nonce: client, expires, note } = signed
-  return { owner, client, expires, capabilities: readCapabilityCode(note) }
+  const [code = '', name] = note.split(NAME_MARK)
+  const label = { name: readName(name), session: sessionFingerprint(client) }
+  return { owner, client, expires, capabilities: readCapabilityCode(code), label }
+}
+
+/** What a client said of itself at initialize, as its id carries it to every replica. */
+function noteOf({ capabilities, clientInfo }: JsonObject): string {
+  const name = writeName(clientName(clientInfo))
+  return `${capabilityCode(askable(capabilities))}${name && NAME_MARK}${name}`
 }

@@ -70,6 +70,7 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     tool: sent.tool?.tool,
     method: sent.method,
     outcome: outcomeOf(answer),
+    client: work.request.label,
     totalMs: nowMs - work.arrivedMs,
     upstreamMs: nowMs - sentMs,
     payload: logging.payloads === 'none' ? undefined : payloadOf(logging.payloads, sent, answer),
