@@ -40,7 +40,7 @@ export type Bridge = {
   close(drainMs: number): Promise<void>
 }
 
-/** Listens at once, ready or not. Throws Fault `io` where it cannot, or where the token file holds none. */
+/** Listens at once, ready or not. Throws Fault `unavailable` where it cannot, `io` where the token file holds none. */
 export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Promise<Bridge> {
   const { name, sessions, bearerFile, command, idleAfterMs } = options
   const admits = bearerFile === undefined ? undefined : createBearerCheck(bearerFile, deps.clock)

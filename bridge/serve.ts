@@ -27,7 +27,7 @@ const KEEP_ALIVE_MS = 75_000
 /** While we drain each answer ends its connection; those without a call for so long are closed under their callers. */
 const LAST_CALLS_MS = 1_000
 
-/** Listens at once. Throws Fault `io` where the port is taken or the address is not ours. */
+/** Listens at once. Throws Fault `unavailable` where the port is taken or the address is not ours. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
   const { clock } = options
   const site = new Site(options)
@@ -62,7 +62,7 @@ async function listen(http: Server, { host, port }: ServeOptions): Promise<void>
     http.listen({ host, port })
     await once(http, 'listening')
   } catch (cause) {
-    throw new Fault('io', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
+    throw new Fault('unavailable', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -277,7 +277,7 @@ test('a port that is taken is told, and leaves no child', async t => {
   const { port } = await startTestBridge(t)
   await assert.rejects(startTestBridge(t, { port }), {
     name: 'Fault',
-    code: 'io',
+    code: 'unavailable',
     message: /Cannot listen.*EADDRINUSE/,
   })
 })

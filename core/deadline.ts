@@ -1,6 +1,6 @@
 /** Waiting with an end: a signal that also fires after a time, and a promise that its caller may leave early. */
 import type { Clock } from './async.ts'
-import { Fault } from './errors.ts'
+import { Fault, type FaultCode } from './errors.ts'
 
 /** The fault that an aborted signal stands for: its reason where that is one, `cancelled` otherwise. */
 export function faultOf(signal: AbortSignal): Fault {
@@ -15,12 +15,18 @@ export type Deadline = {
   clear(): void
 }
 
-/** A signal that aborts with Fault upstream_timeout after `ms`, or with `parent` before that. */
-export function deadline(clock: Clock, ms: number, message: string, parent?: AbortSignal): Deadline {
+/** A signal that aborts with a Fault of this code after `ms`, or with `parent` before that. */
+export function deadline(
+  clock: Clock,
+  ms: number,
+  code: Extract<FaultCode, 'timeout' | 'upstream_timeout'>,
+  message: string,
+  parent?: AbortSignal,
+): Deadline {
   const controller = new AbortController()
   const follow = () => controller.abort(parent?.reason)
   const timer = clock.after(ms, () =>
-    controller.abort(new Fault('upstream_timeout', message, { retryable: true, details: { limitMs: ms } })),
+    controller.abort(new Fault(code, message, { retryable: true, details: { limitMs: ms } })),
   )
   if (parent?.aborted) follow()
   else parent?.addEventListener('abort', follow, { once: true })

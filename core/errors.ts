@@ -27,6 +27,10 @@ export type FaultCode =
   | 'cancelled' // the caller went away
   | 'not_found'
   | 'bad_request'
+  | 'conflict' // an object of somebody else stands in the way
+  | 'unavailable' // what we build on does not serve us now: the API server, another gateway, an embeddings service, a worker, a port
+  | 'timeout' // it, or our own work, took longer than its limit
+  | 'invalid_data' // what was read is not what it should be: a feed, slices, an answer
   | 'io' // a local file, cache or installer failed
 
 /** The world failing in a way we name. Thrown below, translated once at the rim into an answer that says what to do. */

@@ -64,5 +64,5 @@ test('the worker ends after two idle seconds and starts again on need', async t 
 test('counts that wait when the counter is closed are refused', async () => {
   const counter = createTokenCounter()
   const waiting = counter.count(['hello'])
-  await Promise.all([assert.rejects(waiting, { code: 'io' }), counter.close()])
+  await Promise.all([assert.rejects(waiting, { code: 'unavailable' }), counter.close()])
 })

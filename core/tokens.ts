@@ -8,7 +8,7 @@ import type { JsonValue } from './json.ts'
 const IDLE_MS = 2_000
 
 export type TokenCounter = {
-  /** Tokens of each text, in order. Throws Fault io where the worker fails. */
+  /** Tokens of each text, in order. Throws Fault unavailable where the worker fails. */
   count(texts: readonly string[]): Promise<number[]>
   close(): Promise<void>
 }
@@ -68,7 +68,8 @@ function startWorker(settled: () => void, failed: (which: Running) => void): Run
   })
   const fail = (cause: unknown) => {
     failed(running)
-    for (const { reject } of waiting.values()) reject(new Fault('io', 'The token counter failed', { cause }))
+    for (const { reject } of waiting.values())
+      reject(new Fault('unavailable', 'The token counter failed', { cause }))
     waiting.clear()
   }
   worker.on('error', fail)

@@ -99,7 +99,7 @@ async function commandOf({ server, folder, inputs }: DesiredServer, deps: Launch
     const rest = expanded([...image.command, ...image.args])
     return { command: 'docker', args: [...args, image.name, ...rest], env, secrets, cwd: folder }
   }
-  if (!command) throw new Fault('io', 'the server has no source', { details: { reason: 'Invalid' } })
+  if (!command) throw new Fault('bad_request', 'the server has no source', { details: { reason: 'Invalid' } })
   const cwd = isAbsolute(command.cwd) ? command.cwd : resolve(folder, command.cwd)
   return { command: command.run, args: expanded(command.args), env, secrets, cwd }
 }

@@ -75,7 +75,7 @@ export type Operator = {
   stop(): Promise<void>
 }
 
-/** Starts to watch, and to work once it holds the lease. Throws a Fault `io` where the port is taken. */
+/** Starts to watch, and to work once it holds the lease. Throws a Fault `unavailable` where the port is taken. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { log, port } = options
   const metrics = createOperatorMetrics(options.clock)

@@ -31,7 +31,7 @@ export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResul
 /** The one process that holds what is bound to a session, where there are no replicas. */
 const SOLE_OWNER = 'local'
 
-/** Throws a Fault `io` where it cannot listen. */
+/** Throws a Fault `unavailable` where it cannot listen. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
   const { options, served, pool, observer, semantic } = given
   const { encodeQuery } = semantic

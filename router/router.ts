@@ -87,7 +87,7 @@ const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const OPEN_TO_ALL =
   'there is no authentication: whoever reaches this port from another machine can call every tool'
 
-/** Resolves when the ports are open; the first catalog may come later. Throws a Fault `io` where it cannot listen. */
+/** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` where it cannot listen. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin } = options
   const pool = createPool({ connect, clock })

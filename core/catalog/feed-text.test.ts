@@ -34,5 +34,5 @@ test('what is no feed is refused', () => {
     gzipSync('{}'),
     encodeFeed(FEED).subarray(5),
   ])
-    assert.throws(() => decodeFeed(bytes), { name: 'Fault', code: 'io' })
+    assert.throws(() => decodeFeed(bytes), { name: 'Fault', code: 'invalid_data' })
 })

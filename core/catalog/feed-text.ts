@@ -14,15 +14,15 @@ export function encodeFeed(feed: RouterFeed): Buffer {
   return gzipSync(canonicalJson(feed))
 }
 
-/** Throws Fault `io` where the bytes are not a feed. */
+/** Throws Fault `invalid_data` where the bytes are not a feed. */
 export function decodeFeed(bytes: Buffer): RouterFeed {
   let feed: unknown
   try {
     feed = JSON.parse(gunzipSync(bytes, { maxOutputLength: MAX_TEXT_BYTES }).toString('utf8'))
   } catch (cause) {
-    throw new Fault('io', 'The feed is damaged', { cause })
+    throw new Fault('invalid_data', 'The feed is damaged', { cause })
   }
-  if (!isFeed(feed)) throw new Fault('io', 'The feed lacks a field')
+  if (!isFeed(feed)) throw new Fault('invalid_data', 'The feed lacks a field')
   return feed
 }
 

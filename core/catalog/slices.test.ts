@@ -52,7 +52,7 @@ test('a set that is not whole, mixed or damaged is refused', () => {
     header: { ...slice.header, ...change },
   })
   const refused = (given: Slice[], message: RegExp) =>
-    assert.throws(() => decodeSlices(given), { name: 'Fault', code: 'io', message })
+    assert.throws(() => decodeSlices(given), { name: 'Fault', code: 'invalid_data', message })
   refused([], /no slices/)
   refused(slices.slice(1), /one whole set/)
   refused(slices.slice(0, -1), /one whole set/)
@@ -77,7 +77,7 @@ test('the format before is read, later ones are refused', () => {
     encodeSlices(catalogOf({})).map(({ header, payload }) => ({ header: { ...header, format }, payload }))
   assert.deepEqual(decodeSlices(inFormat(SLICE_FORMAT - 1)), catalogOf({}))
   assert.throws(() => decodeSlices(inFormat(SLICE_FORMAT + 1)), {
-    code: 'io',
+    code: 'invalid_data',
     message: /format 2; known are 0 and 1/,
   })
 })
@@ -87,9 +87,12 @@ test('text that is no catalog, or one that unpacks without end, is refused', () 
     { header: { format: SLICE_FORMAT, digest: 'abc', parts: 1, part: 0 }, payload: gzipSync(value) },
   ]
   const { tools: _, ...lacking } = catalogOf({})
-  assert.throws(() => decodeSlices(set(Buffer.from(JSON.stringify(lacking)))), { code: 'io' })
-  assert.throws(() => decodeSlices(set(Buffer.from('[1]'))), { code: 'io' })
-  assert.throws(() => decodeSlices(set(Buffer.alloc(129 * 2 ** 20, 32))), { code: 'io', message: /damaged/ })
+  assert.throws(() => decodeSlices(set(Buffer.from(JSON.stringify(lacking)))), { code: 'invalid_data' })
+  assert.throws(() => decodeSlices(set(Buffer.from('[1]'))), { code: 'invalid_data' })
+  assert.throws(() => decodeSlices(set(Buffer.alloc(129 * 2 ** 20, 32))), {
+    code: 'invalid_data',
+    message: /damaged/,
+  })
 })
 
 test('vectors travel with their catalog, under a version that tells them apart; unsound ones are left behind', () => {
@@ -129,8 +132,8 @@ test('a slice is read from its ConfigMap, and refused where that holds none', ()
     '{"format":1,"digest":"a","parts":1.5,"part":0}',
     '{"format":1,"digest":"a","parts":1,"part":-1}',
   ])
-    assert.throws(() => readSlice({ data: { header } }), { code: 'io' }, header)
-  assert.throws(() => readSlice({}), { code: 'io' })
+    assert.throws(() => readSlice({ data: { header } }), { code: 'invalid_data' }, header)
+  assert.throws(() => readSlice({}), { code: 'invalid_data' })
 })
 
 function catalogOf(changes: Partial<ServerCatalog>): ServerCatalog {

@@ -17,11 +17,12 @@ const MAX_TEXT_BYTES = 32 * 2 ** 20
 
 export type Slice = { header: SliceHeader; payload: Buffer }
 
-/** Equal catalogs give equal bytes: gzip carries no time here. Throws Fault `io` where it takes more than MAX_SLICES. */
+/** Equal catalogs give equal bytes: gzip carries no time here. Throws Fault `upstream_too_large` where it takes more than MAX_SLICES. */
 export function encodeSlices(catalog: ServerCatalog): Slice[] {
   const bytes = gzipSync(JSON.stringify(catalog))
   const parts = Math.ceil(bytes.length / MAX_SLICE_BYTES)
-  if (parts > MAX_SLICES) throw new Fault('io', `The catalog is larger than ${MAX_SLICES} slices`)
+  if (parts > MAX_SLICES)
+    throw new Fault('upstream_too_large', `The catalog is larger than ${MAX_SLICES} slices`)
   const encoder = catalog.vectors && { encoder: catalog.vectors.encoder }
   const set = { format: SLICE_FORMAT, digest: catalogVersion(catalog), parts, ...encoder }
   return Array.from({ length: parts }, (_, part) => ({
@@ -31,16 +32,16 @@ export function encodeSlices(catalog: ServerCatalog): Slice[] {
 }
 
 /**
- * Joins a set, given in any order; vectors that are not sound are left out. Throws Fault `io` where it is not whole, not
+ * Joins a set, given in any order; vectors that are not sound are left out. Throws Fault `invalid_data` where it is not whole, not
  * readable or of a format that is not known.
  */
 export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
   const sorted = slices.toSorted((a, b) => a.header.part - b.header.part)
   const first = sorted[0]?.header
-  if (!first) throw new Fault('io', 'There are no slices')
+  if (!first) throw new Fault('invalid_data', 'There are no slices')
   if (first.format !== SLICE_FORMAT && first.format !== SLICE_FORMAT - 1)
     throw new Fault(
-      'io',
+      'invalid_data',
       `The slices have format ${first.format}; known are ${SLICE_FORMAT - 1} and ${SLICE_FORMAT}`,
     )
   const agree = sorted.every(
@@ -51,10 +52,11 @@ export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
       header.parts === first.parts &&
       header.encoder === first.encoder,
   )
-  if (!agree || sorted.length !== first.parts) throw new Fault('io', 'The slices do not make one whole set')
+  if (!agree || sorted.length !== first.parts)
+    throw new Fault('invalid_data', 'The slices do not make one whole set')
   const catalog = serverCatalogOf(parse(Buffer.concat(sorted.map(({ payload }) => payload))))
   if (!catalog || (catalogVersion(catalog) !== first.digest && !lostVectors(catalog, first)))
-    throw new Fault('io', 'The slices hold something else than the catalog that they name')
+    throw new Fault('invalid_data', 'The slices hold something else than the catalog that they name')
   return catalog
 }
 
@@ -63,7 +65,7 @@ function lostVectors({ vectors }: ServerCatalog, { encoder }: SliceHeader): bool
   return vectors === undefined && encoder !== undefined
 }
 
-/** The slice in a ConfigMap. Throws Fault `io` where it holds none. */
+/** The slice in a ConfigMap. Throws Fault `invalid_data` where it holds none. */
 export function readSlice(configMap: {
   data?: Record<string, string>
   binaryData?: Record<string, string>
@@ -74,9 +76,9 @@ export function readSlice(configMap: {
   try {
     header = JSON.parse(text)
   } catch (cause) {
-    throw new Fault('io', 'The header of a slice is not readable', { cause })
+    throw new Fault('invalid_data', 'The header of a slice is not readable', { cause })
   }
-  if (!isHeader(header)) throw new Fault('io', 'The header of a slice lacks a field')
+  if (!isHeader(header)) throw new Fault('invalid_data', 'The header of a slice lacks a field')
   return { header, payload }
 }
 
@@ -84,7 +86,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(gunzipSync(bytes, { maxOutputLength: MAX_TEXT_BYTES }).toString('utf8'))
   } catch (cause) {
-    throw new Fault('io', 'The slices are damaged', { cause })
+    throw new Fault('invalid_data', 'The slices are damaged', { cause })
   }
 }
 

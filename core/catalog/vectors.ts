@@ -43,13 +43,13 @@ export function packVectors(encoder: string, vectors: ReadonlyMap<string, Vector
   return { encoder, digest, keys, data: bytes.toString('base64') }
 }
 
-/** Throws Fault `io` where the bytes do not make as many equal vectors as there are keys. */
+/** Throws Fault `invalid_data` where the bytes do not make as many equal vectors as there are keys. */
 export function unpackVectors({ keys, data }: CatalogVectors): Map<string, Vector> {
   if (keys.length === 0) return new Map()
   const bytes = Buffer.from(data, 'base64')
   const size = bytes.length / keys.length
   if (!Number.isInteger(size) || size <= SCALE_BYTES)
-    throw new Fault('io', 'The vectors are not as many as their keys')
+    throw new Fault('invalid_data', 'The vectors are not as many as their keys')
   const vectorAt = (at: number): Vector => ({
     scale: bytes.readFloatLE(at * size),
     values: new Int8Array(bytes.subarray(at * size + SCALE_BYTES, (at + 1) * size)),

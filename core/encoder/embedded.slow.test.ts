@@ -151,6 +151,6 @@ test('what waits when the encoder is closed is refused, and all that comes later
   const settled = Promise.allSettled(waiting)
   await encoder.close()
   assert.ok((await settled).some(({ status }) => status === 'rejected'))
-  await assert.rejects(encoder.encodeQuery('c'), { code: 'io', message: /is closed/ })
+  await assert.rejects(encoder.encodeQuery('c'), { code: 'unavailable', message: /is closed/ })
   await encoder.close()
 })

@@ -21,7 +21,11 @@ test('a thread that dies costs what it was at, and the next use starts another',
   await thread.ready()
   const asked = ['die', 'what came after'].map(query => thread.ask({ query }))
   for (const question of asked)
-    await assert.rejects(question, { code: 'io', message: 'The sentence encoder failed', retryable: true })
+    await assert.rejects(question, {
+      code: 'unavailable',
+      message: 'The sentence encoder failed',
+      retryable: true,
+    })
   assert.equal((await thread.ask({ query: 'here again' })).length, 1)
 })
 
@@ -51,7 +55,7 @@ test('a model that is damaged under its thread is read anew once it is mended, a
   t.after(thread.close)
   await thread.ready()
   truncateSync(damaged, 10_000)
-  await assert.rejects(thread.ask({ query: 'a' }), { code: 'io', retryable: true })
+  await assert.rejects(thread.ask({ query: 'a' }), { code: 'unavailable', retryable: true })
   assert.equal(lost, 0)
   await assert.rejects(thread.ask({ query: 'b' }), { code: 'io', message: /run `portolan model`/ })
   assert.equal(lost, 1)
@@ -63,14 +67,14 @@ test('a model that is damaged under its thread is read anew once it is mended, a
 test('a question that cannot be answered costs itself alone', async t => {
   const thread = createEncoderThread(modelFile)
   t.after(thread.close)
-  await assert.rejects(thread.ask({ query: 7 } as never), { code: 'io', message: /encoder failed/ })
+  await assert.rejects(thread.ask({ query: 7 } as never), { code: 'unavailable', message: /encoder failed/ })
   assert.equal((await thread.ask({ query: 'good' })).length, 1)
 })
 
 test('a thread that is closed while it starts ends, and nothing is asked of it', async () => {
   const thread = createEncoderThread(modelFile)
-  const asked = assert.rejects(thread.ask({ query: 'late' }), { code: 'io' })
+  const asked = assert.rejects(thread.ask({ query: 'late' }), { code: 'unavailable' })
   await thread.close()
   await asked
-  await assert.rejects(thread.ready(), { code: 'io', message: /is closed/ })
+  await assert.rejects(thread.ready(), { code: 'unavailable', message: /is closed/ })
 })

@@ -17,7 +17,7 @@ export type Readiness = { failure?: string }
 export type EncoderThread = {
   /** Waits until the model is loaded. Throws Fault `io` where it cannot be. */
   ready(): Promise<void>
-  /** A vector for the query, or for each text. Throws Fault `io`. */
+  /** A vector for the query, or for each text. Throws Fault `unavailable`, or `io` where there is no model. */
   ask(question: Question): Promise<Vector[]>
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ export function createEncoderThread(
   let running: Promise<Running> | undefined
   let closed = false
   const run = (): Promise<Running> => {
-    if (closed) return Promise.reject(new Fault('io', 'The sentence encoder is closed'))
+    if (closed) return Promise.reject(new Fault('unavailable', 'The sentence encoder is closed'))
     if (running) return running
     const starting = startWorker(script, modelFile, () => {
       if (running === starting) running = undefined
@@ -70,7 +70,7 @@ function startWorker(script: URL, modelFile: string, ended: () => void): Promise
   const waiting = new Map<number, PromiseWithResolvers<Vector[]>>()
   const fail = (cause: unknown) => {
     ended()
-    const fault = new Fault('io', 'The sentence encoder failed', { cause, retryable: true })
+    const fault = new Fault('unavailable', 'The sentence encoder failed', { cause, retryable: true })
     reject(fault)
     for (const { reject } of waiting.values()) reject(fault)
     waiting.clear()
@@ -94,7 +94,7 @@ function conversation(worker: Worker, waiting: Map<number, PromiseWithResolvers<
     waiting.delete(id)
     if (waiting.size === 0) worker.unref()
     if (vectors) asker?.resolve(vectors)
-    else asker?.reject(new Fault('io', `The sentence encoder failed: ${failure}`))
+    else asker?.reject(new Fault('unavailable', `The sentence encoder failed: ${failure}`))
   })
   worker.unref()
   return {

@@ -51,7 +51,7 @@ test('more than may wait is refused', async () => {
   const accepted = [lane(() => gate.promise), lane(() => gate.promise)]
   await assert.rejects(
     lane(() => gate.promise),
-    { code: 'io', message: /too much to do/ },
+    { code: 'unavailable', message: /too much to do/ },
   )
   gate.resolve()
   await Promise.all(accepted)

@@ -20,7 +20,9 @@ export function createSerialQueue(maxWaiting: number): SerialQueue {
   return (work, signal) => {
     if (signal?.aborted) return Promise.reject(cancelled(signal))
     if (waiting.size >= maxWaiting)
-      return Promise.reject(new Fault('io', 'The sentence encoder has too much to do', { retryable: true }))
+      return Promise.reject(
+        new Fault('unavailable', 'The sentence encoder has too much to do', { retryable: true }),
+      )
     return new Promise((resolve, reject) => {
       const run = async () => {
         await work().then(resolve, reject)

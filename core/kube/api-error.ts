@@ -21,7 +21,7 @@ export class ApiError extends Fault {
     message: string,
     options: { cause?: unknown; retryAfterMs?: number } = {},
   ) {
-    super(codeOf(status), message, {
+    super(codeOf(status, reason), message, {
       cause: options.cause,
       retryable: isRetryable(status, reason),
       details: { status, reason },
@@ -89,11 +89,10 @@ function reasonOf(status: number): string {
   return status >= 500 ? 'InternalError' : 'Unknown'
 }
 
-function codeOf(status: number): FaultCode {
+function codeOf(status: number, reason: string): FaultCode {
   if (status === 404) return 'not_found'
-  return status >= 400 && status < 500 && ![401, 403, TOO_MANY_REQUESTS].includes(status)
-    ? 'bad_request'
-    : 'io'
+  if (reason === 'Timeout') return 'timeout'
+  return status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS ? 'bad_request' : 'unavailable'
 }
 
 function isRetryable(status: number, reason: string): boolean {

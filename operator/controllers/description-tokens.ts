@@ -17,7 +17,7 @@ export class DescriptionTokens {
     this.#count = count
   }
 
-  /** o200k_base tokens of all descriptions that servers give to tools, by their text. Throws Fault io. */
+  /** o200k_base tokens of all descriptions that servers give to tools, by their text. Throws Fault unavailable. */
   async of(servers: readonly McpServer[]): Promise<ReadonlyMap<string, number>> {
     const overrides = servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
     const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]

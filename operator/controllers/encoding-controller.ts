@@ -107,7 +107,7 @@ function createModel(openEncoder: OpenEncoder, clock: Clock) {
   return {
     isAbsent: () => absent,
     close,
-    /** In the order of the texts; undefined where there is no model. One call at a time. Throws Fault `io`. */
+    /** In the order of the texts; undefined where there is no model. One call at a time. Throws Fault `unavailable`. */
     async encode(texts: readonly SearchText[], signal: AbortSignal): Promise<Vector[] | undefined> {
       if (absent) return undefined
       idle?.cancel()

@@ -70,7 +70,7 @@ export class Publisher {
 
   /**
    * A list, with the vectors that are known for it from the one that stands; the others are made from now on. True where it is another
-   * one than before. Slices first, so that the status never names what is not there. Throws ApiError, and Fault `io` where somebody
+   * one than before. Slices first, so that the status never names what is not there. Throws ApiError, and Fault `conflict` where somebody
    * else's ConfigMap stands in the way.
    */
   async found(
@@ -129,10 +129,10 @@ export class Publisher {
     const { taken, written, refused } = await applier.apply(object, objects, caches.find, signal)
     if (taken.length > 0)
       throw new Fault(
-        'io',
+        'conflict',
         `The ConfigMap "${taken[0]?.name}" is somebody else's: delete it, or rename the server`,
       )
-    if (refused !== undefined) throw new Fault('io', refused)
+    if (refused !== undefined) throw new Fault('bad_request', refused)
     const owned = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')
     await applier.prune(object, objects.map(refOf), owned, signal)
     encoding.published(key)

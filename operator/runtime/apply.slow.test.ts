@@ -151,7 +151,7 @@ test('an object of a former owner of that name is waited for: the cluster delete
   await apply(former, [wanted], unknown, never)
   await api.client.delete(refOf(former))
   const owner = await createOwner('reborn')
-  await assert.rejects(apply(owner, [wanted], unknown, never), { code: 'io', retryable: true })
+  await assert.rejects(apply(owner, [wanted], unknown, never), { code: 'conflict', retryable: true })
   await api.client.delete(refOf(inTeam(wanted)))
   assert.equal((await apply(owner, [wanted], unknown, never)).written, 1)
 })

@@ -97,7 +97,7 @@ test('each reconcile is a span with its key, and with the code of what failed', 
     collector.spans.map(({ name, attributes }) => [name, attributes]),
     [
       ['reconcile server', { 'portolan.key': 'team/a' }],
-      ['reconcile server', { 'portolan.key': 'team/b', 'error.type': 'io' }],
+      ['reconcile server', { 'portolan.key': 'team/b', 'error.type': 'unavailable' }],
     ],
   )
 })
@@ -226,7 +226,7 @@ test('durations are counted by result, the depth is read at each scrape', async 
 
 const nothing = () => undefined
 const fault = (): undefined => {
-  throw new Fault('io', 'no answer', { retryable: true })
+  throw new Fault('unavailable', 'no answer', { retryable: true })
 }
 const bug = (): undefined => {
   throw new Error('a bug')

@@ -20,7 +20,7 @@ export type ServeOptions = {
 
 export type HealthServer = { port: number; close(): Promise<void> }
 
-/** Answers /healthz, /readyz and /metrics on all addresses. Throws a Fault `io` where the port is taken. */
+/** Answers /healthz, /readyz and /metrics on all addresses. Throws a Fault `unavailable` where the port is taken. */
 export async function serveHealth(options: ServeOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     answer(options, request.url ?? '', response).catch(error => {
@@ -33,7 +33,7 @@ export async function serveHealth(options: ServeOptions): Promise<HealthServer> 
     server.listen(options.port)
     await once(server, 'listening')
   } catch (cause) {
-    throw new Fault('io', `Cannot listen on port ${options.port}: ${messageOf(cause)}`, { cause })
+    throw new Fault('unavailable', `Cannot listen on port ${options.port}: ${messageOf(cause)}`, { cause })
   }
   return {
     port: (server.address() as AddressInfo).port,

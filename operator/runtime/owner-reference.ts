@@ -25,5 +25,5 @@ export function isOwnedBy(object: KubeObject, owner: KubeObject): boolean {
   if (controller.uid === owner.metadata.uid) return true
   if (controller.kind !== owner.kind || controller.name !== owner.metadata.name) return false
   const message = `${object.kind} ${object.metadata.name} of the former ${owner.kind} ${controller.name} is still to be deleted`
-  throw new Fault('io', message, { retryable: true })
+  throw new Fault('conflict', message, { retryable: true })
 }

@@ -34,7 +34,7 @@ export type AdminOptions = AppOptions & {
 /** The handler answers for single servers, whether or not the gateway exposes them to agents. */
 type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & { authenticate: Authenticator; served: Newest<Catalog> }
 
-/** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
+/** Listens at once. Throws a Fault `unavailable` where the port is taken or the address is not ours. */
 export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   const app = createApp(options)
   const { metrics, status, debugStatus, sidecars } = options

@@ -19,7 +19,7 @@ export type App = {
   readonly bodies: Bodies
   /** Aborts when the end begins. */
   readonly draining: AbortSignal
-  /** Throws a Fault `io` where the port is taken or the address is not ours. */
+  /** Throws a Fault `unavailable` where the port is taken or the address is not ours. */
   listen(host: string, port: number): Promise<HttpServer>
 }
 
@@ -138,8 +138,11 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     const details = { port }
     if (code === 'EADDRINUSE') {
       const message = `Port ${port} on ${host} is already in use; choose another with --port, or stop what uses it.`
-      throw new Fault('io', message, { cause, details })
+      throw new Fault('unavailable', message, { cause, details })
     }
-    throw new Fault('io', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause, details })
+    throw new Fault('unavailable', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, {
+      cause,
+      details,
+    })
   }
 }

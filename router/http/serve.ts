@@ -50,7 +50,7 @@ const DEFAULT_EXPLAINED = 10
 const MOST_EXPLAINED = 50
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 
-/** Listens at once. Throws a Fault `io` where the port is taken or the address is not ours. */
+/** Listens at once. Throws a Fault `unavailable` where the port is taken or the address is not ours. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const app = createApp(options)
   const guard = createGuard(options.host, options.allowedHosts)

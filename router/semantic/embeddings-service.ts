@@ -22,7 +22,7 @@ export type EmbeddingsAddress = {
 }
 
 export type EmbeddingsService = {
-  /** For each text the components of its vector, of length 1, all of as many dimensions. Throws Fault `io`, or `cancelled`. */
+  /** For each text the components of its vector, of length 1, all of as many dimensions. Throws Fault `unavailable`, or `cancelled`. */
   embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<number[][]>
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
 
   return {
     async embed(texts, timeoutMs, signal) {
-      const limit = deadline(clock, timeoutMs, 'late', signal)
+      const limit = deadline(clock, timeoutMs, 'timeout', 'late', signal)
       try {
         return unitVectors(await ask(texts, limit.signal), texts.length)
       } catch (cause) {
@@ -123,5 +123,5 @@ function brokenSentence(cause: unknown): string {
 }
 
 function fault(what: string, cause?: unknown): Fault {
-  return new Fault('io', `The embeddings service ${what}`, { cause, retryable: true })
+  return new Fault('unavailable', `The embeddings service ${what}`, { cause, retryable: true })
 }

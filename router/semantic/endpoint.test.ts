@@ -114,7 +114,7 @@ test('a service that fails is named by what is wrong, never by its address or it
     service.mood = mood
     await assert.rejects(encoder.encodeTexts(many(1), forever), error => {
       const { code, message: said } = error as Error & { code: string }
-      assert.equal(code, 'io')
+      assert.equal(code, 'unavailable')
       assert.match(said, message)
       assert.doesNotMatch(said, /hush|127\.0\.0\.1/)
       return true
@@ -122,7 +122,7 @@ test('a service that fails is named by what is wrong, never by its address or it
   }
   await service.close()
   await assert.rejects(encoder.encodeTexts(many(1), forever), {
-    code: 'io',
+    code: 'unavailable',
     message: /cannot be reached \(\w+\)/,
   })
 })
@@ -135,12 +135,12 @@ test('a query waits for one second and a batch for thirty, or until the caller l
   const query = encoder.encodeQuery('a')
   await service.untilAsked(2)
   clock.advance(1_000)
-  await assert.rejects(query, { code: 'io', message: /in time/ })
+  await assert.rejects(query, { code: 'unavailable', message: /in time/ })
   const batch = encoder.encodeTexts(many(1), forever)
   await service.untilAsked(3)
   clock.advance(29_999)
   clock.advance(1)
-  await assert.rejects(batch, { code: 'io', message: /in time/ })
+  await assert.rejects(batch, { code: 'unavailable', message: /in time/ })
   const caller = new AbortController()
   const left = encoder.encodeTexts(many(1), caller.signal)
   await service.untilAsked(4)
@@ -153,7 +153,7 @@ test('after three failed queries it is left alone for ten seconds, and then aske
   const clock = createManualClock()
   const { encoder } = await open(t, service, { clock })
   service.mood = 503
-  const fails = () => assert.rejects(encoder.encodeQuery('a'), { code: 'io', message: /503/ })
+  const fails = () => assert.rejects(encoder.encodeQuery('a'), { code: 'unavailable', message: /503/ })
   for (let at = 0; at < 3; at++) await fails()
   const asked = service.asked.length
   await fails()
@@ -172,7 +172,10 @@ test('other dimensions make it another encoder', async t => {
   const service = await start(t)
   const { encoder, others } = await open(t, service)
   service.dimensions = 128
-  await assert.rejects(encoder.encodeQuery('a'), { code: 'io', message: /other dimensions than 256/ })
+  await assert.rejects(encoder.encodeQuery('a'), {
+    code: 'invalid_data',
+    message: /other dimensions than 256/,
+  })
   assert.equal(others.length, 1)
   const again = await open(t, service)
   assert.notEqual(again.encoder.id, encoder.id)
@@ -181,5 +184,5 @@ test('other dimensions make it another encoder', async t => {
 test('one that does not answer is not opened', async t => {
   const service = await start(t)
   service.mood = 401
-  await assert.rejects(open(t, service), { code: 'io', message: /401/ })
+  await assert.rejects(open(t, service), { code: 'unavailable', message: /401/ })
 })

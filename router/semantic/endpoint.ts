@@ -30,7 +30,7 @@ export type EndpointOptions = EmbeddingsAddress & {
   onOther: () => void
 }
 
-/** Asks the service once. Throws Fault `io` where it does not answer with a vector. */
+/** Asks the service once. Throws Fault `unavailable` where it does not answer with a vector. */
 export async function openEndpoint(options: EndpointOptions, signal: AbortSignal): Promise<SentenceEncoder> {
   const { url, model, clock, openCache } = options
   const service = connectEmbeddings(options, clock)
@@ -60,7 +60,10 @@ function encoderOf(
     const vectors = await service.embed(texts, timeoutMs, signal)
     if (vectors[0]?.length === dimensions) return vectors
     onOther()
-    throw new Fault('io', `The embeddings service answers vectors of other dimensions than ${dimensions}`)
+    throw new Fault(
+      'invalid_data',
+      `The embeddings service answers vectors of other dimensions than ${dimensions}`,
+    )
   }
 
   async function encodeBatch(batch: readonly SearchText[], signal: AbortSignal) {

@@ -110,7 +110,7 @@ async function follow(
 
 function readIndex(json: unknown): CatalogIndex {
   if (isCatalogIndex(json)) return json
-  throw new Fault('io', 'The gateway answers something that is no catalog')
+  throw new Fault('invalid_data', 'The gateway answers something that is no catalog')
 }
 
 async function readCatalog(
@@ -122,7 +122,7 @@ async function readCatalog(
   const path = `${CATALOG_PATH}/servers/${encodeURIComponent(version)}`
   const catalog = serverCatalogOf((await get(options, path, {}, signal)).json)
   if (catalog?.server !== server || catalogVersion(catalog) !== version)
-    throw new Fault('io', `The gateway gives another catalog than that of ${server}`)
+    throw new Fault('invalid_data', `The gateway gives another catalog than that of ${server}`)
   return catalog
 }
 
@@ -135,7 +135,7 @@ async function get(
   headers: Record<string, string>,
   parent: AbortSignal,
 ): Promise<Answer> {
-  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'The gateway does not answer in time', parent)
+  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'timeout', 'The gateway does not answer in time', parent)
   const { signal } = limit
   try {
     const authorization = `Bearer ${await token()}`
@@ -145,17 +145,17 @@ async function get(
       signal,
     })
     const { status } = response
-    const tooLarge = () => new Fault('io', 'The gateway answers too much')
+    const tooLarge = () => new Fault('invalid_data', 'The gateway answers too much')
     const text = (await readBounded(response.body ?? [], MAX_ANSWER_BYTES, tooLarge)).toString('utf8')
     const etag = response.headers.get('etag') ?? undefined
     if (status === 304) return { status, etag }
     if (status === 200) return { status, etag, json: JSON.parse(text) }
-    throw new Fault('io', `The gateway answers ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
+    throw new Fault('unavailable', `The gateway answers ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
   } catch (cause) {
     if (signal.aborted) throw faultOf(signal)
     throw cause instanceof Fault
       ? cause
-      : new Fault('io', `The gateway cannot be asked: ${messageOf(cause)}`, { cause })
+      : new Fault('unavailable', `The gateway cannot be asked: ${messageOf(cause)}`, { cause })
   } finally {
     limit.clear()
   }

@@ -83,7 +83,7 @@ function readFeed(configMap: ConfigMap, log: Log): RouterFeed | undefined {
   try {
     const format = configMap.data?.format
     if (format !== FEED_FORMAT)
-      throw new Fault('io', `The feed has format ${format}; known is ${FEED_FORMAT}`)
+      throw new Fault('invalid_data', `The feed has format ${format}; known is ${FEED_FORMAT}`)
     return decodeFeed(Buffer.from(configMap.binaryData?.feed ?? '', 'base64'))
   } catch (error) {
     const { resourceVersion } = configMap.metadata

@@ -167,7 +167,13 @@ export class ResourceSubscriptions {
 
   async #request(resource: Resource): Promise<McpResponse> {
     const { clock, session } = this.#options
-    const limit = deadline(clock, SUBSCRIBE_TIMEOUT_MS, 'Not subscribed in time', this.#closing.signal)
+    const limit = deadline(
+      clock,
+      SUBSCRIBE_TIMEOUT_MS,
+      'upstream_timeout',
+      'Not subscribed in time',
+      this.#closing.signal,
+    )
     resource.state = 'subscribing'
     try {
       for (let tries = 0; tries < MOST_TRIES; tries++) {

@@ -18,7 +18,12 @@ export async function unsubscribe(
   clock: Clock,
   ask: (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>,
 ): Promise<void> {
-  const limit = deadline(clock, UNSUBSCRIBE_TIMEOUT_MS, 'resources/unsubscribe took too long')
+  const limit = deadline(
+    clock,
+    UNSUBSCRIBE_TIMEOUT_MS,
+    'upstream_timeout',
+    'resources/unsubscribe took too long',
+  )
   await ask({ ...subscribeCall(uri), method: 'resources/unsubscribe' }, limit.signal).catch(() => {})
   limit.clear()
 }

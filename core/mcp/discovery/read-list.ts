@@ -41,7 +41,13 @@ export type Listed =
  * Throws Fault upstream_timeout, upstream_protocol, upstream_rejected (an error on a later page) and what the upstream throws.
  */
 export async function readList(reader: ListReader, list: ListName, signal: AbortSignal): Promise<Listed> {
-  const limit = deadline(reader.clock, LIST_TIMEOUT_MS, `${METHODS[list]} took too long`, signal)
+  const limit = deadline(
+    reader.clock,
+    LIST_TIMEOUT_MS,
+    'upstream_timeout',
+    `${METHODS[list]} took too long`,
+    signal,
+  )
   try {
     return await readPages(reader, list, limit.signal)
   } finally {

@@ -52,7 +52,7 @@ export function createRemoteReader(log: Log): RemoteReader {
         const text = await readBounded(
           answer.body,
           MOST_ANSWER_BYTES,
-          () => new Fault('io', 'the part is too large'),
+          () => new Fault('invalid_data', 'the part is too large'),
         )
         const message: unknown = JSON.parse(text.toString('utf8'))
         const part = isObject(message) ? readNativePart(message.result, handle) : undefined

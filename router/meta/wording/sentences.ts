@@ -81,6 +81,10 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
       if (reasonOf(fault)) return `Server ${name} did not take the call${reasonOf(fault)}.`
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
     case 'upstream_rejected':
+    case 'conflict':
+    case 'unavailable':
+    case 'timeout':
+    case 'invalid_data':
     case 'io':
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
   }

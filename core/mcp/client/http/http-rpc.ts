@@ -198,7 +198,7 @@ export class HttpRpc {
   }
 
   async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const limit = deadline(this.#clock, TELL_TIMEOUT_MS, 'Not accepted in time')
+    const limit = deadline(this.#clock, TELL_TIMEOUT_MS, 'upstream_timeout', 'Not accepted in time')
     await send(limit.signal).catch(() => {})
     limit.clear()
   }

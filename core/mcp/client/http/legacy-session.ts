@@ -100,7 +100,13 @@ class LegacySession implements Session {
 
   /** Waits for the GET stream: many servers lose what they say there before it is open. Some show it only with their first words. */
   async #listening(signal: AbortSignal): Promise<void> {
-    const limit = deadline(this.#deps.clock, STREAM_WAIT_MS, 'The stream is not open in time', signal)
+    const limit = deadline(
+      this.#deps.clock,
+      STREAM_WAIT_MS,
+      'upstream_timeout',
+      'The stream is not open in time',
+      signal,
+    )
     await waitFor(this.#listen(), limit.signal).catch(() => {})
     limit.clear()
   }

@@ -36,7 +36,13 @@ export class LogLevel {
   }
 
   async #set(level: string, signal: AbortSignal): Promise<void> {
-    const limit = deadline(this.#clock, TIMEOUT_MS, 'logging/setLevel took too long', signal)
+    const limit = deadline(
+      this.#clock,
+      TIMEOUT_MS,
+      'upstream_timeout',
+      'logging/setLevel took too long',
+      signal,
+    )
     const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_ANSWER_BYTES }
     try {
       await this.#ask(call, limit.signal)

@@ -38,7 +38,12 @@ export function createTokenSource(credentials: ClientCredentials, clock: Clock):
   let renewal: Promise<Token> | undefined
 
   const renew = async () => {
-    const limit = deadline(clock, TOKEN_TIMEOUT_MS, 'The authorization server does not answer in time')
+    const limit = deadline(
+      clock,
+      TOKEN_TIMEOUT_MS,
+      'upstream_timeout',
+      'The authorization server does not answer in time',
+    )
     try {
       const { value, lifeSeconds } = await request(limit.signal)
       const lifeMs = lifeSeconds === undefined ? UNKNOWN_LIFE_MS : lifeSeconds * 1000

@@ -182,6 +182,7 @@ export class SessionUpstream implements Upstream {
     const limit = deadline(
       this.#deps.clock,
       this.#spec.startTimeoutMs,
+      'upstream_timeout',
       'The upstream did not start in time',
       this.#closing.signal,
     )

@@ -85,7 +85,7 @@ export class SignOfLife {
   async #silence(lightest: boolean): Promise<Fault | undefined> {
     const { clock, ask } = this.#options
     const message = `The upstream gave no sign of life within ${ANSWER_WITHIN_MS / 1_000} s`
-    const limit = deadline(clock, ANSWER_WITHIN_MS, message, this.#life.signal)
+    const limit = deadline(clock, ANSWER_WITHIN_MS, 'upstream_timeout', message, this.#life.signal)
     try {
       await ask(lightest, limit.signal)
       return undefined

@@ -189,7 +189,13 @@ class SseSession implements Session {
 
   /** Sends what is no request, and does not mind whether it arrives. */
   async #send(message: JsonObject): Promise<void> {
-    const limit = deadline(this.#deps.clock, TELL_TIMEOUT_MS, 'Not accepted in time', this.#stop.signal)
+    const limit = deadline(
+      this.#deps.clock,
+      TELL_TIMEOUT_MS,
+      'upstream_timeout',
+      'Not accepted in time',
+      this.#stop.signal,
+    )
     await this.#post(JSON.stringify(message), {}, limit.signal).catch(() => {})
     limit.clear()
   }

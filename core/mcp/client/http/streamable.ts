@@ -48,7 +48,13 @@ function createOpening(http: HttpClient, deps: RemoteDeps): Opening {
 type Open = (http: HttpClient, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
 
 const openNewerFirst: Open = async (http, deps, hooks, signal) => {
-  const limit = deadline(deps.clock, PROBE_TIMEOUT_MS, 'No answer to server/discover in time', signal)
+  const limit = deadline(
+    deps.clock,
+    PROBE_TIMEOUT_MS,
+    'upstream_timeout',
+    'No answer to server/discover in time',
+    signal,
+  )
   let slow = false
   try {
     const session = await openModern(http, deps, hooks, limit.signal)

@@ -153,7 +153,7 @@ export class ChildSession {
     const { clock, memory } = this.#deps
     const rpc = this.#rpc
     const late = `The server did not start within ${timeoutMs / 1000} s`
-    const limit = deadline(clock, timeoutMs, late, rpc.hopeless)
+    const limit = deadline(clock, timeoutMs, 'upstream_timeout', late, rpc.hopeless)
     const known = { modern: memory.modern, legacy: memory.legacy }
     const guessed = isModernFirst(memory, prefers) && known.modern === undefined
     try {

@@ -68,9 +68,11 @@ export function startReaper(): Reaper {
   /** Once the kernel has the line in the pipe, the reaper reads it, whatever happens to us. */
   function tell(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!shell.stdin?.writable) return reject(new Fault('io', 'the reaper process is not running'))
+      if (!shell.stdin?.writable)
+        return reject(new Fault('upstream_unreachable', 'the reaper process is not running'))
       shell.stdin.write(line, error => {
-        if (error) reject(new Fault('io', 'the reaper process does not answer', { cause: error }))
+        if (error)
+          reject(new Fault('upstream_unreachable', 'the reaper process does not answer', { cause: error }))
         else resolve()
       })
     })
