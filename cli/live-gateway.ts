@@ -126,7 +126,7 @@ function connectTo(base: string): LiveGateway {
 }
 
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const limit = deadline(systemClock, ms, 'timeout', 'The gateway does not answer in time')
+  const limit = deadline(systemClock, ms, 'The gateway does not answer in time')
   try {
     return await work(limit.signal)
   } finally {

@@ -15,13 +15,13 @@ export type Deadline = {
   clear(): void
 }
 
-/** A signal that aborts with a Fault of this code after `ms`, or with `parent` before that. */
+/** A signal that aborts with a Fault of `code` after `ms`, or with `parent` before that. */
 export function deadline(
   clock: Clock,
   ms: number,
-  code: Extract<FaultCode, 'timeout' | 'upstream_timeout'>,
   message: string,
   parent?: AbortSignal,
+  code: FaultCode = 'timeout',
 ): Deadline {
   const controller = new AbortController()
   const follow = () => controller.abort(parent?.reason)

@@ -98,12 +98,7 @@ class Candidate {
 
   /** Gives the lease up if it is still ours, so that another process need not wait; if that fails it ends by itself. */
   async release(): Promise<void> {
-    const limit = deadline(
-      this.#clock,
-      LEASE_REQUEST_TIMEOUT_MS,
-      'timeout',
-      'the lease was not released in time',
-    )
+    const limit = deadline(this.#clock, LEASE_REQUEST_TIMEOUT_MS, 'the lease was not released in time')
     try {
       await this.#read(limit.signal) // a renewal may have been under way
       if (this.#lease?.spec?.holderIdentity === this.#options.identity) await this.#write(limit.signal, '')
@@ -116,13 +111,7 @@ class Candidate {
 
   async #renew(signal: AbortSignal): Promise<void> {
     const leftMs = this.#renewedAt + RENEW_LIMIT_MS - this.#clock.now()
-    const limit = deadline(
-      this.#clock,
-      Math.max(leftMs, 0),
-      'timeout',
-      'the lease was not renewed in time',
-      signal,
-    )
+    const limit = deadline(this.#clock, Math.max(leftMs, 0), 'the lease was not renewed in time', signal)
     try {
       if (await this.#write(limit.signal)) return
       // somebody wrote it: perhaps we did, in a request that had no answer

@@ -185,7 +185,7 @@ export class Transport {
 
   #limit(signal?: AbortSignal) {
     const message = `The API server gave no answer within ${this.#timeoutMs / 1_000} s`
-    return deadline(this.#clock, this.#timeoutMs, 'timeout', message, signal)
+    return deadline(this.#clock, this.#timeoutMs, message, signal)
   }
 
   #translate(error: unknown, signal: AbortSignal | undefined, limit: AbortSignal): Error {

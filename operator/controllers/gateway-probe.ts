@@ -158,7 +158,6 @@ async function shake(
   const limit = deadline(
     clock,
     HANDSHAKE_LIMIT_MS,
-    'timeout',
     'The gateway does not answer the handshake in time',
     signal,
   )

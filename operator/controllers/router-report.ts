@@ -35,7 +35,7 @@ export async function askRouter(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<RouterSays | undefined> {
-  const limit = deadline(clock, REPORT_LIMIT_MS, 'timeout', 'The router does not report in time', signal)
+  const limit = deadline(clock, REPORT_LIMIT_MS, 'The router does not report in time', signal)
   const host = address.includes(':') ? `[${address}]` : address
   try {
     const answer = await request(`http://${host}:${ADMIN_PORT}/status`, { signal: limit.signal })

@@ -79,13 +79,7 @@ async function attempt(
     kind: 'internal',
     attributes: { 'portolan.key': key },
   })
-  const limit = deadline(
-    clock,
-    limitMs,
-    'timeout',
-    `Reconciling took longer than ${limitMs / 1_000} s`,
-    signal,
-  )
+  const limit = deadline(clock, limitMs, `Reconciling took longer than ${limitMs / 1_000} s`, signal)
   try {
     const result = await waitFor(reconcile(key, limit.signal), limit.signal)
     queue.forget(key)

@@ -57,7 +57,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
 
   return {
     async embed(texts, timeoutMs, signal) {
-      const limit = deadline(clock, timeoutMs, 'timeout', 'late', signal)
+      const limit = deadline(clock, timeoutMs, 'late', signal)
       try {
         return unitVectors(await ask(texts, limit.signal), texts.length)
       } catch (cause) {

@@ -135,7 +135,7 @@ async function get(
   headers: Record<string, string>,
   parent: AbortSignal,
 ): Promise<Answer> {
-  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'timeout', 'The gateway does not answer in time', parent)
+  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'The gateway does not answer in time', parent)
   const { signal } = limit
   try {
     const authorization = `Bearer ${await token()}`

@@ -2,12 +2,13 @@
 
 import type { Clock, Timer } from '../../async.ts'
 import { backoffMs } from '../../backoff.ts'
-import { deadline, faultOf, waitFor } from '../../deadline.ts'
+import { faultOf, waitFor } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { RESOURCE_UPDATED } from '../protocol/message.ts'
 import { covers, readUpdate } from '../protocol/resource-update.ts'
 import type { Subscription } from '../upstream.ts'
+import { upstreamDeadline } from '../upstream-deadline.ts'
 
 /** Resources that are subscribed to at once; more are refused. */
 export const MAX_RESOURCES = 1_000
@@ -167,10 +168,9 @@ export class ResourceSubscriptions {
 
   async #request(resource: Resource): Promise<McpResponse> {
     const { clock, session } = this.#options
-    const limit = deadline(
+    const limit = upstreamDeadline(
       clock,
       SUBSCRIBE_TIMEOUT_MS,
-      'upstream_timeout',
       'Not subscribed in time',
       this.#closing.signal,
     )

@@ -1,9 +1,9 @@
 /** The requests by which a session of the 2025 era subscribes to a resource. */
 
 import type { Clock } from '../../async.ts'
-import { deadline } from '../../deadline.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../upstream.ts'
+import { upstreamDeadline } from '../upstream-deadline.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 const UNSUBSCRIBE_TIMEOUT_MS = 2_000
@@ -18,12 +18,7 @@ export async function unsubscribe(
   clock: Clock,
   ask: (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>,
 ): Promise<void> {
-  const limit = deadline(
-    clock,
-    UNSUBSCRIBE_TIMEOUT_MS,
-    'upstream_timeout',
-    'resources/unsubscribe took too long',
-  )
+  const limit = upstreamDeadline(clock, UNSUBSCRIBE_TIMEOUT_MS, 'resources/unsubscribe took too long')
   await ask({ ...subscribeCall(uri), method: 'resources/unsubscribe' }, limit.signal).catch(() => {})
   limit.clear()
 }

@@ -1,10 +1,10 @@
 /** Reads one list of an upstream with all its pages, within bounds of pages, items, bytes and time. */
 import type { Clock } from '../../async.ts'
-import { deadline } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonValue } from '../../json.ts'
 import type { JsonRpcError } from '../protocol/json-rpc.ts'
 import { DISCOVERY, type Upstream } from '../upstream.ts'
+import { upstreamDeadline } from '../upstream-deadline.ts'
 
 export const MAX_PAGES = 200
 export const MAX_ITEMS = 20_000
@@ -41,13 +41,7 @@ export type Listed =
  * Throws Fault upstream_timeout, upstream_protocol, upstream_rejected (an error on a later page) and what the upstream throws.
  */
 export async function readList(reader: ListReader, list: ListName, signal: AbortSignal): Promise<Listed> {
-  const limit = deadline(
-    reader.clock,
-    LIST_TIMEOUT_MS,
-    'upstream_timeout',
-    `${METHODS[list]} took too long`,
-    signal,
-  )
+  const limit = upstreamDeadline(reader.clock, LIST_TIMEOUT_MS, `${METHODS[list]} took too long`, signal)
   try {
     return await readPages(reader, list, limit.signal)
   } finally {

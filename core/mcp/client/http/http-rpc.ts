@@ -1,7 +1,6 @@
 /** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
 
 import type { Clock } from '../../../async.ts'
-import { deadline } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
@@ -10,6 +9,7 @@ import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
 import { standardHeaders } from '../../protocol/standard-headers.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { AnswerStream, findAnswer, type Heard } from './answer-stream.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
@@ -198,7 +198,7 @@ export class HttpRpc {
   }
 
   async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const limit = deadline(this.#clock, TELL_TIMEOUT_MS, 'upstream_timeout', 'Not accepted in time')
+    const limit = upstreamDeadline(this.#clock, TELL_TIMEOUT_MS, 'Not accepted in time')
     await send(limit.signal).catch(() => {})
     limit.clear()
   }

@@ -1,11 +1,12 @@
 /** A session of the 2025 era over streamable HTTP: a handshake, many requests, and a GET stream for what comes between them. */
 
-import { deadline, waitFor } from '../../../deadline.ts'
+import { waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
 import { changingLists } from '../../protocol/declares.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Incoming } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
@@ -100,13 +101,7 @@ class LegacySession implements Session {
 
   /** Waits for the GET stream: many servers lose what they say there before it is open. Some show it only with their first words. */
   async #listening(signal: AbortSignal): Promise<void> {
-    const limit = deadline(
-      this.#deps.clock,
-      STREAM_WAIT_MS,
-      'upstream_timeout',
-      'The stream is not open in time',
-      signal,
-    )
+    const limit = upstreamDeadline(this.#deps.clock, STREAM_WAIT_MS, 'The stream is not open in time', signal)
     await waitFor(this.#listen(), limit.signal).catch(() => {})
     limit.clear()
   }

@@ -1,10 +1,10 @@
 /** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
 
 import type { Clock } from '../../../async.ts'
-import { deadline } from '../../../deadline.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../../protocol/log-levels.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 /** A call waits no longer for it. */
@@ -36,13 +36,7 @@ export class LogLevel {
   }
 
   async #set(level: string, signal: AbortSignal): Promise<void> {
-    const limit = deadline(
-      this.#clock,
-      TIMEOUT_MS,
-      'upstream_timeout',
-      'logging/setLevel took too long',
-      signal,
-    )
+    const limit = upstreamDeadline(this.#clock, TIMEOUT_MS, 'logging/setLevel took too long', signal)
     const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_ANSWER_BYTES }
     try {
       await this.#ask(call, limit.signal)

@@ -1,6 +1,7 @@
 /** OAuth client credentials: one token for all callers, renewed shortly before it expires and when the upstream refuses it. */
 import type { Clock } from '../../../async.ts'
-import { deadline, waitFor } from '../../../deadline.ts'
+import { waitFor } from '../../../deadline.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { createTokenRequest } from './oauth-request.ts'
 import type { RemoteSpec } from './spec.ts'
 
@@ -38,10 +39,9 @@ export function createTokenSource(credentials: ClientCredentials, clock: Clock):
   let renewal: Promise<Token> | undefined
 
   const renew = async () => {
-    const limit = deadline(
+    const limit = upstreamDeadline(
       clock,
       TOKEN_TIMEOUT_MS,
-      'upstream_timeout',
       'The authorization server does not answer in time',
     )
     try {

@@ -1,6 +1,6 @@
 /** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
 
-import { deadline, waitFor } from '../../../deadline.ts'
+import { waitFor } from '../../../deadline.ts'
 import { Fault, type FaultCode } from '../../../errors.ts'
 import { capabilityCode } from '../../protocol/capabilities.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
@@ -15,6 +15,7 @@ import {
   type UpstreamEvent,
   type UpstreamInfo,
 } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
 import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
 import {
@@ -179,10 +180,9 @@ export class SessionUpstream implements Upstream {
 
   async #begin(entry: Entry): Promise<Session> {
     if (speaksForUpstream(entry.key)) this.#tell({ kind: 'state', state: 'starting' })
-    const limit = deadline(
+    const limit = upstreamDeadline(
       this.#deps.clock,
       this.#spec.startTimeoutMs,
-      'upstream_timeout',
       'The upstream did not start in time',
       this.#closing.signal,
     )

@@ -1,7 +1,7 @@
 /** Notices that an upstream died while nobody called it: after a silence it is asked for any answer at all. */
 import type { Clock, Timer } from '../../../async.ts'
-import { deadline } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 
 /** Shortened or lengthened by a tenth, so that many upstreams are not asked at once. */
 const EVERY_MS = 30_000
@@ -85,7 +85,7 @@ export class SignOfLife {
   async #silence(lightest: boolean): Promise<Fault | undefined> {
     const { clock, ask } = this.#options
     const message = `The upstream gave no sign of life within ${ANSWER_WITHIN_MS / 1_000} s`
-    const limit = deadline(clock, ANSWER_WITHIN_MS, 'upstream_timeout', message, this.#life.signal)
+    const limit = upstreamDeadline(clock, ANSWER_WITHIN_MS, message, this.#life.signal)
     try {
       await ask(lightest, limit.signal)
       return undefined

@@ -1,13 +1,14 @@
 /** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
 
 import type { EventSourceMessage } from 'eventsource-parser'
-import { deadline, waitFor } from '../../../deadline.ts'
+import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { requestText } from '../../protocol/message.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream, UpstreamCall } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { readLine } from '../stdio/read-line.ts'
@@ -189,10 +190,9 @@ class SseSession implements Session {
 
   /** Sends what is no request, and does not mind whether it arrives. */
   async #send(message: JsonObject): Promise<void> {
-    const limit = deadline(
+    const limit = upstreamDeadline(
       this.#deps.clock,
       TELL_TIMEOUT_MS,
-      'upstream_timeout',
       'Not accepted in time',
       this.#stop.signal,
     )

@@ -1,9 +1,9 @@
 /** Upstreams over streamable HTTP, of either era: which one is found out, remembered, and found out anew where the upstream changed. */
 
-import { deadline } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import { openLegacy } from './legacy-session.ts'
 import { openModern } from './modern-session.ts'
@@ -48,13 +48,7 @@ function createOpening(http: HttpClient, deps: RemoteDeps): Opening {
 type Open = (http: HttpClient, deps: RemoteDeps, hooks: SessionHooks, signal: AbortSignal) => Promise<Session>
 
 const openNewerFirst: Open = async (http, deps, hooks, signal) => {
-  const limit = deadline(
-    deps.clock,
-    PROBE_TIMEOUT_MS,
-    'upstream_timeout',
-    'No answer to server/discover in time',
-    signal,
-  )
+  const limit = upstreamDeadline(deps.clock, PROBE_TIMEOUT_MS, 'No answer to server/discover in time', signal)
   let slow = false
   try {
     const session = await openModern(http, deps, hooks, limit.signal)

@@ -1,6 +1,6 @@
 /** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
 
-import { deadline, waitFor } from '../../../deadline.ts'
+import { waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { changesFilter } from '../../protocol/declares.ts'
@@ -10,6 +10,7 @@ import type { JsonRpcError, McpResponse, Notification, ServerRequest } from '../
 import { changedList, RESOURCE_UPDATED, tellCall } from '../../protocol/message.ts'
 import { type Era, META_SUBSCRIPTION_ID } from '../../protocol/revisions.ts'
 import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
+import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { type Question, Questions } from '../questions.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
@@ -153,7 +154,7 @@ export class ChildSession {
     const { clock, memory } = this.#deps
     const rpc = this.#rpc
     const late = `The server did not start within ${timeoutMs / 1000} s`
-    const limit = deadline(clock, timeoutMs, 'upstream_timeout', late, rpc.hopeless)
+    const limit = upstreamDeadline(clock, timeoutMs, late, rpc.hopeless)
     const known = { modern: memory.modern, legacy: memory.legacy }
     const guessed = isModernFirst(memory, prefers) && known.modern === undefined
     try {
