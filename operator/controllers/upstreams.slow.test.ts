@@ -1,10 +1,11 @@
 /** The connections of discovery: which are kept, which are heard, which are closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../core/async.ts'
+import { type Clock, systemClock } from '../../core/async.ts'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
-import { answer, startRude } from '../../test/upstreams/http/rude.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { answer, type Behaviour, raw, startRude } from '../../test/upstreams/http/rude.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import type { Target } from './discovery-targets.ts'
 import { MAX_STREAMS, Upstreams } from './upstreams.ts'
@@ -23,8 +24,12 @@ function target(url: string, spec: Partial<McpServerSpecInput> = {}): Target {
   return { server, endpoint }
 }
 
-function upstreams(t: TestContext, onListChanged = (_key: string) => {}): Upstreams {
-  const made = new Upstreams({ client, clock: systemClock, onListChanged })
+function upstreams(
+  t: TestContext,
+  onListChanged = (_key: string) => {},
+  clock: Clock = systemClock,
+): Upstreams {
+  const made = new Upstreams({ client, clock, onListChanged })
   t.after(() => made.closeAll())
   return made
 }
@@ -51,13 +56,39 @@ test('a server that tells of changes is heard, on one connection for all askings
   await server.logged('DELETE')
 })
 
+test('a remote server that dies while nobody calls it is told of within a minute, and once', async t => {
+  const behaviours: Record<string, Behaviour> = { ping: answer({}) }
+  const server = await startRude(behaviours)
+  t.after(() => server.close())
+  const clock = createManualClock()
+  const told: string[] = []
+  const made = upstreams(t, key => void told.push(key), clock)
+  const asked = target(server.url, { sessions: 'perClient' })
+  const upstream = await ask(made, 'team/web', asked, t.signal)
+  clock.advance(33_000)
+  await server.logged('POST ping')
+  assert.deepEqual(told, [])
+  behaviours.ping = raw(503, 'text/plain', 'gone')
+  for (let passed = 0; passed < 45 && told.length === 0; passed++) {
+    clock.advance(1_000)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  assert.deepEqual(told, ['team/web'])
+  assert.notEqual(await made.open('team/web', asked, t.signal), upstream)
+})
+
 test('a connection that tells nothing is closed after the asking: no changes declared, or a session of its own for each client', async t => {
   const silent = await startRude({ 'tools/list': answer({ tools: [] }) })
   const perClient = await startSdk1('stateful')
   t.after(() => Promise.all([silent.close(), perClient.close()]))
   const made = upstreams(t)
-  await ask(made, 'team/silent', target(silent.url), t.signal)
-  await ask(made, 'team/own', target(perClient.url, { sessions: 'perClient' }), t.signal)
+  await ask(made, 'team/silent', { ...target(silent.url), revision: '1' }, t.signal)
+  await ask(
+    made,
+    'team/own',
+    { ...target(perClient.url, { sessions: 'perClient' }), revision: '1' },
+    t.signal,
+  )
   await Promise.all([silent.logged('DELETE'), perClient.logged('DELETE')])
   for (const { log } of [silent, perClient]) assert.equal(log.filter(entry => entry === 'GET').length, 1)
 })

@@ -1,4 +1,4 @@
-/** The connections of discovery: one a server, kept only where the server tells on it that its lists changed. */
+/** The connections of discovery: one a server, kept where it is told on it that lists changed, or that a remote server died. */
 import type { Clock } from '../../core/async.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
@@ -9,16 +9,24 @@ import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './discovery-targets.ts'
 
-/** Streams that are held open at a time; other servers are asked when their interval is over. */
+/** Connections that are held at a time; other servers are asked when their interval is over. */
 export const MAX_STREAMS = 256
 
-type Held = { revision: string; upstream: Upstream; stopListening?: () => void }
+type Held = {
+  revision: string
+  upstream: Upstream
+  /** Runs elsewhere: no pod tells whether it is there. */
+  isRemote: boolean
+  /** Its failure is found by whoever asks. */
+  isAsked: boolean
+  stopListening?: () => void
+}
 
 export type UpstreamsOptions = {
   client: Pick<KubeClient, 'get'>
   clock: Clock
   connector?: typeof createConnector
-  /** A server said that its lists changed, or forgot our session: it may have been started anew. */
+  /** A server said that its lists changed, forgot our session, or gave no sign of life: it has to be asked again. */
   onListChanged: (key: string) => void
 }
 
@@ -36,21 +44,26 @@ export class Upstreams {
   async open(key: string, target: Target, signal: AbortSignal): Promise<Upstream> {
     const { revision } = target.endpoint
     const held = this.#held.get(key)
-    if (held?.revision === revision) return held.upstream
+    if (held?.revision === revision) {
+      held.isAsked = true
+      return held.upstream
+    }
     this.close(key)
     const upstream = await this.#connect(target, signal)
-    const opened: Held = { revision, upstream }
+    const opened: Held = { revision, upstream, isRemote: isRemote(target), isAsked: true }
     this.#held.set(key, opened)
     // Each client of a perClient server has a list of its own, if they differ at all: changes of ours tell nothing.
-    if (target.server.spec.sessions === 'shared' && this.#streams < MAX_STREAMS) this.#listen(key, opened)
+    const tells = target.server.spec.sessions === 'shared'
+    if ((tells || opened.isRemote) && this.#streams < MAX_STREAMS) this.#listen(key, opened, tells)
     return upstream
   }
 
-  /** The asking is over: the connection stays if the server declared that it tells of changes. Without `info` it failed. */
+  /** The asking is over: the connection stays if the server is remote, or declared that it tells of changes. Without `info` it failed. */
   release(key: string, info: UpstreamInfo | undefined): void {
     const held = this.#held.get(key)
-    if (held?.stopListening && info && changingLists(info.capabilities).length > 0) return
-    this.close(key)
+    const tells = info !== undefined && (held?.isRemote || changingLists(info.capabilities).length > 0)
+    if (held?.stopListening && tells) held.isAsked = false
+    else this.close(key)
   }
 
   close(key: string): void {
@@ -68,10 +81,16 @@ export class Upstreams {
     await Promise.allSettled([...this.#closing])
   }
 
-  #listen(key: string, held: Held): void {
+  #listen(key: string, held: Held, tells: boolean): void {
+    const { onListChanged } = this.#options
     this.#streams++
-    const stop = held.upstream.onEvent(({ kind }) => {
-      if (kind === 'listChanged') this.#options.onListChanged(key)
+    const stop = held.upstream.onEvent(event => {
+      if (event.kind === 'listChanged') {
+        if (tells) onListChanged(key)
+      } else if (event.state === 'failed' && !held.isAsked) {
+        this.close(key)
+        onListChanged(key)
+      }
     })
     held.stopListening = () => {
       this.#streams--
@@ -80,8 +99,9 @@ export class Upstreams {
   }
 
   /** The values of Secrets are read for it now, and are kept nowhere else. */
-  async #connect({ server, endpoint }: Target, signal: AbortSignal): Promise<Upstream> {
+  async #connect(target: Target, signal: AbortSignal): Promise<Upstream> {
     const { client, clock, connector = createConnector } = this.#options
+    const { server, endpoint } = target
     const { metadata, spec } = server
     const { name, namespace } = metadata
     const values = new Map<string, SecretValues>()
@@ -90,11 +110,15 @@ export class Upstreams {
       if (secret) values.set(name, secret)
     }
     const limits = { startTimeoutMs: parseDuration(spec.limits.startTimeout) }
-    return connector({ clock, secret: name => values.get(name) })({
+    return connector({ clock, secret: name => values.get(name), watchesLife: isRemote(target) })({
       name,
       endpoint,
       sessions: spec.sessions,
       limits,
     })
   }
+}
+
+function isRemote({ revision }: Target): boolean {
+  return revision === undefined
 }

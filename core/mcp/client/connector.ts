@@ -13,6 +13,8 @@ export type ConnectorOptions = {
   /** For a sidecar: the gateway's admin port, and the token that is shown there. */
   gateway?: { url: string; token: () => Promise<string> }
   clock: Clock
+  /** As in RemoteDeps. */
+  watchesLife?: boolean
 }
 
 /** What of a server its connection depends on. */
@@ -22,7 +24,7 @@ export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> &
 
 /** Nothing is sent, and no Secret needed, before the first call. */
 export function createConnector(options: ConnectorOptions): (server: Connectable) => Upstream {
-  const { clock } = options
+  const { clock, watchesLife } = options
   return server => {
     const { sessions, limits, endpoint } = server
     const spec = {
@@ -30,7 +32,7 @@ export function createConnector(options: ConnectorOptions): (server: Connectable
       startTimeoutMs: limits.startTimeoutMs,
       ...reachOf(server.name, endpoint, options),
     }
-    return connectRemote(spec, { clock })
+    return connectRemote(spec, { clock, watchesLife })
   }
 }
 
