@@ -21,10 +21,15 @@ function isServerCatalog(value: unknown): value is ServerCatalog {
     typeof value.digest === 'string' &&
     Array.isArray(tools) &&
     tools.every(isTool) &&
-    [invalid, resources, resourceTemplates, prompts, incomplete].every(
-      list => Array.isArray(list) && list.every(isObject),
-    )
+    [invalid, incomplete].every(list => Array.isArray(list) && list.every(isObject)) &&
+    isListBy('uri', resources) &&
+    isListBy('uriTemplate', resourceTemplates) &&
+    isListBy('name', prompts)
   )
+}
+
+function isListBy(key: string, list: unknown): boolean {
+  return Array.isArray(list) && list.every(item => isObject(item) && typeof item[key] === 'string')
 }
 
 function isTool(tool: unknown): boolean {

@@ -1,4 +1,5 @@
 /** What one upstream offers, as discovery found it: the unit that is cached, sliced and shipped to routers. */
+import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonObject } from '../json.ts'
 
 export type ServerCatalog = {
@@ -14,9 +15,9 @@ export type ServerCatalog = {
   /** Tools left out, each with the reason. */
   invalid: InvalidItem[]
   /** As listed by the upstream, sorted by uri, uriTemplate and name; unknown fields kept. */
-  resources: JsonObject[]
-  resourceTemplates: JsonObject[]
-  prompts: JsonObject[]
+  resources: ResourceDefinition[]
+  resourceTemplates: TemplateDefinition[]
+  prompts: PromptDefinition[]
   /** Lists that were declared and could not be read: their failure costs a reason, nothing else. */
   incomplete: { list: 'resources' | 'resourceTemplates' | 'prompts'; message: string }[]
   /** sha256 (hex) of everything above in canonical form, without `digest`: equal content, equal digest. */
@@ -47,6 +48,13 @@ export type CatalogTool = {
   schemaTokens: number
 }
 
-export type ToolDefinition = JsonObject & { name: string; description?: string; inputSchema: JsonObject }
+/**
+ * Definitions as upstreams list them. They are the protocol's as far as discovery has checked them: what else they hold may be wrong,
+ * and is read with care.
+ */
+export type ToolDefinition = JsonObject & Pick<Tool, 'name' | 'description'> & { inputSchema: JsonObject }
+export type ResourceDefinition = JsonObject & Pick<Resource, 'uri'>
+export type TemplateDefinition = JsonObject & Pick<ResourceTemplate, 'uriTemplate'>
+export type PromptDefinition = JsonObject & Pick<Prompt, 'name'>
 
 export type InvalidItem = { name?: string; reason: string }

@@ -3,8 +3,14 @@ import { exposedUri, listedNames, resourcePath, toolPath } from '../../core/cata
 import { applyOverride, isAllowed } from '../../core/catalog/policy.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { itemSearchText, toolSearchText } from '../../core/catalog/search-text.ts'
-import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
-import type { JsonObject } from '../../core/json.ts'
+import type {
+  CatalogTool,
+  PromptDefinition,
+  ResourceDefinition,
+  ServerCatalog,
+  TemplateDefinition,
+  ToolDefinition,
+} from '../../core/catalog/server-catalog.ts'
 import { type ParamHeader, paramHeadersOf } from '../../core/mcp/protocol/param-headers.ts'
 import { estimateTokens } from './estimate.ts'
 import { itemDocument, toolDocument } from './search/documents.ts'
@@ -37,7 +43,7 @@ export type PromptRoute = {
   prompt: string
   path: string
   listedName: string
-  definition: JsonObject
+  definition: PromptDefinition
   textKey: string
   document: SearchDocument
 }
@@ -50,7 +56,7 @@ export type ResourceRoute = {
   shownUri: string
   /** As native lists print it: `server+uri`. */
   listedUri: string
-  definition: JsonObject
+  definition: ResourceDefinition | TemplateDefinition
   textKey: string
   document: SearchDocument
 }
@@ -139,15 +145,12 @@ function namesOf(server: string, own: readonly string[]): NameOf {
 }
 
 function* promptRoutes(server: RouterServer, catalog: ServerCatalog): Generator<void, PromptRoute[]> {
-  const named = catalog.prompts.filter(
-    (definition): definition is JsonObject & { name: string } => typeof definition.name === 'string',
-  )
   const nameOf = namesOf(
     server.name,
-    named.map(({ name }) => name),
+    catalog.prompts.map(({ name }) => name),
   )
   const routes: PromptRoute[] = []
-  for (const definition of named) {
+  for (const definition of catalog.prompts) {
     if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
     const { name } = definition
     const found = foundBy(server, catalog, 'prompt', definition)
@@ -161,10 +164,12 @@ function* resourceRoutes(
   catalog: ServerCatalog,
   kind: 'resource' | 'template',
 ): Generator<void, ResourceRoute[]> {
+  const offered =
+    kind === 'resource'
+      ? catalog.resources.map(definition => ({ uri: definition.uri, definition }))
+      : catalog.resourceTemplates.map(definition => ({ uri: definition.uriTemplate, definition }))
   const routes: ResourceRoute[] = []
-  for (const definition of kind === 'resource' ? catalog.resources : catalog.resourceTemplates) {
-    const uri = kind === 'resource' ? definition.uri : definition.uriTemplate
-    if (typeof uri !== 'string') continue
+  for (const { uri, definition } of offered) {
     if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
     const uris = { uri, shownUri: shownUri(server.name, uri), listedUri: exposedUri(server.name, uri) }
     routes.push({ server: server.name, ...uris, definition, ...foundBy(server, catalog, kind, definition) })
@@ -177,7 +182,7 @@ function foundBy(
   server: RouterServer,
   catalog: ServerCatalog,
   kind: NonNullable<SearchDocument['kind']>,
-  definition: JsonObject,
+  definition: PromptRoute['definition'] | ResourceRoute['definition'],
 ): Pick<PromptRoute, 'textKey' | 'document'> {
   return {
     textKey: itemSearchText(server, catalog, definition).key,

@@ -1,5 +1,6 @@
 /** What a meta-tool is, and what it works with. */
 
+import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -67,6 +68,6 @@ export function isDirect(route: McpRoute): boolean {
 }
 
 export type MetaTool = {
-  definition: ToolDefinition
+  definition: ToolDefinition & Tool
   call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse>
 }

@@ -44,26 +44,35 @@ function toolOf(item: JsonObject & { name: string }): ToolDefinition {
     : { ...rest, name: item.name, inputSchema }
 }
 
+export type ItemKey = 'uri' | 'uriTemplate' | 'name'
+export type ItemWith<Key extends ItemKey> = JsonObject & Record<Key, string>
+
 /** Resources, templates or prompts that have their key, sorted by it, each once; `left` counts the others. */
-export function checkItems(
+export function checkItems<Key extends ItemKey>(
   items: readonly JsonValue[],
-  key: 'uri' | 'uriTemplate' | 'name',
-): { items: JsonObject[]; left: number; reason?: string } {
-  const good = new Map<string, JsonObject>()
+  key: Key,
+): { items: ItemWith<Key>[]; left: number; reason?: string } {
+  const good = new Map<string, ItemWith<Key>>()
   let left = 0
   let reason: string | undefined
   for (const item of items) {
-    const wrong = isObject(item)
-      ? (keyReason(item, key, MAX_URI_CHARACTERS) ?? sizeReason(item))
-      : 'not an object'
-    const id = isObject(item) ? String(item[key]) : ''
-    if (wrong !== undefined || good.has(id)) {
+    const wrong = itemReason(item, key)
+    if (wrong === undefined && hasKey(item, key) && !good.has(item[key])) good.set(item[key], item)
+    else {
       left++
       reason ??= wrong ?? `duplicate ${key}`
-    } else good.set(id, item as JsonObject)
+    }
   }
   const sorted = [...good.entries()].sort(([a], [b]) => compare(a, b)).map(([, item]) => item)
   return { items: sorted, left, reason }
+}
+
+function itemReason(item: JsonValue, key: ItemKey): string | undefined {
+  return isObject(item) ? (keyReason(item, key, MAX_URI_CHARACTERS) ?? sizeReason(item)) : 'not an object'
+}
+
+function hasKey<Key extends ItemKey>(item: JsonValue, key: Key): item is ItemWith<Key> {
+  return isObject(item) && typeof item[key] === 'string'
 }
 
 function keyReason(item: JsonObject, key: string, max: number): string | undefined {

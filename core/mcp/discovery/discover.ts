@@ -8,7 +8,7 @@ import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../
 import { toolText } from '../../tokens.ts'
 import { METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { Upstream, UpstreamInfo } from '../upstream.ts'
-import { checkItems, checkTools, MAX_DEPTH, tooDeep } from './check-items.ts'
+import { checkItems, checkTools, type ItemKey, type ItemWith, MAX_DEPTH, tooDeep } from './check-items.ts'
 import { type ListReader, MAX_DISCOVERY_BYTES, readList, rejection } from './read-list.ts'
 
 export type DiscoverOptions = {
@@ -101,7 +101,7 @@ function declaredLists(capabilities: JsonObject): OtherList[] {
 }
 
 function standIn(lists: OtherList[], previous: ServerCatalog | undefined): Others {
-  const of = (list: OtherList) => (lists.includes(list) ? (previous?.[list] ?? []) : [])
+  const of = <List extends OtherList>(list: List) => (lists.includes(list) ? (previous?.[list] ?? []) : [])
   return {
     resources: of('resources'),
     resourceTemplates: of('resourceTemplates'),
@@ -116,23 +116,34 @@ async function readOthers(
   previous: ServerCatalog | undefined,
   signal: AbortSignal,
 ): Promise<Others> {
-  const others: Others = { resources: [], resourceTemplates: [], prompts: [], incomplete: [] }
-  const read = await Promise.all(lists.map(list => readOther(reader, list, signal)))
-  for (const { list, items, message } of read) {
-    others[list] = items ?? previous?.[list] ?? []
-    if (message !== undefined) others.incomplete.push({ list, message })
+  const read = async <Key extends ItemKey>(list: OtherList, key: Key): Promise<OtherRead<Key>> =>
+    lists.includes(list) ? readOther(reader, list, key, signal) : { list, items: [] }
+  const [resources, resourceTemplates, prompts] = await Promise.all([
+    read('resources', 'uri'),
+    read('resourceTemplates', 'uriTemplate'),
+    read('prompts', 'name'),
+  ])
+  return {
+    resources: resources.items ?? previous?.resources ?? [],
+    resourceTemplates: resourceTemplates.items ?? previous?.resourceTemplates ?? [],
+    prompts: prompts.items ?? previous?.prompts ?? [],
+    incomplete: [resources, resourceTemplates, prompts].flatMap(({ list, message }) =>
+      message === undefined ? [] : [{ list, message }],
+    ),
   }
-  return others
 }
 
-const KEYS = { resources: 'uri', resourceTemplates: 'uriTemplate', prompts: 'name' } as const
+type OtherRead<Key extends ItemKey> = { list: OtherList; items?: ItemWith<Key>[]; message?: string }
 
-type OtherRead = { list: OtherList; items?: JsonObject[]; message?: string }
-
-async function readOther(reader: ListReader, list: OtherList, signal: AbortSignal): Promise<OtherRead> {
+async function readOther<Key extends ItemKey>(
+  reader: ListReader,
+  list: OtherList,
+  key: Key,
+  signal: AbortSignal,
+): Promise<OtherRead<Key>> {
   try {
     const listed = await readList(reader, list, signal)
-    if (listed.items) return { list, ...keepGood(listed.items, list, listed.cut) }
+    if (listed.items) return { list, ...keepGood(listed.items, key, listed.cut) }
     const unknown = list === 'resourceTemplates' && listed.error.code === METHOD_NOT_FOUND
     return unknown ? { list, items: [] } : { list, message: rejection(list, listed.error).message }
   } catch (error) {
@@ -141,8 +152,8 @@ async function readOther(reader: ListReader, list: OtherList, signal: AbortSigna
   }
 }
 
-function keepGood(found: JsonValue[], list: OtherList, cut: string | undefined) {
-  const { items, left, reason } = checkItems(found, KEYS[list])
+function keepGood<Key extends ItemKey>(found: JsonValue[], key: Key, cut: string | undefined) {
+  const { items, left, reason } = checkItems(found, key)
   const wrong = left > 0 ? `${left} of ${found.length} left out: ${reason}` : undefined
   return { items, message: [cut, wrong].filter(text => text !== undefined).join('; ') || undefined }
 }

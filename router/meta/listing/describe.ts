@@ -1,4 +1,5 @@
 /** What a route declares to its clients: what can be done on a gateway, or what one server can do that reaches its clients here. Pure. */
+import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
 import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
@@ -28,7 +29,7 @@ export function carriesTasks({ sessions }: RouterServer, known: ServerCatalog | 
 
 function describeGateway(catalog: Catalog, name: Profile, tells: boolean): RouteDescription | undefined {
   if (!isServed(catalog, name)) return undefined
-  const changing: JsonObject = tells ? { listChanged: true } : {}
+  const changing = tells ? { listChanged: true } : {}
   const toolsChange = name === 'registry' || (name === 'direct' && tells)
   return {
     capabilities: {
@@ -37,8 +38,8 @@ function describeGateway(catalog: Catalog, name: Profile, tells: boolean): Route
       prompts: changing,
       completions: {},
       logging: {},
-    },
-    serverInfo: { name: 'portolan', version: packageJson.version },
+    } satisfies ServerCapabilities,
+    serverInfo: { name: 'portolan', version: packageJson.version } satisfies Implementation,
     instructions: instructionsOf(catalog, PROFILES[name].words.usage),
   }
 }

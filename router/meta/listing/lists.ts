@@ -92,10 +92,15 @@ function exposedItems(part: ServerPart, list: ListName): Listed[] {
   }
 }
 
-const OWN_KEYS = { resources: 'uri', resourceTemplates: 'uriTemplate', prompts: 'name' } as const
-
 function ownItems(known: ServerCatalog, list: Exclude<ListName, 'tools'>): Listed[] {
-  return known[list].map(item => listed(String(item[OWN_KEYS[list]]), item))
+  switch (list) {
+    case 'resources':
+      return known.resources.map(item => listed(item.uri, item))
+    case 'resourceTemplates':
+      return known.resourceTemplates.map(item => listed(item.uriTemplate, item))
+    case 'prompts':
+      return known.prompts.map(item => listed(item.name, item))
+  }
 }
 
 function listed(key: string, item: JsonObject, tokens = 0): Listed {

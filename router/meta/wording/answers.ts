@@ -1,5 +1,5 @@
 /** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
-
+import type { CallToolResult, TextContent } from '@modelcontextprotocol/sdk/types.js'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
@@ -18,7 +18,7 @@ export type Refusal = {
 }
 
 export function textReply(text: string): McpResponse {
-  return { result: { content: [{ type: 'text', text }] } }
+  return { result: { content: [textContent(text)] } satisfies CallToolResult }
 }
 
 /** What a search or a list found; its tokens are counted as served. */
@@ -44,14 +44,18 @@ export function schemaReply(
 export function errorReply(work: Work, given: string): McpResponse {
   const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
-  return { result: { content: [{ type: 'text', text: sentence }], isError: true } }
+  return { result: { content: [textContent(sentence)], isError: true } satisfies CallToolResult }
 }
 
 /** Says more under a result; its tokens are counted as served. */
 export function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
   if (notes.length === 0 || !Array.isArray(result.content)) return result
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
-  return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text', text }))] }
+  return { ...result, content: [...result.content, ...notes.map(textContent)] }
+}
+
+function textContent(text: string) {
+  return { type: 'text', text } satisfies TextContent
 }
 
 /** Reports a request that was refused, and answers it with its sentence. */
