@@ -119,6 +119,15 @@ test('only core/kube talks to the API server', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('the MCP SDK is loaded only where it is used: never as a program starts', () => {
+  const static_ = /^import (?!type )[^;]*?from '@modelcontextprotocol\/sdk/m
+  const wrong = sources.filter(({ path, text }) => !path.endsWith('.test.ts') && static_.test(text))
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  )
+})
+
 test('the libraries of traces are loaded only where traces are asked for', () => {
   const users = (name: RegExp) =>
     sources.filter(source => importsOf(source).some(imported => name.test(imported))).map(({ path }) => path)
