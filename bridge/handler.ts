@@ -30,21 +30,13 @@ function describe(server: string, { info }: Children): RouteDescription | undefi
   return { capabilities, serverInfo, meta, ...(instructions === undefined ? {} : { instructions }) }
 }
 
-function ask(children: Children, request: McpRequest): Promise<McpResponse> {
-  const { method, params, client, capabilities, ask, logLevel, text, signal, notify } = request
+function ask(children: Children, { method, params, text, caller }: McpRequest): Promise<McpResponse> {
   const isCall = method === 'tools/call' && text !== undefined
-  const call = {
-    method,
-    params,
-    client,
-    maxBytes: MAX_ANSWER_BYTES,
-    argumentsText: isCall ? sliceJson(text, ['params', 'arguments']) : undefined,
-    capabilities,
-    ask,
-    logLevel,
-    onNotification: notify,
-  }
-  return children.request(call, signal)
+  const argumentsText = isCall ? sliceJson(text, ['params', 'arguments']) : undefined
+  return children.request(
+    { method, params, argumentsText, caller, maxBytes: MAX_ANSWER_BYTES },
+    caller.signal,
+  )
 }
 
 /** A fault as JSON-RPC: the caller learns at once what happened, and whether it may try again. */

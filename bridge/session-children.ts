@@ -85,7 +85,10 @@ export class SessionChildren implements Children {
   }
 
   async request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    const { client, method } = call
+    const {
+      method,
+      caller: { client },
+    } = call
     const usesWarm = LISTS.test(method)
     if (client === undefined)
       return usesWarm ? this.#warm.request(call, signal) : this.#callOnce(call, signal)
@@ -93,7 +96,7 @@ export class SessionChildren implements Children {
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
-    const { client } = subscription
+    const { client } = subscription.caller
     if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
     const answer = await this.#seated(client, signal, false, life => life.subscribe(subscription, signal))
     const child = this.#children.get(client)
@@ -230,7 +233,7 @@ export class SessionChildren implements Children {
   }
 
   async #callOnce(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    const life = await this.#takeOnce(askable(call.capabilities), signal)
+    const life = await this.#takeOnce(askable(call.caller.capabilities), signal)
     try {
       return await life.request(call, signal)
     } finally {

@@ -1,4 +1,5 @@
 /** A bridge that gives each session a child of its own, and keeps one more warm. */
+
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,7 @@ import { connectRemote } from '../core/mcp/client/connect.ts'
 import { DISCOVERY } from '../core/mcp/upstream.ts'
 import { modern, modernHeaders, post } from '../test/front/post.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
+import { callOf } from '../test/support/call.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { IDLE_MS, openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
 import { rudeCommand, textOf, until } from '../test/upstreams/rude/rude.ts'
@@ -59,7 +61,7 @@ test('the discoverer, who can be asked for all, costs a child for as long as it 
   await upstream.connect(signal)
   assert.equal(bridge.children().length, 1)
   const call = { method: 'tools/list', ...DISCOVERY, maxBytes: 1_000_000 }
-  assert.ok((await upstream.request(call, signal)).result)
+  assert.ok((await upstream.request(callOf(call), signal)).result)
   assert.equal(bridge.children().length, 2)
   await upstream.close()
   assert.ok(await until(() => bridge.children().length === 1))

@@ -1,4 +1,5 @@
 /** A bridge whose callers share one child: real children, real HTTP, clients of both eras. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +19,7 @@ import { HEARTBEAT_MS } from '../core/mcp/server/heartbeats.ts'
 import type { UpstreamEvent } from '../core/mcp/upstream.ts'
 import { errorOf, legacy, post, streamed } from '../test/front/post.ts'
 import { startTestBridge, type TestBridge } from '../test/support/bridge.ts'
+import { callOf } from '../test/support/call.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { callTool } from '../test/support/mcp.ts'
 import { rudeCommand, textOf, toolCall } from '../test/upstreams/rude/rude.ts'
@@ -52,7 +54,7 @@ test('the server is served as it is: its name, its words, its lists, its answers
     prompts: { listChanged: true },
   })
   const ask = async (method: string, params: JsonObject = {}) =>
-    upstream.request({ method, params, maxBytes: 1_000_000 }, signal)
+    upstream.request(callOf({ method, params, maxBytes: 1_000_000 }), signal)
   assert.equal(((await ask('resources/list')).result?.resources as JsonObject[])[1]?.extra, true)
   const read = await ask('resources/read', { uri: 'file:///b' })
   assert.deepEqual(read.result?.contents, [{ uri: 'file:///b', text: 'text of file:///b' }])

@@ -1,8 +1,10 @@
 /** An upstream that is made at first need: once for many, again after a failure, never after its end. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
+import { createCaller } from '../core/mcp/caller.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
 import { createStdioUpstream } from '../core/mcp/client/stdio/stdio-upstream.ts'
 import type { Notification } from '../core/mcp/protocol/json-rpc.ts'
@@ -89,10 +91,10 @@ test('subscriptions and notifications of both sides pass through, before it is m
       return { result: ANSWERS.roots }
     },
   })
-  const caller = { client: 'ann', capabilities: CAN_ALL }
-  const subscription = { ...caller, uri: NOTE_URI, onUpdate: told.resolve }
+  const caller = createCaller({ client: 'ann', capabilities: CAN_ALL })
+  const subscription = { caller, uri: NOTE_URI, onUpdate: told.resolve }
   assert.deepEqual(await lazy.subscribe(subscription, patient()), { result: {}, resultText: '{}' })
-  await lazy.request({ ...toolCall('touch'), ...caller }, patient())
+  await lazy.request({ ...toolCall('touch'), caller }, patient())
   assert.equal((await told.promise).params?.uri, NOTE_URI)
   lazy.tell('ann', { method: 'notifications/roots/list_changed' })
   assert.equal((await logged.promise).params?.level, 'emergency')

@@ -1,6 +1,7 @@
 /** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE, of either era. */
 
 import type { JsonObject } from '../json.ts'
+import { type Caller, createCaller } from './caller.ts'
 import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'
 import type { Era } from './protocol/revisions.ts'
 
@@ -37,22 +38,15 @@ export interface Upstream {
 export const DISCOVERY_CLIENT = 'discovery'
 
 /** Discovery as a caller: some servers list a tool only to clients that can be asked for what it needs. What they do ask is refused. */
-export const DISCOVERY: Pick<UpstreamCall, 'client' | 'capabilities'> = {
+export const DISCOVERY: Caller = createCaller({
   client: DISCOVERY_CLIENT,
   capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
-}
-
-/**
- * Puts a server's request to its client and waits for the answer, as long as it takes: a human may have to think. Rejects with the
- * Fault of `signal`, or Fault `cancelled` where the client went away.
- */
-export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse>
+})
 
 export type Subscription = {
   uri: string
-  /** As in UpstreamCall. */
-  client?: string
-  capabilities?: JsonObject
+  /** Whose session watches it. */
+  caller: Caller
   onUpdate: (notification: Notification) => void
 }
 
@@ -75,22 +69,11 @@ export type UpstreamInfo = {
 export type UpstreamCall = {
   method: string
   params?: JsonObject
-  /** Whose call it is, for `sessions: perClient`: each key has a session (a child) of its own. Absent: a session for this one call. Ignored when shared. */
-  client?: string
-  /** The largest answer in bytes; a larger one is a Fault upstream_too_large, and costs no more memory than this. */
-  maxBytes: number
   /** The JSON text of `params.arguments` exactly as the caller wrote it, where nothing in them was changed: written as it is. */
   argumentsText?: string
-  /** Sent along over HTTP, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
-  headers?: Readonly<Record<string, string>>
-  /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Absent: for nothing. */
-  capabilities?: JsonObject
-  /** Asks the caller, on behalf of this call. Absent: it cannot be asked; a question is then refused. */
-  ask?: Ask
-  /** The least severe level of log messages that the caller wants; absent: it never said. */
-  logLevel?: string
-  /** Notifications that belong to this call (progress, messages). */
-  onNotification?: (notification: Notification) => void
+  caller: Caller
+  /** The largest answer in bytes; a larger one is a Fault upstream_too_large, and costs no more memory than this. */
+  maxBytes: number
   /** Called when the request itself is written, after any start and handshake; once more where it had to be sent again. */
   onSent?: () => void
 }

@@ -10,6 +10,7 @@ import type { SessionListener } from '../../core/mcp/upstream.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
+import { textAt } from './arguments/given-arguments.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
 import { callTool } from './calling/call-tool.ts'
 import { findCalled } from './calling/find-called.ts'
@@ -143,6 +144,7 @@ function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpRespo
   if ('refusal' in called) return refuse(work, called)
   const { target, notes } = called
   if ('prompt' in target) return invalid(`${name} is a prompt`)
-  work.activated.touch(work.request.client, target.tool.path)
-  return callTool(work, target, args, work.request.params, notes)
+  const { params, caller } = work.request
+  work.activated.touch(caller.client, target.tool.path)
+  return callTool(work, target, { value: args, text: textAt(work.request, 'arguments') }, params, notes)
 }

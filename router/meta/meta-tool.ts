@@ -47,7 +47,7 @@ export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector
 
 /** Tells the caller something that is no part of its request: on a stream of its own where it has one, else ahead of the answer. */
 export function tellCaller({ clients, request }: Work, notification: Notification): void {
-  const { client, notify } = request
+  const { client, notify } = request.caller
   const told = client !== undefined && clients?.notify(client, notification)
   if (!told) notify?.(notification)
 }

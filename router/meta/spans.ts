@@ -36,7 +36,7 @@ export async function traced(
   const { request } = work
   const method = methodOf(request.method)
   const start = { name: method, kind: 'server', attributes: requestAttributes(request, method) } as const
-  const span = tracer.begin(start, contextOf(request.params, request.headers))
+  const span = tracer.begin(start, contextOf(request.params, request.caller.headers))
   try {
     const reply = await answer({ ...work, span })
     end(span, reply)
@@ -47,11 +47,11 @@ export async function traced(
   }
 }
 
-function requestAttributes({ route, client, era }: McpRequest, method: string): SpanAttributes {
+function requestAttributes({ route, caller: { client, era } }: McpRequest, method: string): SpanAttributes {
   return {
     'mcp.method.name': method,
     'mcp.session.id': client,
-    'portolan.era': era ?? 'legacy',
+    'portolan.era': era,
     'portolan.route': route.kind === 'server' ? 'server' : route.profile,
   }
 }

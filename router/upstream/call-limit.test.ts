@@ -1,4 +1,5 @@
 /** A first call that hangs ends after its own time, over every transport: the time for a start is not added to it. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -6,6 +7,7 @@ import { connectRemote } from '../../core/mcp/client/connect.ts'
 import { createStdioUpstream } from '../../core/mcp/client/stdio/stdio-upstream.ts'
 import type { Upstream } from '../../core/mcp/upstream.ts'
 import { serverOf, snapshotOf } from '../../test/meta/fixture.ts'
+import { callOf } from '../../test/support/call.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import { rudeCommand } from '../../test/upstreams/rude/rude.ts'
 import { createPool } from './pool.ts'
@@ -44,7 +46,7 @@ for (const [way, open] of Object.entries(WAYS))
         servers: [serverOf('rude', { limits: LIMITS, sessions })],
       })
       const hanging = { method: 'tools/call', params: { name: 'hang' }, client: 'ann' }
-      await assert.rejects(pool.call('rude', hanging, AbortSignal.timeout(PATIENCE_MS)), {
+      await assert.rejects(pool.call('rude', callOf(hanging), AbortSignal.timeout(PATIENCE_MS)), {
         code: 'upstream_timeout',
       })
     })

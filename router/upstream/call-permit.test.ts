@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
+import type { Ask } from '../../core/mcp/caller.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
-import type { Ask, UpstreamCall } from '../../core/mcp/upstream.ts'
+import type { UpstreamCall } from '../../core/mcp/upstream.ts'
 import { serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { callOf } from '../../test/support/call.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
 
@@ -57,7 +59,7 @@ test('while the caller is asked, another call has the slot, and the first goes o
 
 test('of several questions at once the last answer lets the call go on, and each slot is given back once', async () => {
   const { pool, answers, call } = start(async (given, signal) => {
-    await Promise.all([given.ask?.(QUESTION, signal), given.ask?.(QUESTION, signal)])
+    await Promise.all([given.caller.ask?.(QUESTION, signal), given.caller.ask?.(QUESTION, signal)])
     return { result: {} }
   })
   const calling = call('a')
@@ -119,7 +121,7 @@ test('a server that is replaced while its caller thinks goes on for longer than 
 test('a server that is replaced while its caller thinks ends the call as one that died, not as one that was cancelled', async () => {
   const ends = new AbortController()
   const { pool, clock, call } = start(async given => {
-    void given.ask?.(QUESTION, ends.signal)
+    void given.caller.ask?.(QUESTION, ends.signal)
     return new Promise((_resolve, reject) =>
       ends.signal.addEventListener('abort', () => reject(ends.signal.reason)),
     )
@@ -136,7 +138,7 @@ test('a server that is replaced while its caller thinks ends the call as one tha
 type Calls = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse>
 
 /** A call that asks once, and then answers with its name. */
-const asksOnce: Calls = async ({ ask, params }, signal) => {
+const asksOnce: Calls = async ({ params, caller: { ask } }, signal) => {
   await ask?.(QUESTION, signal)
   return { result: { name: params?.name } }
 }
@@ -161,7 +163,7 @@ function start(work: Calls, { hangs = false } = {}) {
     return answer.promise
   }
   const call = (name: string, signal = new AbortController().signal) =>
-    pool.call('forge', { method: 'tools/call', params: { name }, ask }, signal)
+    pool.call('forge', callOf({ method: 'tools/call', params: { name }, ask }), signal)
   return { pool, clock, order, answers, call, closed }
 }
 

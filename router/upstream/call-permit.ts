@@ -1,5 +1,5 @@
 /** What a call holds of its member, which is a slot, a place at the breaker and its time: all of it rests while the caller is asked. */
-import type { Ask } from '../../core/mcp/upstream.ts'
+import type { Ask } from '../../core/mcp/caller.ts'
 import type { Breaker, Entry, Verdict } from './breaker.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { Slots } from './slots.ts'

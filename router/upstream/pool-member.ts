@@ -192,22 +192,11 @@ export class PoolMember {
   }
 }
 
-/** Always of the same shape: it is read for every call. */
+/** The caller is asked through the permit, which rests meanwhile. */
 function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undefined): UpstreamCall {
-  const { ask } = call
-  return {
-    method: call.method,
-    params: call.params,
-    argumentsText: call.argumentsText,
-    client: call.client,
-    capabilities: call.capabilities,
-    ask: ask && permit.asking(ask),
-    logLevel: call.logLevel,
-    headers: call.headers,
-    maxBytes: MOST_BYTES_READ,
-    onNotification: call.onNotification,
-    onSent,
-  }
+  const { method, params, argumentsText, caller } = call
+  const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller
+  return { method, params, argumentsText, caller: asked, maxBytes: MOST_BYTES_READ, onSent }
 }
 
 const NO_SUBSCRIPTIONS: McpResponse = {

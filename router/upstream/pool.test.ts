@@ -1,17 +1,17 @@
 /** Limits, breakers and replaced upstreams of a pool, with the clock turned by hand. */
-
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
-import type { UpstreamEvent } from '../../core/mcp/upstream.ts'
+import type { UpstreamCall, UpstreamEvent } from '../../core/mcp/upstream.ts'
 import { type Answerer, echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { callOf } from '../../test/support/call.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
 
-const CALL = { method: 'tools/call', params: { name: 'echo' } }
+const CALL = callOf({ params: { name: 'echo' } })
 const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 30_000, concurrency: 2, maxResultBytes: 1_024 }
 
 test('one upstream is made for a server, at its first call', async () => {
@@ -28,13 +28,14 @@ test('a server that the config does not name is a fault', async () => {
 })
 
 test('the upstream is told how much it may read, and whose call it is', async () => {
-  const calls: unknown[] = []
-  const { pool } = start(call => {
-    calls.push(JSON.parse(JSON.stringify(call)))
+  let sent: UpstreamCall | undefined
+  const { pool } = start(given => {
+    sent = given
     return { result: {} }
   })
-  await pool.call('github', { ...CALL, client: 'session-1' }, new AbortController().signal)
-  assert.deepEqual(calls, [{ ...CALL, client: 'session-1', maxBytes: 64 * 1_024 * 1_024 }])
+  const { caller } = callOf({ client: 'session-1' })
+  await pool.call('github', { ...CALL, caller }, caller.signal)
+  assert.deepEqual([sent?.caller, sent?.maxBytes], [caller, 64 * 1_024 * 1_024])
 })
 
 test('more calls than the limit wait in line, first come first served', async () => {
@@ -286,9 +287,7 @@ function call(pool: ReturnType<typeof createPool>, name = 'echo') {
   return pool.call('github', named(name), new AbortController().signal)
 }
 
-function named(name: string) {
-  return { method: 'tools/call', params: { name } }
-}
+const named = (name: string) => callOf({ params: { name } })
 
 function config(...servers: RouterServer[]): RouterConfig {
   return { ...snapshotOf({}, {}, 1).config, servers }

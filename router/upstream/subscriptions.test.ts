@@ -4,9 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
+import { OURSELVES } from '../../core/mcp/caller.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription } from '../../core/mcp/upstream.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { callOf } from '../../test/support/call.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
 
@@ -86,7 +88,7 @@ test('a server that changes while it is asked is asked again, and its subscriber
 
 test('who is gone already, or goes while the server is asked, leaves nothing behind', async () => {
   const { pool, subscribed, update, answers } = start()
-  const gone = { uri: URI, onUpdate: () => {} }
+  const gone = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
   await assert.rejects(pool.subscribe('forge', gone, AbortSignal.abort()), { code: 'cancelled' })
   answers.push('never')
   const { taken, stop } = subscribe(pool)
@@ -121,7 +123,7 @@ test('one without subscriptions says so, and an unknown server is a fault', asyn
   const pool = createPool({ connect: () => upstreamOf(echo), clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
   const { signal } = new AbortController()
-  const subscription = { uri: URI, onUpdate: () => {} }
+  const subscription = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
   assert.equal((await pool.subscribe('forge', subscription, signal)).error?.code, -32601)
   await assert.rejects(pool.subscribe('gone', subscription, signal), { code: 'not_found' })
 })
@@ -137,7 +139,7 @@ test('what a client tells reaches the upstreams that are up, and what they say t
   const pool = createPool({ connect, clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge'), serverOf('wiki')] })
   const { signal } = new AbortController()
-  await pool.call('forge', { method: 'tools/list' }, signal)
+  await pool.call('forge', callOf({ method: 'tools/list' }), signal)
   pool.tell('anna', { method: 'notifications/roots/list_changed' })
   assert.deepEqual(told, [['anna', 'notifications/roots/list_changed']])
 
@@ -187,7 +189,11 @@ function subscribe(pool: ReturnType<typeof createPool>) {
   const told: Notification[] = []
   const stop = new AbortController()
   const onUpdate = (notification: Notification) => void told.push(notification)
-  return { told, stop, taken: pool.subscribe('forge', { uri: URI, onUpdate }, stop.signal) }
+  return {
+    told,
+    stop,
+    taken: pool.subscribe('forge', { uri: URI, caller: OURSELVES, onUpdate }, stop.signal),
+  }
 }
 
 /** Lets everything that is ready run. */

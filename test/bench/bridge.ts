@@ -1,9 +1,11 @@
 /** The bridge as it is shipped, in front of a stdio server: calls, what it adds to one, and its memory. */
+
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { systemClock } from '../../core/async.ts'
 import { createStdioUpstream } from '../../core/mcp/client/stdio/stdio-upstream.ts'
 import { bundleFile } from '../../scripts/bundle.ts'
+import { callOf } from '../support/call.ts'
 import { freePort } from '../support/free-port.ts'
 import { request } from '../support/mcp.ts'
 import { readOwn } from '../upstreams/replay/catalogs.ts'
@@ -89,7 +91,7 @@ async function serialDirect(server: string[], params: Record<string, unknown>): 
   const { signal } = new AbortController()
   const call = { method: 'tools/call', params: JSON.parse(JSON.stringify(params)), maxBytes: 1_000_000 }
   try {
-    return await serial(() => upstream.request(call, signal))
+    return await serial(() => upstream.request(callOf(call), signal))
   } finally {
     await upstream.close()
   }

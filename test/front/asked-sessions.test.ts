@@ -84,7 +84,7 @@ test('a client that cancels its call, goes away or ends its session is not waite
     const reader = await call(t, front, session, 'ask')
     await reader.next()
     const ended = front.ended.length
-    const signal = front.seen.at(-1)?.signal as AbortSignal
+    const signal = front.seen.at(-1)?.caller.signal as AbortSignal
     const gone = leave === 'delete' ? undefined : once(signal, 'abort')
     if (leave === 'close') reader.close()
     if (leave === 'cancel') {

@@ -8,6 +8,7 @@ import { systemClock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import type { Ask, Caller } from '../../core/mcp/caller.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
@@ -15,7 +16,7 @@ import type { Listening, McpHandler, McpRequest, McpRoute } from '../../core/mcp
 import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { createSessions, type SignedSessions } from '../../core/mcp/server/session-ids.ts'
-import type { Ask, Subscription } from '../../core/mcp/upstream.ts'
+import type { Subscription } from '../../core/mcp/upstream.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 export type AskingFront = {
@@ -119,14 +120,17 @@ function createAskingHandler(capabilities: JsonObject, gathered: () => void): Mc
     },
     async handle(request) {
       seen.push(request)
-      const { signal } = request
+      const { signal } = request.caller
       signal.addEventListener('abort', () => ended.push(signal.reason))
       if (request.method === 'tools/list') return { result: { tools: [] } }
       const { name, arguments: args = {} } = request.params
       const tool = tools[String(name)]
       if (!tool || !isObject(args)) return { error: { code: -32602, message: `Unknown tool: ${name}` } }
       try {
-        return await tool({ ...request, ask: request.ask && askAnd(gathered, request.ask) }, args)
+        return await tool(request, args, {
+          ...request.caller,
+          ask: request.caller.ask && askAnd(gathered, request.caller.ask),
+        })
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         ended.push(error)
@@ -144,16 +148,16 @@ function askAnd(then: () => void, ask: Ask): Ask {
   }
 }
 
-type Tool = (request: McpRequest, args: JsonObject) => Promise<McpResponse>
+type Tool = (request: McpRequest, args: JsonObject, caller: Caller) => Promise<McpResponse>
 
 const TOOLS: { [name: string]: Tool | undefined } = {
   /** Asks all at once, as a server of the 2025 era does, and gives the answers. */
-  async ask({ ask, signal }, { questions }) {
+  async ask(_request, { questions }, { ask, signal }) {
     const answers = (questions as ServerRequest[]).map(question => ask?.(question, signal))
     return text(await Promise.all(answers))
   },
   /** Asks one after the other, and tells in between. */
-  async askInTurn({ ask, signal, notify, params }, { questions }) {
+  async askInTurn({ params }, { questions }, { ask, signal, notify }) {
     const { progressToken = null } = isObject(params._meta) ? params._meta : {}
     const answers: unknown[] = []
     const tell = () => {
@@ -170,7 +174,7 @@ const TOOLS: { [name: string]: Tool | undefined } = {
     return text(answers)
   },
   /** Asks, and answers without waiting for long. */
-  async askAndGo({ ask, signal }, { questions }) {
+  async askAndGo(_request, { questions }, { ask, signal }) {
     const stop = new AbortController()
     const answers = (questions as ServerRequest[]).map(async question => {
       await ask?.(question, AbortSignal.any([signal, stop.signal])).catch(() => {})
@@ -188,24 +192,24 @@ const TOOLS: { [name: string]: Tool | undefined } = {
     return { result: { resultType: 'input_required', inputRequests, requestState: `${round + 1}` } }
   },
   /** Asks, tells that it was answered, and waits until it is aborted. */
-  async askAndHang({ ask, signal, notify }, { questions }) {
+  async askAndHang(_request, { questions }, { ask, signal, notify }) {
     for (const question of questions as ServerRequest[]) await ask?.(question, signal)
     notify?.({ method: 'notifications/hanging' })
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     return text('aborted')
   },
   /** Asks for a visit to a page, and tells of its end in the middle of the call. */
-  async askForVisit({ ask, signal, notify }, { question }) {
+  async askForVisit(_request, { question }, { ask, signal, notify }) {
     const answer = await ask?.(question as ServerRequest, signal)
     notify?.({ method: 'notifications/elicitation/complete', params: { elicitationId: 'login' } })
     return text(answer)
   },
-  async log({ notify, logLevel }) {
+  async log(_request, _args, { notify, logLevel }) {
     for (const level of ['debug', 'info', 'warning', 'error'])
       notify?.({ method: 'notifications/message', params: { level, data: level } })
     return text(logLevel ?? null)
   },
-  async echo({ params, headers }) {
+  async echo({ params }, _args, { headers }) {
     return text({ params, headers })
   },
 }

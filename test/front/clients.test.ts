@@ -31,7 +31,7 @@ test('an SDK 1.x client connects, lists, calls, sees progress and ends its sessi
     onprogress: ({ progress }) => seen.push(progress),
   })
   assert.deepEqual(seen, [1])
-  assert.ok(server.seen.every(request => request.client !== undefined))
+  assert.ok(server.seen.every(request => request.caller.client !== undefined))
   await assert.rejects(client.readResource({ uri: 'file:///x' }), { code: -32002 })
   await transport.terminateSession()
 })
@@ -61,7 +61,7 @@ for (const mode of ['auto', { pin: '2026-07-28' }] as const) {
     const seen: number[] = []
     await client.callTool({ name: 'progress' }, { onprogress: ({ progress }) => seen.push(progress) })
     assert.deepEqual(seen, [1])
-    assert.ok(server.seen.every(request => request.client === undefined))
+    assert.ok(server.seen.every(request => request.caller.client === undefined))
     const params = server.seen.find(request => request.params.name === 'echo')?.params
     assert.deepEqual(params, { name: 'echo', arguments: { text: 'naïve ☕' } })
     await assert.rejects(client.readResource({ uri: 'file:///ünknown' }), { code: -32602 })

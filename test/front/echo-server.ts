@@ -124,7 +124,10 @@ function createEchoHandler(): McpHandler & Pick<EchoServer, 'seen' | 'forgotten'
   }
 }
 
-async function callTool({ params, signal, notify }: McpRequest, held: Set<() => void>): Promise<McpResponse> {
+async function callTool(
+  { params, caller: { signal, notify } }: McpRequest,
+  held: Set<() => void>,
+): Promise<McpResponse> {
   switch (params.name) {
     case 'progress': {
       const meta = params._meta as JsonObject | undefined

@@ -167,14 +167,14 @@ test('a caller that goes away before it is asked ends its call, and one that bro
   const front = await startAskingFront(t)
   const early = await hanging(t, front, 'askAndHang', { arguments: { questions: [] } })
   assert.equal((await early.next())?.method, 'notifications/hanging')
-  const gone = once(front.seen[0]?.signal as AbortSignal, 'abort')
+  const gone = once(front.seen[0]?.caller.signal as AbortSignal, 'abort')
   early.close()
   await gone
   const { requestState } = await askedBy(call(front, 'askAndHang', ONE))
   const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
   const second = await hanging(t, front, 'askAndHang', more)
   assert.equal((await second.next())?.method, 'notifications/hanging')
-  const goneToo = once(front.seen[1]?.signal as AbortSignal, 'abort')
+  const goneToo = once(front.seen[1]?.caller.signal as AbortSignal, 'abort')
   second.close()
   await goneToo
   assert.equal(front.inFlight.size, 0)
@@ -201,7 +201,7 @@ test('of several repeated calls with the same state one goes on', async t => {
 test('whoever asks for a call that is over, or whose caller is gone, is told so, and nothing is held', async t => {
   const front = await startAskingFront(t)
   const { signal } = new AbortController()
-  const askFor = (at: number) => front.seen[at]?.ask?.(QUESTIONS.form, signal)
+  const askFor = (at: number) => front.seen[at]?.caller.ask?.(QUESTIONS.form, signal)
   await call(front, 'echo', {})
   await assert.rejects(askFor(0) as Promise<unknown>, /The call is over/)
   const early = await hanging(t, front, 'askAndHang', { arguments: { questions: [] } })

@@ -57,7 +57,7 @@ test('a caller that goes away aborts its request', async t => {
     body: JSON.stringify(HOLD),
     signal: gone.signal,
   })
-  const { signal } = await called
+  const { signal } = (await called).caller
   gone.abort()
   await assert.rejects(answer)
   if (!signal.aborted) await once(signal, 'abort')
@@ -73,7 +73,7 @@ test('a cancelled request of the same session is aborted and gets no answer; a s
   const [ours, theirs] = [await session(), await session()]
   const called = server.called('hold')
   const answer = post(server.url, HOLD, ours)
-  const { signal } = await called
+  const { signal } = (await called).caller
   const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
   assert.equal((await post(server.url, cancel, theirs)).status, 202)
   assert.equal((await post(server.url, cancel)).status, 202)
@@ -102,7 +102,7 @@ test('closing aborts what takes longer than it may, which is still answered', as
   const server = await startEchoServer(t, { clock })
   const called = server.called('hold')
   const answer = post(server.url, HOLD)
-  const { signal } = await called
+  const { signal } = (await called).caller
   const closed = server.close(10_000)
   clock.advance(9_999)
   assert.equal(signal.aborted, false)

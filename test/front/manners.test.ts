@@ -121,13 +121,13 @@ test('a session is known by its id, over a restart with the same key too, until 
   const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
   const second = await startEchoServer(t, { sessionKey: 'kept' })
   assert.equal((await post(second.url, legacy('tools/list'), session)).status, 200)
-  assert.ok(second.seen[0]?.client)
+  assert.ok(second.seen[0]?.caller.client)
   const stranger = await startEchoServer(t, { sessionKey: 'another' })
   const refused = await post(stranger.url, legacy('tools/list'), session)
   assert.equal(refused.status, 404)
   assert.equal(errorOf(refused).code, -32001)
   assert.equal((await fetch(second.url, { method: 'DELETE', headers: session })).status, 204)
-  assert.deepEqual(second.forgotten, [second.seen[0]?.client])
+  assert.deepEqual(second.forgotten, [second.seen[0]?.caller.client])
   assert.equal((await post(second.url, legacy('tools/list'), session)).status, 404)
   assert.equal((await fetch(second.url, { method: 'DELETE', headers: session })).status, 404)
   assert.equal((await fetch(second.url, { method: 'DELETE' })).status, 400)
@@ -136,7 +136,7 @@ test('a session is known by its id, over a restart with the same key too, until 
 test('a caller without a session is served and has no client key', async t => {
   const { url, seen } = await startEchoServer(t)
   assert.equal((await post(url, legacy('tools/call', CALL))).status, 200)
-  assert.equal(seen[0]?.client, undefined)
+  assert.equal(seen[0]?.caller.client, undefined)
 })
 
 test('a batch of an old revision is answered in one body, up to a bound, and refused from 2025-06-18 on', async t => {

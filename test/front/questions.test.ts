@@ -68,7 +68,9 @@ test('a call of a client that declared nothing has nobody to ask', async t => {
     const { call } = await connect(t, url, {})
     assert.deepEqual(JSON.parse(await call('ask', { questions: ALL })), [null, null, null, null])
   }
-  assert.ok(seen.every(request => request.ask === undefined && request.capabilities === undefined))
+  assert.ok(
+    seen.every(request => request.caller.ask === undefined && request.caller.capabilities === undefined),
+  )
 })
 
 test('the handler sees what a client can be asked for, of a session as it was declared at its start', async t => {
@@ -76,7 +78,7 @@ test('the handler sees what a client can be asked for, of a session as it was de
   for (const connect of [legacyClient, modernClient]) {
     const { call } = await connect(t, url)
     await call('echo')
-    assert.deepEqual(seen.at(-1)?.capabilities, CAN_ALL)
+    assert.deepEqual(seen.at(-1)?.caller.capabilities, CAN_ALL)
   }
 })
 

@@ -179,8 +179,8 @@ test('a 2025 client subscribes, hears updates on its stream, and unsubscribes', 
   await client.subscribeResource({ uri: 'note://one' })
   await client.subscribeResource({ uri: 'note://one' })
   assert.equal(front.subscribed.length, 1)
-  const [{ uri, onUpdate, signal, client: key }] = front.subscribed as [(typeof front.subscribed)[0]]
-  assert.deepEqual([uri, key], ['note://one', clientOf(front, session)])
+  const [{ uri, onUpdate, signal, caller }] = front.subscribed as [(typeof front.subscribed)[0]]
+  assert.deepEqual([uri, caller.client], ['note://one', clientOf(front, session)])
   onUpdate(UPDATED)
   while (heard.length === 0) await new Promise(setImmediate)
   assert.deepEqual(heard, [UPDATED])
@@ -227,7 +227,7 @@ test('the subscriptions of a client that has no stream for ten minutes are ended
   assert.equal(front.clients.subscriptions.size, 3)
   await listen(t, front, back as Session)
   front.clock.advance(LOOK_EVERY_MS)
-  const aborted = front.subscribed.map(({ client, signal }) => [client, signal.aborted])
+  const aborted = front.subscribed.map(({ caller, signal }) => [caller.client, signal.aborted])
   assert.deepEqual(
     new Map(aborted as [string, boolean][]),
     new Map([gone, back, there].map(one => [clientOf(front, one as Session), one === gone])),

@@ -24,7 +24,7 @@ test('a 2025 session hears log messages of the level that it set, and the handle
     post(front.url, legacy('logging/setLevel', { level } as JsonObject), headers)
   assert.deepEqual((await setLevel('warning')).json.result, {})
   assert.deepEqual(await log(), ['warning', 'error'])
-  assert.equal(front.seen.at(-1)?.logLevel, 'warning')
+  assert.equal(front.seen.at(-1)?.caller.logLevel, 'warning')
   assert.equal(errorOf(await setLevel('loud')).code, -32602)
   assert.equal(errorOf(await setLevel('debug', {})).code, -32600)
   const mute = await startAskingFront(t, { capabilities: {} })
@@ -53,7 +53,7 @@ test('a 2026 call hears log messages of the level that it names, and none where 
     levelsOf((await post(url, modern('tools/call', LOG, meta), modernHeaders('tools/call', 'log'))).text)
   assert.deepEqual(await log({}), [])
   assert.deepEqual(await log({ [LEVEL]: 'info' }), ['info', 'warning', 'error'])
-  assert.equal(seen.at(-1)?.logLevel, 'info')
+  assert.equal(seen.at(-1)?.caller.logLevel, 'info')
 })
 
 test('what the newer era took away is not there: levels, subscriptions, ping', async t => {
@@ -76,9 +76,9 @@ test('headers for upstreams reach the handler as they are, others do not, and to
   const handed = { 'mcp-param-region': 'eu', traceparent: '00-1-2-01', tracestate: 'a=b', baggage: 'c=d' }
   const body = legacy('tools/call', { name: 'echo', arguments: { big: 1 } })
   await post(url, body, { ...handed, authorization: 'secret', cookie: 'x' })
-  assert.deepEqual(seen.at(-1)?.headers, handed)
+  assert.deepEqual(seen.at(-1)?.caller.headers, handed)
   await post(url, body)
-  assert.equal(seen.at(-1)?.headers, undefined)
+  assert.equal(seen.at(-1)?.caller.headers, undefined)
   const many = Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`mcp-param-${at}`, 'x']))
   for (const headers of [many, { 'mcp-param-x': 'x'.repeat(8_200) }]) {
     const answer = await post(url, body, headers)

@@ -86,7 +86,7 @@ test('streams, whoever listens, and calls that wait for an answer are ended at o
   const ask = modern('tools/call', { name: 'ask', arguments: {} }, capabilities)
   const asked = await post(replica.url, ask, modernHeaders('tools/call', 'ask'))
   assert.equal((asked.json.result as { resultType?: string }).resultType, 'input_required')
-  const { signal } = await called
+  const { signal } = (await called).caller
   await replica.close(60_000)
   assert.equal(signal.aborted, true)
   assert.equal(await stream.next(), undefined)

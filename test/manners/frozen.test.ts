@@ -38,7 +38,7 @@ test('an owner that takes its time is waited for as long as it shows that it liv
   const session = { 'mcp-session-id': idOf(first.port, clock) }
   const called = first.called('hold')
   const held = post(second.url, legacy('tools/call', { name: 'hold', arguments: {} }, 5), session)
-  const { signal } = await called
+  const { signal } = (await called).caller
   const waiting = clock.pending()
   for (let look = 0; look < 5; look++) {
     clock.advance(LOOK_EVERY_MS)

@@ -164,7 +164,7 @@ test('what is broken ends the call before it, and breaks into no answer that is 
     requestText('/mcp', { lines: MCP_LINES, body: JSON.stringify(legacy('tools/call', { name })) })
   const holding = called('hold')
   const broken = talk(origin, call('hold'), 'nonsense\r\n\r\n')
-  const { signal } = await holding
+  const { signal } = (await holding).caller
   assert.match(await broken, /^HTTP\/1\.1 400 /)
   if (!signal.aborted) await once(signal, 'abort')
   const socket = dial(origin)

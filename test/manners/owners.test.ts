@@ -20,7 +20,7 @@ test('a call that nothing is bound to is answered where it comes, a stream at th
   const stream = await openEvents(second.url, session)
   assert.equal(stream.status, 200)
   assert.deepEqual([first.clients.streams.size, second.clients.streams.size], [1, 0])
-  const client = second.seen[0]?.client ?? ''
+  const client = second.seen[0]?.caller.client ?? ''
   first.clients.notify(client, CHANGED)
   assert.partialDeepStrictEqual(await stream.next(), CHANGED)
   stream.close()
@@ -63,7 +63,7 @@ test('subscriptions and the log level are told to the owner, whose stream shows 
   first.subscribed[0]?.onUpdate(updated)
   assert.partialDeepStrictEqual(await stream.next(), updated)
   await post(third.url, legacy('resources/unsubscribe', { uri }), session)
-  assert.equal(first.subscribed[0]?.signal.aborted, true)
+  assert.equal(first.subscribed[0]?.caller.signal.aborted, true)
 })
 
 test('the answer to a question finds who asked, whichever replica it is sent to', async t => {
@@ -101,7 +101,7 @@ test('a call is cancelled wherever it runs, among the replicas that were seen', 
   await post(third.url, call('who'), other)
   const called = second.called('hold')
   const held = post(second.url, call('hold', 5), session)
-  const { signal } = await called
+  const { signal } = (await called).caller
   const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
   assert.equal((await post(third.url, cancel, other)).status, 202)
   assert.equal((await post(third.url, cancel, session)).status, 202)
@@ -152,7 +152,7 @@ test('a reader that does not read its stream through another replica is cut off 
   const session = await beginSession(first.url)
   await post(first.url, call('who'), session)
   const stream = await openEvents(second.url, session)
-  const client = first.seen[0]?.client ?? ''
+  const client = first.seen[0]?.caller.client ?? ''
   const params = { data: 'x'.repeat(100_000), level: 'info' }
   let told = 0
   while (first.clients.notify(client, { method: 'notifications/message', params }) && told < 2_000) {

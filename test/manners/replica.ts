@@ -93,7 +93,7 @@ function createReplicaHandler(name: string) {
   return { handler, seen, subscribed, called }
 }
 
-async function callTool(name: string, { params, signal }: McpRequest): Promise<McpResponse> {
+async function callTool(name: string, { params, caller: { signal } }: McpRequest): Promise<McpResponse> {
   if (params.name === 'hold') {
     await aborted(signal)
     return text(`${name} aborted`)
@@ -102,7 +102,7 @@ async function callTool(name: string, { params, signal }: McpRequest): Promise<M
   return text(name)
 }
 
-async function askCaller(name: string, { ask, signal }: McpRequest): Promise<McpResponse> {
+async function askCaller(name: string, { caller: { ask, signal } }: McpRequest): Promise<McpResponse> {
   const requestedSchema = { type: 'object', properties: {} }
   const params = { message: `${name} asks`, requestedSchema }
   const answer = await ask?.({ method: 'elicitation/create', params }, signal)

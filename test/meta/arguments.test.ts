@@ -47,8 +47,11 @@ test('nothing that a schema allows is refused, changed or remarked on', () => {
       if (!allows(args)) return
       tried++
       const before = structuredClone(args)
-      const checked = checkArguments(checks, { definition: tool, path } as never, args)
-      assert.deepEqual(checked, { args: before, notes: [] }, path)
+      const checked = checkArguments(checks, { definition: tool, path } as never, {
+        value: args,
+        text: undefined,
+      })
+      assert.deepEqual(checked, { args: { value: before, text: undefined }, notes: [] }, path)
     })
     fc.assert(property, { numRuns: RUNS })
   }

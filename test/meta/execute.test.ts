@@ -21,15 +21,16 @@ test('a call reaches the upstream under its own name, with arguments and _meta',
   await fixture.request('tools/call', params, { client: 'session-1', notify })
   const { server, call } = fixture.sent[0] ?? assert.fail()
   assert.equal(server, 'forge')
-  assert.equal(call.onNotification, notify)
-  assert.deepEqual(JSON.parse(JSON.stringify(call)), {
+  assert.equal(call.caller.notify, notify)
+  const { caller, ...sent } = call
+  assert.equal(caller.client, 'session-1')
+  assert.deepEqual(JSON.parse(JSON.stringify(sent)), {
     method: 'tools/call',
     params: {
       name: 'create_issue',
       arguments: ISSUE.arguments,
       _meta: { progressToken: 7, traceparent: '00-1' },
     },
-    client: 'session-1',
     maxBytes: 64 * 1_048_576,
   })
 })

@@ -7,6 +7,7 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import { type Caller, createCaller } from '../../core/mcp/caller.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
 import type { McpHandler, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
@@ -49,9 +50,9 @@ export type Fixture = {
   catalog(): Catalog
   /** Puts other servers in, as a reload does. */
   reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
-  request(method: string, params?: JsonObject, more?: Partial<McpRequest>): Promise<McpResponse>
+  request(method: string, params?: JsonObject, more?: RequestOptions): Promise<McpResponse>
   /** Calls a meta-tool (or any tool) and gives its result. */
-  call(name: string, args: JsonObject, more?: Partial<McpRequest>): Promise<ToolResult>
+  call(name: string, args: JsonObject, more?: RequestOptions): Promise<ToolResult>
 }
 
 export type ToolResult = {
@@ -108,8 +109,7 @@ export function createFixture(
       )
       pool.update(catalog.config)
     },
-    request: (method, params = {}, more = {}) =>
-      handler.handle({ method, params, route: GATEWAY, signal: new AbortController().signal, ...more }),
+    request: (method, params = {}, more = {}) => handler.handle(requestOf(method, params, more)),
     async call(name, args, more) {
       const reply = await fixture.request('tools/call', { name, arguments: args }, more)
       if (reply.error) throw new Error(`JSON-RPC error ${reply.error.code}: ${reply.error.message}`)
@@ -118,6 +118,14 @@ export function createFixture(
   }
   fixture.reload(servers)
   return fixture
+}
+
+/** Who calls stands beside what is asked. */
+export type RequestOptions = Partial<McpRequest & Caller>
+
+function requestOf(method: string, params: JsonObject, more: RequestOptions): McpRequest {
+  const { id = 1, route = GATEWAY, text, caller = createCaller(more) } = more
+  return { id, method, params, route, caller, text }
 }
 
 /** Runs a generator to its end. */

@@ -1,6 +1,7 @@
 /** What is found by the names that servers give it themselves, what is subscribed to, and what a route cannot carry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createCaller } from '../../core/mcp/caller.ts'
 import type { Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import { createFixture, type FixtureServer, GATEWAY } from './fixture.ts'
 
@@ -96,7 +97,7 @@ test('a resource is subscribed to under whichever URI was given, and updates com
     assert.deepEqual(await reply, { result: {} })
     const { server, subscription } = fixture.subscribed[0] ?? assert.fail()
     assert.deepEqual(
-      [server, subscription.uri, subscription.client, subscription.capabilities],
+      [server, subscription.uri, subscription.caller.client, subscription.caller.capabilities],
       ['notes', 'note://one', 'anna', { roots: {} }],
     )
     for (const updated of ['note://one', 'note://one/part', undefined])
@@ -209,7 +210,11 @@ function subscribe(fixture: ReturnType<typeof createFixture>, uri: string, route
   const told: Notification[] = []
   const { signal } = new AbortController()
   const onUpdate = (notification: Notification) => void told.push(notification)
-  const subscription = { uri, client: 'anna', capabilities: { roots: {} }, onUpdate }
+  const subscription = {
+    uri,
+    caller: createCaller({ client: 'anna', capabilities: { roots: {} } }),
+    onUpdate,
+  }
   const reply = fixture.handler.subscribe?.(route, subscription, signal)
   return { told, reply: reply ?? assert.fail() }
 }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
-import { createFixture, type FixtureServer } from './fixture.ts'
+import type { McpRoute } from '../../core/mcp/server/handler.ts'
+import { createFixture, type FixtureServer, type RequestOptions } from './fixture.ts'
 
 /** One more than a double can hold, and one that loses its last digits. */
 const BIG = '9007199254740993'
@@ -88,7 +88,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
 
   test(`by ${name}: all that the caller can take and be asked is handed on`, async () => {
     const fixture = start()
-    const more: Partial<McpRequest> = {
+    const more: RequestOptions = {
       route,
       client: 'anna',
       capabilities: { elicitation: { form: {} } },
@@ -113,9 +113,9 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
       unheardOf: true,
     })
     const { client, capabilities, logLevel, headers } = more
-    assert.partialDeepStrictEqual(call, { client, capabilities, logLevel, headers })
-    assert.equal(call.onNotification, more.notify)
-    assert.equal(typeof call.ask, 'function')
+    assert.partialDeepStrictEqual(call.caller, { client, capabilities, logLevel, headers })
+    assert.equal(call.caller.notify, more.notify)
+    assert.equal(typeof call.caller.ask, 'function')
   })
 
   test(`by ${name}: a question in a result passes as the server wrote it`, async () => {
@@ -145,7 +145,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     const fixture = start()
     const headers = { 'mcp-param-count': 'stale', baggage: 'a=b' }
     await fixture.request('tools/call', params({ region: 'Zürich ', count: 7 }), { route, headers })
-    assert.deepEqual(fixture.sent[0]?.call.headers, {
+    assert.deepEqual(fixture.sent[0]?.call.caller.headers, {
       'mcp-param-region': `=?base64?${Buffer.from('Zürich ').toString('base64')}?=`,
       'mcp-param-count': '7',
       baggage: 'a=b',
@@ -174,7 +174,7 @@ test('a tool without such a schema gets the very headers that came', async () =>
   const fixture = start()
   const headers = { traceparent: '00-1' }
   await fixture.call('files__plain', { region: 'a' }, { headers })
-  assert.equal(fixture.sent[0]?.call.headers, headers)
+  assert.equal(fixture.sent[0]?.call.caller.headers, headers)
 })
 
 test('prompts and resources, natively and by execute, carry answers to questions and pass questions on', async () => {

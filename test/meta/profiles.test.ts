@@ -4,11 +4,10 @@ import { before, test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRequest } from '../../core/mcp/server/handler.ts'
 import { PROFILES } from '../../router/meta/profiles/profiles.ts'
 import { onlyRecorded } from '../search/where-recorded.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
-import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
+import { createFixture, type Fixture, type FixtureServer, type RequestOptions } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
 
 const MOST_LIST_TOKENS: Readonly<Record<Profile, number>> = {
@@ -39,7 +38,7 @@ before(() => {
   fixture = createFixture(servers, { allowedProfiles: ALL })
 })
 
-const asking = (profile: Profile, more: Partial<McpRequest> = {}) => ({
+const asking = (profile: Profile, more: RequestOptions = {}) => ({
   route: { kind: 'gateway', profile } as const,
   ...more,
 })

@@ -1,7 +1,9 @@
 /** The whole inside of a router against real HTTP servers: discovered, searched, called, read, and taken away. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
+import { createCaller } from '../../core/mcp/caller.ts'
 import { createHttpUpstream } from '../../core/mcp/client/http/streamable.ts'
 import { discover } from '../../core/mcp/discovery/discover.ts'
 import type { McpHandler, McpRoute } from '../../core/mcp/server/handler.ts'
@@ -133,7 +135,14 @@ test('when the servers are gone, calls say so without an address, and the breake
 })
 
 function ask(method: string, params: object, route: McpRoute = GATEWAY) {
-  return handler.handle({ method, params: { ...params }, route, signal: AbortSignal.timeout(10_000) })
+  return handler.handle({
+    id: 1,
+    method,
+    params: { ...params },
+    route,
+    caller: createCaller({ signal: AbortSignal.timeout(10_000) }),
+    text: undefined,
+  })
 }
 
 async function call(name: string, args: object): Promise<ToolResult> {

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { JsonObject } from '../../core/json.ts'
-import type { McpRequest } from '../../core/mcp/server/handler.ts'
 import { PROFILES } from '../../router/meta/profiles/profiles.ts'
 import { asking } from './asking.ts'
-import { type Fixture, golden } from './fixture.ts'
+import { type Fixture, golden, type RequestOptions } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 
 const ANNA = 'anna'
@@ -26,7 +25,7 @@ const { route, start, ask, read, refusal } = asking('registry', ANNA)
 const activate = (
   fixture: Fixture,
   tools: JsonObject[string],
-  more: Partial<McpRequest> = {},
+  more: RequestOptions = {},
 ): Promise<Activated> => read(fixture, 'activate', { tools }, more)
 
 async function listed(fixture: Fixture, caller: { client?: string } = { client: ANNA }): Promise<string[]> {

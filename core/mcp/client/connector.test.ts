@@ -1,7 +1,9 @@
 /** Upstreams of endpoints that refer to Secrets: called with the values of the moment, and a clear fault without them. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serverOf } from '../../../test/meta/fixture.ts'
+import { callOf } from '../../../test/support/call.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../../../test/upstreams/http/oauth-server.ts'
 import { type Sdk1Options, startSdk1 } from '../../../test/upstreams/http/sdk1.ts'
 import { systemClock } from '../../async.ts'
@@ -121,6 +123,9 @@ async function begin(
 /** What the upstream was sent as this header. */
 async function header(upstream: Upstream, name: string): Promise<string> {
   const params = { name: 'header', arguments: { name } }
-  const { result } = await upstream.request({ method: 'tools/call', params, maxBytes: 100_000 }, never)
+  const { result } = await upstream.request(
+    callOf({ method: 'tools/call', params, maxBytes: 100_000 }),
+    never,
+  )
   return (result?.content as { text: string }[])[0]?.text ?? ''
 }

@@ -2,6 +2,7 @@
 
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { OURSELVES } from '../caller.ts'
 import { CLIENT_INFO, envelopeOf } from '../protocol/envelope.ts'
 import { UNSUPPORTED_VERSION } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
@@ -26,7 +27,12 @@ export async function initialize(
   capabilities: JsonObject = {},
 ): Promise<Negotiated> {
   const answer = await ask(
-    { method: 'initialize', params: { ...INITIALIZE, capabilities }, maxBytes: MAX_HANDSHAKE_BYTES },
+    {
+      method: 'initialize',
+      params: { ...INITIALIZE, capabilities },
+      caller: OURSELVES,
+      maxBytes: MAX_HANDSHAKE_BYTES,
+    },
     signal,
   )
   if (answer === 'lost')
@@ -52,8 +58,8 @@ export async function probe(ask: Ask, signal: AbortSignal): Promise<Negotiated |
 }
 
 function discoverCall(version: string): UpstreamCall {
-  const params = { _meta: envelopeOf({}, version) }
-  return { method: 'server/discover', params, maxBytes: MAX_HANDSHAKE_BYTES }
+  const params = { _meta: envelopeOf(OURSELVES, version) }
+  return { method: 'server/discover', params, caller: OURSELVES, maxBytes: MAX_HANDSHAKE_BYTES }
 }
 
 /** The versions that an error −32022 names. */

@@ -53,7 +53,7 @@ export class Questions {
   #ask(id: JsonValue, request: ServerRequest, call: UpstreamCall | undefined): void {
     const waiting: Waiting = { id, call, abort: new AbortController() }
     const { signal } = waiting.abort
-    const answer = call?.ask ? call.ask(request, signal) : this.#options.asked(request, signal)
+    const answer = call?.caller.ask ? call.caller.ask(request, signal) : this.#options.asked(request, signal)
     if (!answer) this.#reply(id, { error: { code: METHOD_NOT_FOUND, message: NOBODY } })
     else {
       this.#waiting.add(waiting)

@@ -1,4 +1,5 @@
 /** Resources of upstreams of both eras: subscribed to once however many subscribers there are, and again after whatever broke. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -6,8 +7,9 @@ import { type AskingLegacy, startAskingLegacy } from '../../../test/upstreams/ht
 import { startAskingModern } from '../../../test/upstreams/http/asking-modern.ts'
 import { answer, startRude } from '../../../test/upstreams/http/rude.ts'
 import { type Clock, systemClock } from '../../async.ts'
+import { type Caller, createCaller, OURSELVES } from '../caller.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
-import type { Subscription, Upstream, UpstreamEvent } from '../upstream.ts'
+import type { Upstream, UpstreamEvent } from '../upstream.ts'
 import { connectRemote } from './connect.ts'
 import type { RemoteSpec } from './http/spec.ts'
 import { MAX_RESOURCES } from './resource-subscriptions.ts'
@@ -29,11 +31,11 @@ function upstreamOf(t: Test, server: Server, more: More = {}): Upstream {
 }
 
 /** Subscribes to a resource; `next` waits for the uri of the next update. */
-async function subscribe(upstream: Upstream, uri: string, more: Partial<Subscription> = {}) {
+async function subscribe(upstream: Upstream, uri: string, more: Partial<Caller> = {}) {
   const told: string[] = []
   const stop = new AbortController()
   const onUpdate = ({ params }: Notification) => void told.push(String(params?.uri))
-  const answered = await upstream.subscribe?.({ uri, onUpdate, ...more }, stop.signal)
+  const answered = await upstream.subscribe?.({ uri, onUpdate, caller: createCaller(more) }, stop.signal)
   const next = async () => {
     await until(() => told.length > 0)
     return told.shift()
@@ -161,7 +163,11 @@ test('who gives up before the server took it on is not told', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
   await assert.rejects(
-    async () => upstream.subscribe?.({ uri: ONE, onUpdate: () => assert.fail() }, AbortSignal.abort()),
+    async () =>
+      upstream.subscribe?.(
+        { uri: ONE, caller: OURSELVES, onUpdate: () => assert.fail() },
+        AbortSignal.abort(),
+      ),
     { code: 'cancelled' },
   )
   await subscribedNowhere(server)

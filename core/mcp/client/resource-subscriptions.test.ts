@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { OURSELVES } from '../caller.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import { ResourceSubscriptions } from './resource-subscriptions.ts'
 
@@ -155,7 +156,7 @@ function start() {
     const told: unknown[] = []
     const end = new AbortController()
     const answered = subscriptions.subscribe(
-      { uri, onUpdate: ({ params }) => void told.push(params?.uri) },
+      { uri, caller: OURSELVES, onUpdate: ({ params }) => void told.push(params?.uri) },
       end.signal,
     )
     answered.catch(() => {})

@@ -1,6 +1,7 @@
 /** The requests by which a session of the 2025 era subscribes to a resource. */
 
 import type { Clock } from '../../async.ts'
+import { OURSELVES } from '../caller.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../upstream.ts'
 import { upstreamDeadline } from '../upstream-deadline.ts'
@@ -9,7 +10,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const UNSUBSCRIBE_TIMEOUT_MS = 2_000
 
 export function subscribeCall(uri: string): UpstreamCall {
-  return { method: 'resources/subscribe', params: { uri }, maxBytes: MAX_ANSWER_BYTES }
+  return { method: 'resources/subscribe', params: { uri }, caller: OURSELVES, maxBytes: MAX_ANSWER_BYTES }
 }
 
 /** Sends `resources/unsubscribe`, best effort. */

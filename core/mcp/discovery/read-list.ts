@@ -80,7 +80,7 @@ async function readPage(reader: ListReader, list: ListName, cursor: string | und
     {
       method: METHODS[list],
       ...(cursor === undefined ? {} : { params: { cursor } }),
-      ...DISCOVERY,
+      caller: DISCOVERY,
       maxBytes: Math.min(MAX_PAGE_BYTES, Math.max(reader.budget.bytes, 1)),
     },
     signal,

@@ -1,7 +1,7 @@
 /** The metadata that every 2026-07-28 request carries in `params._meta`: written, found, checked, taken off. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' }
 import { isObject, type JsonObject } from '../../json.ts'
-import type { UpstreamCall } from '../upstream.ts'
+import type { Caller } from '../caller.ts'
 import { LOG_LEVELS } from './log-levels.ts'
 import {
   META_CLIENT_CAPABILITIES,
@@ -14,7 +14,7 @@ export const CLIENT_INFO = { name: 'portolan', version: packageJson.version } sa
 
 /** The keys that go into `_meta`: our name, and what the caller declared. */
 export function envelopeOf(
-  { capabilities, logLevel }: Pick<UpstreamCall, 'capabilities' | 'logLevel'>,
+  { capabilities, logLevel }: Pick<Caller, 'capabilities' | 'logLevel'>,
   version: string,
 ): JsonObject {
   const envelope: JsonObject = {

@@ -19,3 +19,8 @@ export type McpResponse =
       error?: undefined
     }
   | { error: JsonRpcError; result?: undefined }
+
+/** A response with this result in place of its own; the very same result keeps its text. */
+export function withResult(response: McpResponse, result: JsonObject): McpResponse {
+  return result === response.result ? response : { result }
+}

@@ -1,7 +1,10 @@
 /** How requests are written. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { callOf } from '../../../test/support/call.ts'
+import { createCaller } from '../caller.ts'
 import { envelopeOf } from './envelope.ts'
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts'
 import { requestText, tellCall } from './message.ts'
@@ -23,7 +26,7 @@ test('a request is the same whether the text of its arguments is at hand or not'
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), fc.boolean(), (args, other, modern) => {
       const params = { name: 'a', arguments: { args }, other } as never
-      const envelope = modern ? envelopeOf({ logLevel: 'info' }, '2026-07-28') : undefined
+      const envelope = modern ? envelopeOf(createCaller({ logLevel: 'info' }), '2026-07-28') : undefined
       const argumentsText = JSON.stringify({ args })
       assert.deepEqual(
         JSON.parse(requestText(1, { ...call, params, argumentsText }, envelope)),
@@ -35,7 +38,7 @@ test('a request is the same whether the text of its arguments is at hand or not'
 
 test('progress reaches a call under the token that its caller gave, and no other', () => {
   const told: unknown[] = []
-  const hearing = { ...call, onNotification: (one: unknown) => void told.push(one) }
+  const hearing = callOf({ notify: one => void told.push(one) })
   const progress = { method: 'notifications/progress', params: { progressToken: 1, progress: 5 } }
   tellCall(hearing, progress)
   tellCall({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)

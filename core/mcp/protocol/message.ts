@@ -1,7 +1,7 @@
 /** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
 
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
-import type { UpstreamCall } from '../upstream.ts'
+import type { Caller } from '../caller.ts'
 import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'
 
 export type Incoming =
@@ -13,8 +13,11 @@ export type Incoming =
  * The text of a request, on one line. `envelope` are the keys that a later revision wants in `_meta`. Arguments whose text is at
  * hand are written as the caller wrote them: numbers beyond 2^53, and their cost.
  */
-export function requestText(id: number, call: UpstreamCall, envelope?: JsonObject): string {
-  const { method, params, argumentsText } = call
+export function requestText(
+  id: number,
+  { method, params, argumentsText }: { method: string; params?: JsonObject; argumentsText?: string },
+  envelope?: JsonObject,
+): string {
   if (argumentsText === undefined || params === undefined)
     return JSON.stringify(requestMessage(id, method, params, envelope))
   const { arguments: _arguments, ...rest } = params
@@ -54,12 +57,15 @@ function onOneLine(text: string): string {
 }
 
 /** Hands a call what its upstream tells it: progress under the caller's own token, and none to a caller that gave no token. */
-export function tellCall({ params, onNotification }: UpstreamCall, notification: Notification): void {
+export function tellCall(
+  { params, caller: { notify } }: { params?: JsonObject; caller: Caller },
+  notification: Notification,
+): void {
   const isProgress = notification.method === 'notifications/progress'
   const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
-  if (!isProgress) onNotification?.(notification)
+  if (!isProgress) notify?.(notification)
   else if (progressToken !== undefined)
-    onNotification?.({ ...notification, params: { ...notification.params, progressToken } })
+    notify?.({ ...notification, params: { ...notification.params, progressToken } })
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The HTTP headers by which a request of the 2026-07-28 revision repeats what its body says (SEP-2243). Pure. */
-import type { UpstreamCall } from '../upstream.ts'
+import type { JsonObject } from '../../json.ts'
 import { encodeHeaderValue } from './header-value.ts'
 
 /** Methods whose `Mcp-Name` header repeats a field of the params, and which. */
@@ -13,7 +13,10 @@ export const NAME_FIELD: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The headers that repeat what the body of a request says (SEP-2243). */
-export function standardHeaders({ method, params }: UpstreamCall, version: string): Record<string, string> {
+export function standardHeaders(
+  { method, params }: { method: string; params?: JsonObject },
+  version: string,
+): Record<string, string> {
   const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method }
   const name = params?.[NAME_FIELD.get(method) ?? '']
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)

@@ -6,11 +6,11 @@ import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
 import { wantsInput } from '../protocol/message.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpRoute } from './handler.ts'
-import { type Call, canBeAsked, handle } from './handling.ts'
+import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
+import { canBeAsked, handle } from './handling.ts'
 import { unaskableInput } from './input-rounds.ts'
+import type { PostResponse } from './post-response.ts'
 import { answerProtocol } from './protocol.ts'
-import type { InboundRequest } from './read-message.ts'
 import {
   type CachePolicy,
   eraError,
@@ -29,38 +29,33 @@ const DISCOVER_CACHE: CachePolicy = { ttlMs: 60_000, cacheScope: 'private' }
 
 export async function answer(
   { handler, clients, log }: { handler: McpHandler; clients: FrontClients; log: Log },
-  call: Call,
-  message: InboundRequest,
+  request: McpRequest,
+  response: PostResponse,
 ): Promise<Answer> {
   try {
-    const reply = await (answerProtocol(handler, clients, call, message) ??
-      handle(handler, clients, call, message))
-    return message.era === 'legacy'
-      ? legacyAnswer(message, reply)
-      : modernAnswer(handler, call.route, message, asQuestion(reply, message, clients))
+    const reply = await (answerProtocol(handler, clients, request, response) ??
+      handle(handler, clients, request, response))
+    return request.caller.era === 'legacy'
+      ? legacyAnswer(request, reply)
+      : modernAnswer(handler, request, asQuestion(reply, request, clients))
   } catch (error) {
     // Nobody answered a question, or whoever asked is gone; every other fault is a reply already.
-    if (error instanceof Fault) return errorAnswer(message, faultError(error))
-    log.error({ err: error, method: message.method }, 'request failed unexpectedly')
-    return errorAnswer(message, { code: INTERNAL_ERROR, message: 'Internal error' })
+    if (error instanceof Fault) return errorAnswer(request, faultError(error))
+    log.error({ err: error, method: request.method }, 'request failed unexpectedly')
+    return errorAnswer(request, { code: INTERNAL_ERROR, message: 'Internal error' })
   }
 }
 
-function legacyAnswer(message: InboundRequest, reply: McpResponse): Answer {
-  if (reply.error) return errorAnswer(message, reply.error)
-  return { status: 200, text: legacyResultText(message.id, reply) }
+function legacyAnswer(request: McpRequest, reply: McpResponse): Answer {
+  if (reply.error) return errorAnswer(request, reply.error)
+  return { status: 200, text: legacyResultText(request.id, reply) }
 }
 
-function modernAnswer(
-  handler: McpHandler,
-  route: McpRoute,
-  message: InboundRequest,
-  reply: McpResponse,
-): Answer {
-  if (reply.error) return errorAnswer(message, reply.error)
-  const { id, method, capabilities } = message
-  const refused = wantsInput(reply.result) ? unaskableInput(reply.result, capabilities) : undefined
-  if (refused) return errorAnswer(message, refused)
+function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpResponse): Answer {
+  if (reply.error) return errorAnswer(request, reply.error)
+  const { id, method, route, caller } = request
+  const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined
+  if (refused) return errorAnswer(request, refused)
   const serverInfo = handler.describe(route)?.serverInfo
   return { status: 200, text: modernResultText(id, method, reply, serverInfo, cachePolicy(route, method)) }
 }
@@ -68,14 +63,14 @@ function modernAnswer(
 /** An error that is a question in the newer era. */
 function asQuestion(
   reply: McpResponse,
-  { method, capabilities }: InboundRequest,
+  { method, caller }: McpRequest,
   { signer }: FrontClients,
 ): McpResponse {
   if (!reply.error || !canBeAsked(method)) return reply
-  return pagesToVisit(reply.error, capabilities, signer) ?? reply
+  return pagesToVisit(reply.error, caller.capabilities, signer) ?? reply
 }
 
-function errorAnswer({ era, id }: InboundRequest, error: JsonRpcError): Answer {
+function errorAnswer({ id, caller: { era } }: McpRequest, error: JsonRpcError): Answer {
   return { status: errorStatus(era, error), text: errorText(id, eraError(era, error)) }
 }
 

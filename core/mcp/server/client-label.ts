@@ -2,13 +2,6 @@
 import { hash } from 'node:crypto'
 import { isObject } from '../../json.ts'
 
-export type ClientLabel = {
-  /** `name/version`, as the client says it: anybody can say anything. */
-  name?: string
-  /** The beginning of a hash of its session. */
-  session?: string
-}
-
 const MAX_NAME_CHARACTERS = 64
 const SESSION_CHARACTERS = 8
 /** Keeps a session id within what is read of one, whatever is in the name. */

@@ -4,15 +4,15 @@ import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/error-codes.ts'
 import { type Answer, answer } from './answer.ts'
+import { callerOf } from './callers.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
 import { createClients, type FrontClients } from './clients.ts'
 import { type HandedHeaders, handedHeaders, isRejected } from './handed-headers.ts'
-import type { McpHandler, McpRoute } from './handler.ts'
-import type { Call } from './handling.ts'
+import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import { openStream } from './open-stream.ts'
-import { writeText } from './post-response.ts'
+import { type PostResponse, writeText } from './post-response.ts'
 import {
   checkBare,
   type InboundBatch,
@@ -197,32 +197,38 @@ function takeAnswer(
 }
 
 async function exchangeOne(options: Options, post: Post, message: InboundRequest): Promise<void> {
-  const { route, body: text, raw, session, handed: headers } = post
+  const { raw, session } = post
   const starts = message.era === 'legacy' && message.method === 'initialize'
   const key = session && keyOf(session.client, message.id)
   const id = starts ? options.sessions.issue(message.params) : undefined
   const head = id === undefined ? undefined : ['mcp-session-id', id]
   const response = options.inFlight.open(raw, key, head)
-  const { signal } = response
-  const { client, capabilities, label } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, label, headers, text, signal, response }
-  const { status, text: answered } = await answer(options, call, message)
-  response.end(status, answered)
+  const request = requestOf(options, post, message, response, post.body)
+  const { status, text } = await answer(options, request, response)
+  response.end(status, text)
 }
 
-const NOBODY: Partial<ClientSession> = {}
+/** `text`: the body, where the message stands in it alone. */
+function requestOf(
+  { clients }: Options,
+  { route, session, handed }: Post,
+  message: InboundRequest,
+  response: PostResponse,
+  text: string | undefined,
+): McpRequest {
+  const { id, method, params } = message
+  return { id, method, params, route, caller: callerOf(clients, message, session, handed, response), text }
+}
 
 /** All requests of a batch side by side; none of their ids is in the key, so that no single one is cancelled. */
 async function exchangeBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
   const { inFlight, clients } = options
-  const { route, raw, session } = post
+  const { raw, session } = post
   const response = inFlight.open(raw, session && `${session.client} batch`)
-  const { signal } = response
-  const { client, capabilities, label } = session ?? NOBODY
-  const call: Call = { route, client, capabilities, label, signal, response }
   const answers: Promise<Answer>[] = []
   for (const message of messages) {
-    if (message.kind === 'request') answers.push(answer(options, call, message))
+    if (message.kind === 'request')
+      answers.push(answer(options, requestOf(options, post, message, response, undefined), response))
     else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
     else hear({ ...options, onStrayCancel: undefined }, post, message)
   }

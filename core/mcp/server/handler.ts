@@ -2,39 +2,19 @@
 
 import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
-import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
-import type { Era } from '../protocol/revisions.ts'
-import type { Ask, Subscription } from '../upstream.ts'
-import type { ClientLabel } from './client-label.ts'
+import type { Caller } from '../caller.ts'
+import type { McpResponse, Notification, RequestId } from '../protocol/json-rpc.ts'
+import type { Subscription } from '../upstream.ts'
 
-/** A request of either era, already checked by the front: same shape, era's metadata taken off. */
+/** A request of either era, checked by the server side: of the same shape, with the era's own metadata taken off. */
 export type McpRequest = {
+  id: RequestId
   method: string
   params: JsonObject
   route: McpRoute
-  /** Absent: legacy. The handler need not care, save for what it says itself: the front translates results, questions and errors. */
-  era?: Era
-  /** Key of the downstream session or authenticated subject; absent for callers that have neither. */
-  client?: string
-  /** How logs name the caller. Absent: they do not. */
-  label?: ClientLabel
-  /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Absent: for nothing. */
-  capabilities?: JsonObject
-  /**
-   * Asks the caller, in the way of its era: a request on its stream, or `input_required` and a repeated call that finds this one
-   * waiting. Absent: it cannot be asked.
-   */
-  ask?: Ask
-  /** The least severe level of log messages that the caller wants; absent: it never said. */
-  logLevel?: string
-  /** Headers to be handed on as they are, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
-  headers?: Readonly<Record<string, string>>
+  caller: Caller
   /** The body that the request stood in alone, as it came: for what must be passed on to the letter. */
-  text?: string
-  /** Aborts when the caller goes away or cancels. */
-  signal: AbortSignal
-  /** Sends a notification ahead of the response. Absent where the caller cannot take any. */
-  notify?: (notification: Notification) => void
+  text: string | undefined
 }
 
 export type McpRoute = { kind: 'gateway'; profile: Profile } | { kind: 'server'; server: string }

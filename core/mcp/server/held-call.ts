@@ -5,6 +5,7 @@ import type { Clock, Timer } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import type { Caller } from '../caller.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification, ServerRequest } from '../protocol/json-rpc.ts'
@@ -12,12 +13,9 @@ import type { McpHandler, McpRequest } from './handler.ts'
 import type { PostResponse } from './post-response.ts'
 
 /** A POST that waits for the call: the first, or one that repeats it with answers. */
-export type HeldPost = {
+type Waiting = {
   response: PostResponse
-  notify: (notification: Notification) => void
-}
-
-type Waiting = HeldPost & {
+  notify: Caller['notify']
   progressToken: JsonValue | undefined
   resolve: (reply: McpResponse) => void
   reject: (error: unknown) => void
@@ -58,15 +56,15 @@ export class HeldCall {
     return this.#request.text?.length ?? 0
   }
 
-  start(handler: McpHandler, post: HeldPost): Promise<McpResponse> {
-    this.#first = post.response
-    const answered = this.#await(post, this.#request)
-    const request: McpRequest = {
-      ...this.#request,
+  start(handler: McpHandler, response: PostResponse): Promise<McpResponse> {
+    this.#first = response
+    const answered = this.#await(response, this.#request)
+    const caller: Caller = {
+      ...this.#request.caller,
       ask: (question, signal) => this.#ask(question, signal),
       notify: notification => this.#notify(notification),
     }
-    handler.handle(request).then(
+    handler.handle({ ...this.#request, caller }).then(
       reply => this.#settle(Promise.resolve(reply)),
       error => this.#settle(Promise.reject(error)),
     )
@@ -74,19 +72,19 @@ export class HeldCall {
   }
 
   /** Whether a request is this call again: of the same caller, and with the same params but for what belongs to a single POST. */
-  isRepeatedBy({ client, route, method, params }: McpRequest): boolean {
+  isRepeatedBy({ caller, route, method, params }: McpRequest): boolean {
     const own = this.#request
-    if (client !== own.client || method !== own.method) return false
+    if (caller.client !== own.caller.client || method !== own.method) return false
     return isDeepStrictEqual(route, own.route) && isDeepStrictEqual(lasting(params), lasting(own.params))
   }
 
   /** Goes on with the POST that brings answers; questions without one are put again. */
-  takeUp(request: McpRequest, post: HeldPost): Promise<McpResponse> {
-    const answered = this.#await(post, request)
+  takeUp(request: McpRequest, response: PostResponse): Promise<McpResponse> {
+    const answered = this.#await(response, request)
     const { inputResponses } = request.params
     for (const [key, question] of [...this.#questions]) {
-      const response = isObject(inputResponses) ? inputResponses[key] : undefined
-      if (isResponse(response)) question.settle({ result: response })
+      const given = isObject(inputResponses) ? inputResponses[key] : undefined
+      if (isResponse(given)) question.settle({ result: given })
     }
     if (this.#questions.size > 0) this.#put()
     else this.#answer()
@@ -99,15 +97,15 @@ export class HeldCall {
     this.#first?.abort(fault)
   }
 
-  #await(post: HeldPost, { params }: McpRequest): Promise<McpResponse> {
-    const { response } = post
+  #await(response: PostResponse, { params, caller }: McpRequest): Promise<McpResponse> {
     const { _meta: meta } = params
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#first?.abort(faultOf(response.signal))
       // The signal of the first POST is that of the call itself.
       if (response !== this.#first) response.signal.addEventListener('abort', onAbort)
       this.#post = {
-        ...post,
+        response,
+        notify: caller.notify,
         progressToken: isObject(meta) ? meta.progressToken : undefined,
         resolve,
         reject,
@@ -140,15 +138,15 @@ export class HeldCall {
     if (!post) return
     const { progressToken } = post
     const isOwn = notification.method !== 'notifications/progress' || post.response === this.#first
-    if (isOwn) post.notify(notification)
+    if (isOwn) post.notify?.(notification)
     else if (progressToken !== undefined)
-      post.notify({ ...notification, params: { ...notification.params, progressToken } })
+      post.notify?.({ ...notification, params: { ...notification.params, progressToken } })
   }
 
   async #ask(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> {
-    if (!isQuestion(request.method) || missingCapabilities(request, this.#request.capabilities))
+    if (!isQuestion(request.method) || missingCapabilities(request, this.#request.caller.capabilities))
       return { error: unaskable(request) }
-    const { signal: own } = this.#request
+    const { signal: own } = this.#request.caller
     const gone = () => faultOf(own.aborted ? own : signal)
     if (this.#outcome) throw isOver()
     if (own.aborted || signal.aborted) throw gone()

@@ -6,7 +6,8 @@ import { INVALID_PARAMS } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import { ANSWER_WITHIN_MS, unanswered } from './asks.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
-import { HeldCall, type HeldPost } from './held-call.ts'
+import { HeldCall } from './held-call.ts'
+import type { PostResponse } from './post-response.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_HELD = 1_024
@@ -33,12 +34,12 @@ export class HeldCalls {
    * Has a request handled so that its caller can be asked. Resolves with the reply, or with `input_required` as soon as there is a
    * question; then the call goes on without its caller for up to 10 min, and what it tells meanwhile is lost.
    */
-  run(handler: McpHandler, request: McpRequest, post: HeldPost): Promise<McpResponse> {
-    return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, post)
+  run(handler: McpHandler, request: McpRequest, response: PostResponse): Promise<McpResponse> {
+    return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, response)
   }
 
   /** Hands answers to the call that waits for them; undefined where the request's state is none of ours. */
-  resume(request: McpRequest, post: HeldPost): Promise<McpResponse> | McpResponse | undefined {
+  resume(request: McpRequest, response: PostResponse): Promise<McpResponse> | McpResponse | undefined {
     const state = request.params.requestState
     if (!this.#signer.claimsOurs(state)) return undefined
     const signed = this.#signer.readMark('state', state)
@@ -48,7 +49,7 @@ export class HeldCalls {
     if (!held.call.isRepeatedBy(request))
       return refused('The call that asked was another one: repeat it with the same name and arguments')
     this.#release(state as string)
-    return held.call.takeUp(request, post)
+    return held.call.takeUp(request, response)
   }
 
   /** Ends all calls that wait, and holds no others. */

@@ -1,8 +1,10 @@
 /** Answers to a server of the 2026 era, whatever it calls its questions. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { JsonObject } from '../../json.ts'
+import { createCaller } from '../caller.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { goThroughRounds } from './input-rounds.ts'
 
@@ -36,12 +38,12 @@ async function rounds(first: string) {
     },
   }
   const request: McpRequest = {
+    id: 1,
     method: 'tools/call',
     params: { name: 'x' },
     route: { kind: 'server', server: 'x' },
-    capabilities: { roots: {} },
-    ask: async () => ({ result: { roots: [] } }),
-    signal: new AbortController().signal,
+    caller: createCaller({ capabilities: { roots: {} }, ask: async () => ({ result: { roots: [] } }) }),
+    text: undefined,
   }
   const answered = await goThroughRounds(handler, request, JSON.parse(first), createManualClock())
   return { repeated, answered }

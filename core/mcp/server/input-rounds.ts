@@ -37,7 +37,7 @@ export async function goThroughRounds(
     if (refused) return { error: refused }
     // The same request once more would be another call.
     if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
-    if (questions.length === 0) await delay(clock, REST_MS, request.signal)
+    if (questions.length === 0) await delay(clock, REST_MS, request.caller.signal)
     const answers = await askAll(questions, request)
     if ('error' in answers) return { error: answers.error }
     const { responses } = answers
@@ -76,7 +76,7 @@ function readQuestions(inputRequests: JsonValue | undefined): Question[] {
 
 function refusal(
   questions: readonly Question[],
-  { ask, capabilities }: McpRequest,
+  { caller: { ask, capabilities } }: McpRequest,
 ): JsonRpcError | undefined {
   if (questions.length > MAX_QUESTIONS)
     return { code: INTERNAL_ERROR, message: `The server asks more than ${MAX_QUESTIONS} questions at once.` }
@@ -94,7 +94,7 @@ function refusal(
 /** All at once; the first that fails ends the others. */
 async function askAll(
   questions: readonly Question[],
-  { ask, signal }: McpRequest,
+  { caller: { ask, signal } }: McpRequest,
 ): Promise<{ responses: JsonObject } | { error: JsonRpcError }> {
   const round = new AbortController()
   const either = AbortSignal.any([signal, round.signal])

@@ -7,9 +7,8 @@ import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-r
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
 import type { Subscription } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler } from './handler.ts'
-import type { Call } from './handling.ts'
-import type { InboundRequest } from './read-message.ts'
+import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
+import type { PostResponse } from './post-response.ts'
 import { MAX_URIS } from './subscriptions.ts'
 
 /** So many subscriptions are begun at a time. */
@@ -32,24 +31,24 @@ export function canSubscribe(handler: McpHandler, capabilities: JsonObject | und
 export async function listen(
   handler: McpHandler,
   clients: FrontClients,
-  call: Call,
-  { id, params, capabilities }: InboundRequest,
+  { id, params, route, caller }: McpRequest,
+  response: PostResponse,
 ): Promise<McpResponse> {
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
   const { streams, heartbeats, subscriptions, ending } = clients
   if (streams.full) return { error: NO_PLACE }
   const leave = streams.take()
-  const stopBeating = heartbeats.add(() => call.response.beat())
+  const stopBeating = heartbeats.add(() => response.beat())
   const over = new AbortController()
-  const signal = AbortSignal.any([call.signal, ending, over.signal])
+  const signal = AbortSignal.any([caller.signal, ending, over.signal])
   const subscriber = Symbol('stream')
   signal.addEventListener('abort', () => subscriptions.end(subscriber))
   try {
     const _meta = { [META_SUBSCRIPTION_ID]: id }
     const subscribe = (uri: string, onUpdate: Subscription['onUpdate']) =>
-      subscriptions.subscribe(handler, call.route, subscriber, { uri, capabilities, onUpdate })
-    await stream(filter, handler, { ...call, signal }, _meta, subscribe)
+      subscriptions.subscribe(handler, route, subscriber, { uri, caller, onUpdate })
+    await stream(filter, handler, { route, signal, response }, _meta, subscribe)
     return { result: { _meta } }
   } finally {
     over.abort()
@@ -61,7 +60,7 @@ export async function listen(
 async function stream(
   filter: Filter,
   handler: McpHandler,
-  { route, signal, response }: Call,
+  { route, signal, response }: { route: McpRoute; signal: AbortSignal; response: PostResponse },
   _meta: JsonObject,
   subscribe: (uri: string, onUpdate: Subscription['onUpdate']) => Promise<McpResponse>,
 ): Promise<void> {

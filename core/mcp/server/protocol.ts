@@ -1,13 +1,13 @@
 /** The methods that a front answers itself: they begin a session, tell what there is, or set what is told. */
 
+import { createCaller } from '../caller.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../protocol/log-levels.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler } from './handler.ts'
-import type { Call } from './handling.ts'
+import type { McpHandler, McpRequest } from './handler.ts'
 import { canSubscribe, listen } from './listen.ts'
-import type { InboundRequest } from './read-message.ts'
+import type { PostResponse } from './post-response.ts'
 import { discoverResult, initializeResult } from './reply.ts'
 
 type Reply = McpResponse | Promise<McpResponse>
@@ -16,41 +16,44 @@ type Reply = McpResponse | Promise<McpResponse>
 export function answerProtocol(
   handler: McpHandler,
   clients: FrontClients,
-  call: Call,
-  message: InboundRequest,
+  request: McpRequest,
+  response: PostResponse,
 ): Reply | undefined {
-  const isLegacy = message.era === 'legacy'
-  switch (message.method) {
+  const isLegacy = request.caller.era === 'legacy'
+  switch (request.method) {
     case 'ping':
       return isLegacy ? { result: {} } : undefined
     case 'initialize':
-      return describe(handler, call, isLegacy ? message : undefined)
+      return isLegacy ? describe(handler, request) : notServed()
     case 'server/discover':
-      return describe(handler, call, isLegacy ? undefined : message)
+      return isLegacy ? notServed() : describe(handler, request)
     case 'subscriptions/listen':
-      return isLegacy ? undefined : listen(handler, clients, call, message)
+      return isLegacy ? undefined : listen(handler, clients, request, response)
     case 'logging/setLevel':
-      return isLegacy ? setLevel(handler, clients, call, message) : undefined
+      return isLegacy ? setLevel(handler, clients, request) : undefined
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      return isLegacy ? subscribe(handler, clients, call, message) : undefined
+      return isLegacy ? subscribe(handler, clients, request) : undefined
     default:
       return undefined
   }
 }
 
-function describe(handler: McpHandler, { route }: Call, message: InboundRequest | undefined): McpResponse {
-  const description = message && handler.describe(route)
-  if (!message || !description) return refused(METHOD_NOT_FOUND, 'Method not found')
-  const isLegacy = message.era === 'legacy'
-  return { result: isLegacy ? initializeResult(message.params, description) : discoverResult(description) }
+function describe(handler: McpHandler, { route, params, caller }: McpRequest): McpResponse {
+  const description = handler.describe(route)
+  if (!description) return notServed()
+  const isLegacy = caller.era === 'legacy'
+  return { result: isLegacy ? initializeResult(params, description) : discoverResult(description) }
+}
+
+function notServed(): McpResponse {
+  return refused(METHOD_NOT_FOUND, 'Method not found')
 }
 
 function setLevel(
   handler: McpHandler,
   { levels }: FrontClients,
-  { route, client }: Call,
-  { params: { level } }: InboundRequest,
+  { route, params: { level }, caller: { client } }: McpRequest,
 ): McpResponse {
   if (handler.describe(route)?.capabilities.logging === undefined)
     return refused(METHOD_NOT_FOUND, 'logging/setLevel is not served here: nothing is logged to clients')
@@ -65,8 +68,7 @@ function setLevel(
 function subscribe(
   handler: McpHandler,
   clients: FrontClients,
-  { route, client, capabilities }: Call,
-  { method, params: { uri } }: InboundRequest,
+  { route, method, params: { uri }, caller: { client, capabilities } }: McpRequest,
 ): Reply {
   if (!canSubscribe(handler, handler.describe(route)?.capabilities))
     return refused(METHOD_NOT_FOUND, `${method} is not served here: no resource tells of its updates`)
@@ -78,7 +80,9 @@ function subscribe(
     return { result: {} }
   }
   const onUpdate = (notification: Notification) => void clients.notify(client, notification)
-  return subscriptions.subscribe(handler, route, client, { uri, client, capabilities, onUpdate })
+  // Without what belongs to this request alone, which the subscription outlives.
+  const caller = createCaller({ client, capabilities })
+  return subscriptions.subscribe(handler, route, client, { uri, caller, onUpdate })
 }
 
 function refused(code: number, message: string): McpResponse {

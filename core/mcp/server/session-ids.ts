@@ -3,8 +3,9 @@
 import type { Clock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { JsonObject } from '../../json.ts'
+import type { ClientLabel } from '../caller.ts'
 import { askable, capabilityCode, readCapabilityCode } from '../protocol/capabilities.ts'
-import { type ClientLabel, clientName, readName, sessionFingerprint, writeName } from './client-label.ts'
+import { clientName, readName, sessionFingerprint, writeName } from './client-label.ts'
 import { createSigner, type Signer } from './signed.ts'
 
 export type Sessions = {

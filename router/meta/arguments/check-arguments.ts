@@ -4,11 +4,12 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { absentNames } from './argument-help.ts'
+import type { GivenArguments } from './given-arguments.ts'
 import { type Check, isOpen, mendArguments } from './mend.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
-  | { args: JsonObject; notes: string[] }
+  | { args: GivenArguments; notes: string[] }
   /** Why the call is not to be made. */
   | { problems: ErrorObject[] }
 
@@ -19,20 +20,21 @@ export type Checked =
 export function checkArguments(
   checks: SchemaChecks,
   { definition: { inputSchema }, path, listedName, tool }: ToolRoute,
-  args: JsonObject,
+  given: GivenArguments,
 ): Checked {
+  const args = given.value
   const fit = checks.fits(inputSchema, args)
-  if (fit !== false && isAllKnown(inputSchema, args)) return { args, notes: [] }
+  if (fit !== false && isAllKnown(inputSchema, args)) return { args: given, notes: [] }
   const check: Check = {
-    fits: given => (given === args ? fit : checks.fits(inputSchema, given)),
-    problems: given => checks.problems(inputSchema, given),
+    fits: tried => (tried === args ? fit : checks.fits(inputSchema, tried)),
+    problems: tried => checks.problems(inputSchema, tried),
   }
   const mended = mendArguments(inputSchema, args, check, [path, listedName, tool])
-  if (mended) return { args: mended.args, notes: [mendedNote(mended.changes)] }
+  if (mended) return { args: { value: mended.args, text: undefined }, notes: [mendedNote(mended.changes)] }
   const slips = slipsOf(inputSchema, args)
   const isRefused = fit === false || (slips.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
-  return problems && problems.length > 0 ? { problems } : { args, notes: slips.map(slipNote) }
+  return problems && problems.length > 0 ? { problems } : { args: given, notes: slips.map(slipNote) }
 }
 
 /** As nearly always: then there is nothing to mend, and nothing to say. */

@@ -165,7 +165,10 @@ test('arguments of known names that fit are never changed, and mended ones alway
 test('a name that is nearly one of the tool is refused where no others are allowed, and noted elsewhere', () => {
   const check = (additionalProperties?: boolean) => {
     const inputSchema = { ...SCHEMA, additionalProperties }
-    return checkArguments(checks, { definition: { name: 't', inputSchema } } as never, { text: 'x', cout: 1 })
+    return checkArguments(checks, { definition: { name: 't', inputSchema } } as never, {
+      value: { text: 'x', cout: 1 },
+      text: undefined,
+    })
   }
   const refused = check(false)
   assert.equal('problems' in refused && refused.problems[0]?.params.additionalProperty, 'cout')
@@ -173,5 +176,8 @@ test('a name that is nearly one of the tool is refused where no others are allow
   assert.deepEqual('notes' in noted && noted.notes, [
     'Note: the tool has no argument "cout"; "count" is the nearest that it has.',
   ])
-  assert.deepEqual(check(true), { args: { text: 'x', cout: 1 }, notes: [] })
+  assert.deepEqual(check(true), {
+    args: { value: { text: 'x', cout: 1 }, text: undefined },
+    notes: [],
+  })
 })

@@ -1,7 +1,8 @@
 /** Reads the arguments of a tool out of a call of a meta-tool, in the forms in which models write them. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Given, GivenArguments } from './given-arguments.ts'
 
-export type ReadArguments = { args: JsonObject; notes: string[] }
+export type ReadArguments = { args: GivenArguments; notes: string[] }
 
 const AS_TEXT = 'Note: the arguments were a text of JSON; an object was meant.'
 const BESIDE =
@@ -25,7 +26,7 @@ export const REPEATED: ReadonlySet<string> = new Set([
  * Undefined where `given` is no object.
  */
 export function readArguments(
-  given: JsonValue | undefined,
+  { value: given, text }: Given,
   beside: JsonObject,
   properties: JsonValue | undefined,
 ): ReadArguments | undefined {
@@ -33,13 +34,15 @@ export function readArguments(
   const args = isNothing ? {} : asObject(given)
   if (!args) return undefined
   const notes = typeof given === 'string' && !isNothing ? [AS_TEXT] : []
-  if (isEmpty(beside)) return { args, notes }
+  const asGiven = { value: args, text: args === given ? text : undefined }
+  if (isEmpty(beside)) return { args: asGiven, notes }
   const isKnown = (name: string) => isObject(properties) && Object.hasOwn(properties, name)
   const isMeant = (name: string) =>
     !Object.hasOwn(args, name) && (isKnown(name) || (isNothing && !REPEATED.has(name)))
   const meant = Object.entries(beside).filter(([name]) => isMeant(name))
-  if (meant.length === 0) return { args, notes }
-  return { args: { ...args, ...Object.fromEntries(meant) }, notes: [...notes, BESIDE] }
+  if (meant.length === 0) return { args: asGiven, notes }
+  const whole = { value: { ...args, ...Object.fromEntries(meant) }, text: undefined }
+  return { args: whole, notes: [...notes, BESIDE] }
 }
 
 function isEmpty(object: JsonObject): boolean {

@@ -5,12 +5,13 @@ import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { JsonRpcError, McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { type JsonRpcError, type McpResponse, withResult } from '../../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../../core/mcp/protocol/message.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { argumentHelp } from '../arguments/argument-help.ts'
 import { checkArguments } from '../arguments/check-arguments.ts'
+import type { GivenArguments } from '../arguments/given-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { cutTexts } from '../results/cut-texts.ts'
 import { errorReply, refuse, withNotes } from '../wording/answers.ts'
@@ -34,21 +35,21 @@ import type { ToolTarget } from './targets.ts'
 export async function callTool(
   work: Work,
   target: ToolTarget,
-  given: JsonObject,
+  given: GivenArguments,
   params: JsonObject,
   notes: readonly string[] = [],
 ): Promise<McpResponse> {
   const { server, tool } = target
   const checked = checkArguments(work.schemas, tool, given)
   if ('problems' in checked) {
-    const refusal = argumentsRefusalOf(work, tool, given, checked.problems)
+    const refusal = argumentsRefusalOf(work, tool, given.value, checked.problems)
     return refuse(work, { refusal, outcome: 'rejected', server, tool: tool.tool })
   }
-  const { args } = checked
+  const { value: args, text: argumentsText } = checked.args
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
   // A task would belong to the server's session, and whoever asks for it later names no server.
   if (sent.task !== undefined) delete sent.task
-  const answer = await forward(work, { server, method: 'tools/call', params: sent, tool })
+  const answer = await forward(work, { server, method: 'tools/call', params: sent, tool, argumentsText })
   const said = [...notes, ...checked.notes]
   if (answer instanceof Fault)
     return errorReply(work, [faultSentence(answer, server, work.words), ...said].join('\n'))
@@ -65,13 +66,13 @@ export async function callTool(
     ...hidden(work, server, answer),
     ...notesOn(work, target, exposed, args),
   ])
-  return result === answer.result ? answer : { result }
+  return withResult(answer, result)
 }
 
 /** What the agent should know beyond the result: wrong arguments that explain an error, state that is gone. */
 function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonObject): string[] {
   const { server } = target
-  const stateLost = server.sessions === 'perClient' && work.request.client === undefined
+  const stateLost = server.sessions === 'perClient' && work.request.caller.client === undefined
   return [
     ...(result.isError === true ? explanation(work, target, args) : []),
     ...(stateLost ? [stateLostSentence(server)] : []),
@@ -80,7 +81,7 @@ function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonO
 
 /** The server denies the tool, perhaps because it cannot ask this client. */
 function hidden({ request }: Work, server: RouterServer, answer: McpResponse): string[] {
-  const notAskable = hiddenFor(answer, request.capabilities)
+  const notAskable = hiddenFor(answer, request.caller.capabilities)
   return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
 }
 

@@ -1,7 +1,8 @@
 /** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
 
-import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { Given, GivenArguments } from '../arguments/given-arguments.ts'
 import { readArguments } from '../arguments/read-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { getPromptAsText } from '../resources/prompt-text.ts'
@@ -18,7 +19,7 @@ const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
 export function execute(
   work: Work,
   name: string,
-  given: JsonValue | undefined,
+  given: Given,
   beside: JsonObject,
   notes: readonly string[] = [],
 ): McpResponse | Promise<McpResponse> {
@@ -39,10 +40,10 @@ export function execute(
 function executeTarget(
   work: Work,
   target: ToolTarget | PromptTarget,
-  args: JsonObject,
+  args: GivenArguments,
   notes: readonly string[],
 ): McpResponse | Promise<McpResponse> {
-  if ('prompt' in target) return getPromptAsText(work, target, args, notes)
-  work.activated.touch(work.request.client, target.tool.path)
+  if ('prompt' in target) return getPromptAsText(work, target, args.value, notes)
+  work.activated.touch(work.request.caller.client, target.tool.path)
   return callTool(work, target, args, work.request.params, notes)
 }

@@ -2,14 +2,13 @@
 
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
-import { isObject, type JsonObject } from '../../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Caller } from '../../../core/mcp/caller.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { headersOfParams } from '../../../core/mcp/protocol/param-headers.ts'
-import type { McpRequest } from '../../../core/mcp/server/handler.ts'
-import { carrying } from '../../../core/trace.ts'
+import { carrying, type Span } from '../../../core/trace.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { CallOutcome } from '../../observer.ts'
-import { rawArguments } from '../arguments/raw-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { beginSent, end } from '../spans.ts'
 import { payloadOf } from './payload.ts'
@@ -20,30 +19,22 @@ export type Forwarded = {
   params: JsonObject
   /** Where the request calls a tool. */
   tool?: ToolRoute
+  /** The text of `params.arguments` as the caller wrote it, where nothing in them was changed. */
+  argumentsText?: string
 }
 
 /** The upstream's answer, or the fault that stood for it. Anything else that is thrown is a bug, and passes. */
 export async function forward(work: Work, sent: Forwarded): Promise<McpResponse | Fault> {
-  const { request, pool } = work
-  const { server, method, params, tool } = sent
-  const { arguments: args } = params
+  const { caller } = work.request
+  const { server, method, argumentsText } = sent
   const span = work.span && beginSent(work.span, work, sent)
   const sentMs = performance.now()
   let answer: McpResponse | Fault
   try {
-    const call = {
-      method,
-      params,
-      argumentsText: tool && isObject(args) ? rawArguments(request, args) : undefined,
-      client: request.client,
-      capabilities: request.capabilities,
-      ask: request.ask,
-      logLevel: request.logLevel,
-      headers: tool && isObject(args) ? headersFor(request, tool, args) : request.headers,
-      onNotification: request.notify,
-    }
-    const carried = span ? { ...call, ...carrying(span.context(), params, call.headers) } : call
-    answer = await pool.call(server.name, carried, request.signal)
+    const { params, headers } = carried(sent, caller, span)
+    const upstreamCaller = headers === caller.headers ? caller : { ...caller, headers }
+    const call = { method, params, argumentsText, caller: upstreamCaller }
+    answer = await work.pool.call(server.name, call, caller.signal)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     answer = error
@@ -53,13 +44,20 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   return answer
 }
 
-/** What the tool wants repeated in headers is in them, whatever the caller sent: it may know nothing of the tool but its name. */
-function headersFor(
-  { headers }: McpRequest,
+/** Params and headers as they are sent: with the context of the span, and with the arguments that the tool wants repeated in headers. */
+function carried({ params, tool }: Forwarded, caller: Caller, span: Span | undefined) {
+  const headers = tool ? withParamHeaders(caller.headers, tool, params.arguments) : caller.headers
+  return span ? carrying(span.context(), params, headers) : { params, headers }
+}
+
+/** Whatever the caller sent: it may know nothing of the tool but its name. */
+function withParamHeaders(
+  headers: Caller['headers'],
   { paramHeaders }: ToolRoute,
-  args: JsonObject,
-): McpRequest['headers'] {
-  return paramHeaders.length === 0 ? headers : { ...headers, ...headersOfParams(paramHeaders, args) }
+  args: JsonValue | undefined,
+): Caller['headers'] {
+  if (paramHeaders.length === 0 || !isObject(args)) return headers
+  return { ...headers, ...headersOfParams(paramHeaders, args) }
 }
 
 function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs: number): void {
@@ -70,7 +68,7 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     tool: sent.tool?.tool,
     method: sent.method,
     outcome: outcomeOf(answer),
-    client: work.request.label,
+    client: work.request.caller.label,
     totalMs: nowMs - work.arrivedMs,
     upstreamMs: nowMs - sentMs,
     payload: logging.payloads === 'none' ? undefined : payloadOf(logging.payloads, sent, answer),

@@ -4,6 +4,7 @@ import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { textAt } from '../arguments/given-arguments.ts'
 import { carriesTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
@@ -67,7 +68,9 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
   if (tool === undefined) return unknownTool(work, server)
   const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
-  const answer = await forward(work, { server, method, params: carried ? params : untasked(params), tool })
+  const sent = carried ? params : untasked(params)
+  const argumentsText = textAt(request, 'arguments')
+  const answer = await forward(work, { server, method, params: sent, tool, argumentsText })
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }
 

@@ -28,7 +28,7 @@ test('a word that only a prompt knows is encoded as it is for prompts, whatever 
     asked.push(text)
     return quantize(embed(text))
   }
-  const work = { catalog: { ...catalog(), vectors }, encodeQuery, request: {} } as unknown as Work
+  const work = { catalog: { ...catalog(), vectors }, encodeQuery, request: { caller: {} } } as unknown as Work
   const { extras } = await findItems(work, 'triage', 5)
   assert.deepEqual(asked, ['trial', 'triage'])
   assert.ok((extras[0]?.relevance ?? 0) > 0.9, `${extras[0]?.relevance}`)

@@ -94,8 +94,8 @@ async function queryVectors(
   const { index, extraIndex, extras } = catalog
   const text = index.queryText(query)
   const extraText = extras.length > 0 ? extraIndex.queryText(query) : text
-  const vector = encodeQuery?.(text, request.signal)
-  return Promise.all([vector, extraText === text ? vector : encodeQuery?.(extraText, request.signal)])
+  const vector = encodeQuery?.(text, request.caller.signal)
+  return Promise.all([vector, extraText === text ? vector : encodeQuery?.(extraText, request.caller.signal)])
 }
 
 /** Why the tools are found that are found for a query, whoever asks. */

@@ -1,6 +1,8 @@
 /** Who is told which of their lists changed: on a stream, or ahead of an answer, but never twice. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { createCaller } from '../../../core/mcp/caller.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import { createFixture } from '../../../test/meta/fixture.ts'
 import { forge, SERVERS, wiki } from '../../../test/meta/servers.ts'
@@ -27,13 +29,17 @@ function start(t: TestContext) {
   const notice = (client: string | undefined, method: string, more = {}) =>
     changes.notice(
       {
+        id: 1,
         method,
         params: {},
         route: DIRECT,
-        client,
-        signal: stop.signal,
-        notify: notification => void told.push(`${client} ${notification.method}`),
-        ...more,
+        caller: createCaller({
+          client,
+          signal: stop.signal,
+          notify: notification => void told.push(`${client} ${notification.method}`),
+          ...more,
+        }),
+        text: undefined,
       },
       fixture.catalog(),
     )

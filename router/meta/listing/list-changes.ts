@@ -60,7 +60,7 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
   }
 
   return {
-    notice({ client, method, notify, route }, catalog) {
+    notice({ method, route, caller: { client, notify } }, catalog) {
       if (client === undefined || streaming.has(client)) return
       const before = known.get(client)
       if (method !== 'tools/list' && (!before || !notify || before.servers === catalog.servers)) return

@@ -3,7 +3,7 @@
 import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
-import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { type McpResponse, withResult } from '../../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../../core/mcp/protocol/message.ts'
 import { type Forwarded, forward } from '../calling/forward.ts'
 import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
@@ -82,8 +82,7 @@ async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<Mc
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server, work.words)
   if (answer.error || wantsInput(answer.result)) return answer
-  const result = rewrite(sent.server.name, answer.result)
-  return result === answer.result ? answer : { result }
+  return withResult(answer, rewrite(sent.server.name, answer.result))
 }
 
 function asIs(_server: string, result: JsonObject): JsonObject {

@@ -70,7 +70,7 @@ export function reportRefusal(work: Work, { outcome, server, tool }: Refusal): v
     tool,
     method: work.request.method,
     outcome,
-    client: work.request.label,
+    client: work.request.caller.label,
     totalMs: performance.now() - work.arrivedMs,
     upstreamMs: 0,
     log: server?.logging.requests ?? true,

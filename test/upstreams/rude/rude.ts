@@ -6,6 +6,7 @@ import { delay, systemClock } from '../../../core/async.ts'
 import { groupExists } from '../../../core/mcp/client/stdio/process-group.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { UpstreamCall } from '../../../core/mcp/upstream.ts'
+import { callOf } from '../../support/call.ts'
 
 const SERVER = join(import.meta.dirname, 'server.mjs')
 
@@ -20,7 +21,7 @@ export function rudeCommand(mode: string, ...args: (string | number)[]) {
 
 /** A call of one of its tools. */
 export function toolCall(name: string, args: Record<string, string | number> = {}): UpstreamCall {
-  return { method: 'tools/call', params: { name, arguments: args }, maxBytes: 1024 * 1024 }
+  return callOf({ params: { name, arguments: args }, maxBytes: 1024 * 1024 })
 }
 
 /** The text of a tool's answer. */

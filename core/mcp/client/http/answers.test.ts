@@ -1,6 +1,8 @@
 /** Answers over streamable HTTP in every shape that servers give them. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import {
   answer,
   type Behaviour,
@@ -27,7 +29,7 @@ async function rude(t: { after(run: () => Promise<unknown>): void }, behaviours:
   const upstream = createHttpUpstream(spec, { clock: systemClock })
   t.after(() => Promise.all([upstream.close(), server.close()]))
   const call = () =>
-    upstream.request({ method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }, never)
+    upstream.request(callOf({ method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }), never)
   return { server, upstream, call }
 }
 
@@ -116,7 +118,7 @@ test('a redirect on the same origin is followed, and remembered', async t => {
       : answer({ tools: [] })(response, message, request)
   const { upstream, server } = await rude(t, { 'tools/list': moved })
   for (let times = 0; times < 2; times++)
-    await upstream.request({ method: 'tools/list', maxBytes: MAX_BYTES }, never)
+    await upstream.request(callOf({ method: 'tools/list', maxBytes: MAX_BYTES }), never)
   assert.equal(server.log.filter(entry => entry === 'POST tools/list').length, 3)
 })
 

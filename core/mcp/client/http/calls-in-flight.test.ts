@@ -1,10 +1,12 @@
 /** Calls in flight are found by their ids, in the order in which they began. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { CallsInFlight, type Listed } from './calls-in-flight.ts'
 
 function listed(id: number): Listed {
-  return { id, call: { method: `call ${id}`, maxBytes: 1 }, place: -1 }
+  return { id, call: callOf({ method: `call ${id}` }), place: -1 }
 }
 
 test('calls are found while they are in flight, the latest last, in whatever order they end', () => {

@@ -3,6 +3,7 @@
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
+import { OURSELVES } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { classify, type Incoming } from '../../protocol/message.ts'
@@ -99,7 +100,12 @@ export class ChangeStream {
     const limit = this.#deps.clock.after(ACK_TIMEOUT_MS, () =>
       patient ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
     )
-    const call = { method: 'subscriptions/listen', params: { notifications }, maxBytes: MAX_ANSWER_BYTES }
+    const call = {
+      method: 'subscriptions/listen',
+      params: { notifications },
+      caller: OURSELVES,
+      maxBytes: MAX_ANSWER_BYTES,
+    }
     const request = () => ({ method: 'POST' as const, ...this.#rpc.written(call) })
     const stop = keepStream(this.#http, request, this.#listener(resolve), this.#deps)
     const agreed = await promise

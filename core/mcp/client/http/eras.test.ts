@@ -1,6 +1,8 @@
 /** Upstreams of both eras over streamable HTTP: which is spoken, what is remembered, and what happens where the upstream changes. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { CAN_ALL } from '../../../../test/upstreams/asking/questions.ts'
 import { type AskingModern, startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
@@ -8,7 +10,7 @@ import { hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
 import { startSdk1 } from '../../../../test/upstreams/http/sdk1.ts'
 import { type Clock, systemClock } from '../../../async.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
-import type { Upstream, UpstreamCall } from '../../upstream.ts'
+import type { Upstream } from '../../upstream.ts'
 import type { RemoteSpec } from './spec.ts'
 import { createHttpUpstream } from './streamable.ts'
 
@@ -35,12 +37,9 @@ async function modern(t: Test, kind: 'modern' | 'dual', sessions: RemoteSpec['se
   return { server, upstream: upstreamOf(t, server, sessions) }
 }
 
-async function call(upstream: Upstream, name: string, more: Partial<UpstreamCall> = {}) {
+async function call(upstream: Upstream, name: string, more: CallOptions = {}) {
   const { params, ...rest } = more
-  const answer = await upstream.request(
-    { method: 'tools/call', params: { name, ...params }, maxBytes: 1e6, ...rest },
-    never,
-  )
+  const answer = await upstream.request(callOf({ params: { name, ...params }, ...rest }), never)
   return answer
 }
 
@@ -75,7 +74,7 @@ test('every request names its revision, client, method and name, in body and hea
     logLevel: 'error',
     params: { _meta: { 'example.com/mine': 1 } },
   })
-  await upstream.request({ method: 'prompts/get', params: { name: '検索' }, maxBytes: 1e6 }, never)
+  await upstream.request(callOf({ method: 'prompts/get', params: { name: '検索' }, maxBytes: 1e6 }), never)
   const [{ headers, body } = assert.fail()] = requestsOf(server, 'tools/call')
   const meta = (body.params as JsonObject)._meta as JsonObject
   assert.equal(meta[VERSION], '2026-07-28')
@@ -138,7 +137,7 @@ test('log messages come with the call, from the level that the caller wants', as
     ['debug', ['debug', 'error']],
   ] as const) {
     const heard: unknown[] = []
-    await call(upstream, 'log', { logLevel, onNotification: ({ params }) => heard.push(params?.data) })
+    await call(upstream, 'log', { logLevel, notify: ({ params }) => heard.push(params?.data) })
     assert.deepEqual(heard, expected)
   }
 })
@@ -148,13 +147,13 @@ test('progress comes back under the token of the caller, and a call is cancelled
   const heard: unknown[] = []
   await call(upstream, 'progress', {
     params: { _meta: { progressToken: 'mine' } },
-    onNotification: ({ params }) => heard.push(params?.progressToken),
+    notify: ({ params }) => heard.push(params?.progressToken),
   })
   assert.deepEqual(heard, ['mine'])
   server.log.entries.length = 0
   const abort = new AbortController()
   const hanging = upstream.request(
-    { method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 },
+    callOf({ method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 }),
     abort.signal,
   )
   await server.log.logged('POST tools/call')

@@ -83,11 +83,12 @@ export class HttpRpc {
   written(call: UpstreamCall, id = this.#nextId++): { headers: Record<string, string>; body: string } {
     const { modern } = this
     if (modern === undefined) {
-      const headers = call.headers ? { ...call.headers, ...this.#postHeaders } : this.#postHeaders
+      const passed = call.caller.headers
+      const headers = passed ? { ...passed, ...this.#postHeaders } : this.#postHeaders
       return { headers, body: requestText(id, call) }
     }
-    const headers = { ...call.headers, ...POST_HEADERS, ...standardHeaders(call, modern) }
-    return { headers, body: requestText(id, call, envelopeOf(call, modern)) }
+    const headers = { ...call.caller.headers, ...POST_HEADERS, ...standardHeaders(call, modern) }
+    return { headers, body: requestText(id, call, envelopeOf(call.caller, modern)) }
   }
 
   /** Sends a notification and waits until it is accepted. */

@@ -1,6 +1,7 @@
 /** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
 
 import type { Clock } from '../../../async.ts'
+import { OURSELVES } from '../../caller.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../../protocol/log-levels.ts'
 import type { UpstreamCall } from '../../upstream.ts'
@@ -37,7 +38,12 @@ export class LogLevel {
 
   async #set(level: string, signal: AbortSignal): Promise<void> {
     const limit = upstreamDeadline(this.#clock, TIMEOUT_MS, 'logging/setLevel took too long', signal)
-    const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_ANSWER_BYTES }
+    const call = {
+      method: 'logging/setLevel',
+      params: { level },
+      caller: OURSELVES,
+      maxBytes: MAX_ANSWER_BYTES,
+    }
     try {
       await this.#ask(call, limit.signal)
     } catch {

@@ -50,14 +50,14 @@ export class MessageRouter {
   /** Progress names its call. Else it is the latest of a client's own session; of a shared one, the only one there is. */
   #takerOf({ method, params }: Notification): UpstreamCall | undefined {
     if (method === 'notifications/progress') return this.#calls.get(Number(params?.progressToken))
-    if (this.#hooks.own) return this.#latest(call => call.onNotification !== undefined)
+    if (this.#hooks.own) return this.#latest(call => call.caller.notify !== undefined)
     return this.#calls.size === 1 ? this.#latest(() => true) : undefined
   }
 
   /** On a shared session nobody knows whose question it is, unless there is only one call. */
   #latestAsking(): UpstreamCall | undefined {
     if (!this.#hooks.own && this.#calls.size > 1) return undefined
-    return this.#latest(call => call.ask !== undefined)
+    return this.#latest(call => call.caller.ask !== undefined)
   }
 
   #latest(fits: (call: UpstreamCall) => boolean): UpstreamCall | undefined {

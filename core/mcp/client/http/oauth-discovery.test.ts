@@ -1,6 +1,8 @@
 /** Upstreams that say themselves who issues their tokens, with a real OAuth server, and with metadata that cannot be trusted. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../../../../test/upstreams/http/oauth-server.ts'
 import { startSdk1 } from '../../../../test/upstreams/http/sdk1.ts'
 import { serve } from '../../../../test/upstreams/http/serve.ts'
@@ -27,7 +29,9 @@ for (const transport of ['streamable-http', 'sse'] as const)
     const upstream = connectRemote(spec, { clock: systemClock })
     t.after(() => Promise.all([upstream.close(), server.close(), oauth.close()]))
     const request = { method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 } as const
-    assert.deepEqual((await upstream.request(request, never)).result?.content, [{ type: 'text', text: '1' }])
+    assert.deepEqual((await upstream.request(callOf(request), never)).result?.content, [
+      { type: 'text', text: '1' },
+    ])
     assert.equal(oauth.requests(), 1)
   })
 

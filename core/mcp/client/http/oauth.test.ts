@@ -1,6 +1,8 @@
 /** OAuth client credentials against a real OAuth server, and through it against an upstream that wants its tokens. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../../../../test/upstreams/http/oauth-server.ts'
 import { type Behaviour, hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
@@ -118,7 +120,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     const upstream = connectRemote(spec, { clock: systemClock })
     t.after(() => Promise.all([upstream.close(), server.close(), oauth.close()]))
     const call = () =>
-      upstream.request({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 }, never)
+      upstream.request(callOf({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 }), never)
     await call()
     assert.equal(oauth.requests(), 1)
     oauth.revoke()

@@ -1,13 +1,15 @@
 /** What one caller meets at a streamable HTTP upstream, or does to it, costs the others nothing. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { CAN_ALL } from '../../../../test/upstreams/asking/questions.ts'
 import { startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
 import { answer, type Behaviour, raw, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
 import type { JsonObject } from '../../../json.ts'
-import type { Upstream, UpstreamCall } from '../../upstream.ts'
+import type { Upstream } from '../../upstream.ts'
 import { createHttpUpstream } from './streamable.ts'
 
 const never = new AbortController().signal
@@ -22,8 +24,8 @@ function upstreamOf(t: Test, server: { url: string; close(): Promise<void> }, cl
   return upstream
 }
 
-function call(upstream: Upstream, name: string, more: Partial<UpstreamCall> = {}) {
-  return upstream.request({ method: 'tools/call', params: { name }, maxBytes: 1e6, ...more }, never)
+function call(upstream: Upstream, name: string, more: CallOptions = {}) {
+  return upstream.request(callOf({ params: { name }, ...more }), never)
 }
 
 test('a session that others still use is not taken from them when one call meets a failing proxy', async t => {

@@ -1,13 +1,16 @@
 /** Upstreams of the 2025 era that ask their clients, over streamable HTTP and SSE: who is asked, and what becomes of the questions. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import { ANSWERS, CAN_ALL, type Kind, QUESTIONS } from '../../../../test/upstreams/asking/questions.ts'
 import { startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
 import { type Behaviour, type Message, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
-import type { Ask, Upstream, UpstreamCall } from '../../upstream.ts'
+import type { Ask } from '../../caller.ts'
+import type { Upstream } from '../../upstream.ts'
 import { connectRemote } from '../connect.ts'
 import type { RemoteSpec } from './spec.ts'
 
@@ -46,9 +49,9 @@ function client(asked: string[] = []): { asked: string[]; ask: Ask } {
   return { asked, ask }
 }
 
-async function call(upstream: Upstream, name: string, args: JsonObject, more: Partial<UpstreamCall> = {}) {
+async function call(upstream: Upstream, name: string, args: JsonObject, more: CallOptions = {}) {
   const params = { name, arguments: args }
-  const { result } = await upstream.request({ method: 'tools/call', params, maxBytes: 1e6, ...more }, never)
+  const { result } = await upstream.request(callOf({ params, ...more }), never)
   const [content] = (result?.content ?? []) as { text: string }[]
   return JSON.parse(content?.text ?? 'null') as JsonValue
 }
@@ -133,7 +136,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     }
     const params = { name: 'ask', arguments: { kinds: 'form' } }
     const more = { client: 'ann', capabilities: CAN_ALL, ask, maxBytes: 1e6 }
-    const waiting = upstream.request({ method: 'tools/call', params, ...more }, abort.signal)
+    const waiting = upstream.request(callOf({ params, ...more }), abort.signal)
     const signal = await asked.promise
     abort.abort()
     await assert.rejects(waiting, { code: 'cancelled' })
@@ -184,7 +187,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     const { server, upstream } = await asking(t, transport, 'shared')
     for (const more of [{ requestState: 'x' }, { inputResponses: {} }] as JsonObject[]) {
       const params = { name: 'declared', ...more }
-      const { error } = await upstream.request({ method: 'tools/call', params, maxBytes: 1e6 }, never)
+      const { error } = await upstream.request(callOf({ params }), never)
       assert.equal(error?.code, -32602)
     }
     assert.ok(!server.log.entries.includes('POST tools/call'))
@@ -194,7 +197,7 @@ test('the level of the log is told ahead of a call, once, and a shared server is
   const { server, upstream } = await asking(t, 'streamable-http', 'shared')
   const levels = async (logLevel: string | undefined) => {
     const heard: unknown[] = []
-    await call(upstream, 'log', {}, { logLevel, onNotification: ({ params }) => heard.push(params?.data) })
+    await call(upstream, 'log', {}, { logLevel, notify: ({ params }) => heard.push(params?.data) })
     return heard
   }
   for (const level of ['error', 'error', 'critical']) assert.deepEqual(await levels(level), ['error'])
@@ -251,7 +254,7 @@ test('a question too large is refused, one after the answer is not put, and a se
   )
   const { asked, ask } = client()
   const answer = await upstream.request(
-    { method: 'tools/call', params: { name: 'any' }, maxBytes: 1e8, capabilities: CAN_ALL, ask },
+    callOf({ params: { name: 'any' }, maxBytes: 1e8, capabilities: CAN_ALL, ask }),
     never,
   )
   assert.deepEqual(answer.result, RESULT)

@@ -1,6 +1,8 @@
 /** Streamable HTTP upstreams that misbehave: each costs its own call a named fault, and nothing else. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import {
   answer,
@@ -36,7 +38,10 @@ async function rude(t: Test, behaviours: Record<string, Behaviour>, clock: Clock
 }
 
 function callTool(upstream: Upstream, signal = never) {
-  return upstream.request({ method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }, signal)
+  return upstream.request(
+    callOf({ method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }),
+    signal,
+  )
 }
 
 const big = JSON.stringify({ jsonrpc: '2.0', id: 2, result: { text: 'x'.repeat(MAX_BYTES) } })
@@ -268,9 +273,9 @@ test('the streams that clients have for what comes between calls hold up no call
   const call = { method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }
   const clients = Array.from({ length: 256 }, (_, at) => `client ${at}`)
   for (let rounds = 0; rounds < 2; rounds++)
-    await Promise.all(clients.map(client => upstream.request({ ...call, client }, never)))
+    await Promise.all(clients.map(client => upstream.request(callOf({ ...call, client }), never)))
   await until(() => server.log.filter(entry => entry === 'GET').length === 256)
-  await Promise.all(clients.map(client => upstream.request({ ...call, client }, never)))
+  await Promise.all(clients.map(client => upstream.request(callOf({ ...call, client }), never)))
 })
 
 async function until(condition: () => boolean): Promise<void> {

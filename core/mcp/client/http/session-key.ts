@@ -1,5 +1,6 @@
 /** Which session of an upstream a call uses: its client's, or the one that all share who can be asked for the same. Pure. */
 import type { JsonObject } from '../../../json.ts'
+import type { Caller } from '../../caller.ts'
 import { capabilityCode, readCapabilityCode } from '../../protocol/capabilities.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { SessionKey, Wanted } from './session-book.ts'
@@ -7,7 +8,7 @@ import type { SessionKey, Wanted } from './session-book.ts'
 /** The session that all share who cannot be asked for anything. */
 export const SHARED: SessionKey = ''
 
-export type Asking = { client?: string; capabilities?: JsonObject }
+export type Asking = Partial<Pick<Caller, 'client' | 'capabilities'>>
 
 export type SessionKeys = {
   perClient: boolean

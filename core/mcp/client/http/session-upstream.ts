@@ -93,7 +93,7 @@ export class SessionUpstream implements Upstream {
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const wanted = () => {
       if (this.#closing.signal.aborted) throw new Fault('cancelled', 'The upstream is closed')
-      return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription)
+      return this.#keyOf(this.#spec.sessions === 'shared' ? {} : subscription.caller)
     }
     return this.#subscriptions.subscribe(subscription, wanted, signal)
   }
@@ -132,7 +132,7 @@ export class SessionUpstream implements Upstream {
 
   /** In another session where the first is lost, and nothing was done yet. */
   async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<McpResponse> {
-    const entry = this.#acquire(call)
+    const entry = this.#acquire(call.caller)
     try {
       const session = entry.session ?? (await waitFor(entry.opening, signal))
       const answer = await session.request(call, signal)
@@ -162,7 +162,7 @@ export class SessionUpstream implements Upstream {
       ...{ clock, random },
       ask: (lightest, signal) => {
         const method = lightest ? ping() : 'tools/list'
-        return this.request({ method, ...DISCOVERY, maxBytes: MAX_LIFE_BYTES }, signal)
+        return this.request({ method, caller: DISCOVERY, maxBytes: MAX_LIFE_BYTES }, signal)
       },
       isBusy: () => this.#book.isBusy(),
       onDown: ({ message }) => {

@@ -1,6 +1,8 @@
 /** An upstream that dies while nobody calls it is noticed within a minute, by requests that cost it next to nothing. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
 import { answer, type Behaviour, hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
@@ -32,7 +34,7 @@ test('a server that answers calls is not pinged', async t => {
   })
   for (let calls = 0; calls < 4; calls++) {
     clock.advance(20_000)
-    await upstream.request({ method: 'tools/call', maxBytes: 1e6 }, never)
+    await upstream.request(callOf({ method: 'tools/call', maxBytes: 1e6 }), never)
   }
   assert.equal(pings(), 0)
 })
@@ -62,7 +64,7 @@ test('a server that does one thing at a time is not gone while a call is under w
     'tools/call': hang,
   })
   const stop = new AbortController()
-  const calling = upstream.request({ method: 'tools/call', maxBytes: 1e6 }, stop.signal)
+  const calling = upstream.request(callOf({ method: 'tools/call', maxBytes: 1e6 }), stop.signal)
   await server.logged('POST tools/call')
   events.splice(0)
   clock.advance(30_000)
@@ -125,7 +127,7 @@ async function watched(t: TestContext, server: { url: string; close(): Promise<v
   const upstream = createHttpUpstream(spec, { clock, random: () => 0.5, watchesLife: true })
   t.after(() => Promise.all([upstream.close(), server.close()]))
   await upstream.connect(never)
-  await upstream.request({ method: 'nothing/known', ...DISCOVERY, maxBytes: 1e6 }, never).catch(() => {})
+  await upstream.request({ method: 'nothing/known', caller: DISCOVERY, maxBytes: 1e6 }, never).catch(() => {})
   const events: UpstreamEvent[] = []
   upstream.onEvent(event => void events.push(event))
   await until(() => waits === 1)

@@ -1,7 +1,9 @@
 /** Upstreams over the old SSE transport against a real server of SDK 1.x. */
+
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { type Behaviour, flood, hang, raw, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
 import { type Sdk1Server, startSdk1 } from '../../../../test/upstreams/http/sdk1.ts'
@@ -43,7 +45,10 @@ async function started(
 
 async function call(upstream: Upstream, name: string, args: object = {}, client?: string): Promise<string> {
   const params = { name, arguments: { ...args } }
-  const answer = await upstream.request({ method: 'tools/call', params, client, maxBytes: 1e6 }, never)
+  const answer = await upstream.request(
+    callOf({ method: 'tools/call', params, client, maxBytes: 1e6 }),
+    never,
+  )
   const [content] = answer.result?.content as { text: string }[]
   return content?.text ?? ''
 }
@@ -54,7 +59,7 @@ test('many calls share one stream, and their results are kept whole', async t =>
   assert.deepEqual(texts, ['a', 'b', 'c'])
   assert.equal(server.log.filter(entry => entry === 'GET').length, 1)
   const answer = await upstream.request(
-    { method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 },
+    callOf({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 }),
     never,
   )
   assert.deepEqual(answer.result?._meta, { kept: true })
@@ -88,7 +93,7 @@ test('what a call brings along reaches the upstream with its message, arguments 
   const params = { name: 'any', arguments: {} }
   const headers = { traceparent: '00-1' }
   const call = { method: 'tools/call', params, argumentsText, headers, maxBytes: 1e6 }
-  const answer = await upstreamOf(t, server).request(call, never)
+  const answer = await upstreamOf(t, server).request(callOf(call), never)
   const body = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"any","arguments":${argumentsText}}}`
   assert.deepEqual(sent, ['/messages?a=b', '00-1', String(body.length)])
   assert.equal(answer.result && answer.resultText, '{"n":12345678901234567890}')
@@ -99,12 +104,12 @@ test('progress finds its call among several', async t => {
   const heard: unknown[] = []
   const progress = (token: string) =>
     upstream.request(
-      {
+      callOf({
         method: 'tools/call',
         params: { name: 'progress', _meta: { progressToken: token } },
         maxBytes: 1e6,
-        onNotification: ({ params }) => heard.push(`${token} ${params?.progressToken} ${params?.progress}`),
-      },
+        notify: ({ params }) => heard.push(`${token} ${params?.progressToken} ${params?.progress}`),
+      }),
       never,
     )
   await Promise.all([progress('same'), progress('other')])
@@ -120,7 +125,7 @@ test('a call that is aborted ends at once and the upstream is told', async t => 
   const { server, upstream } = await started(t)
   const abort = new AbortController()
   const hanging = upstream.request(
-    { method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 },
+    callOf({ method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 }),
     abort.signal,
   )
   await server.logged('POST tools/call')
@@ -169,7 +174,9 @@ test('a changed list is heard between calls', async t => {
 test('an answer over the limit of its call is refused, and other calls go on', async t => {
   const { upstream } = await started(t)
   const big = { method: 'tools/call', params: { name: 'echo', arguments: { text: 'x'.repeat(2_000) } } }
-  await assert.rejects(upstream.request({ ...big, maxBytes: 1_000 }, never), { code: 'upstream_too_large' })
+  await assert.rejects(upstream.request(callOf({ ...big, maxBytes: 1_000 }), never), {
+    code: 'upstream_too_large',
+  })
   assert.equal(await call(upstream, 'echo', { text: 'small' }), 'small')
 })
 
@@ -247,7 +254,7 @@ test('an upstream that answers calls and never takes their POSTs keeps no connec
   })
   const upstream = upstreamOf(t, server, {}, clock)
   for (let calls = 0; calls < 3; calls++)
-    await upstream.request({ method: 'tools/call', params: { name: 'any' }, maxBytes: 1e6 }, never)
+    await upstream.request(callOf({ method: 'tools/call', params: { name: 'any' }, maxBytes: 1e6 }), never)
   clock.advance(2_000)
   assert.equal((await Promise.all(left)).length, 3)
 })

@@ -4,6 +4,7 @@ import type { EventSourceMessage } from 'eventsource-parser'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
+import type { Caller } from '../../caller.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { requestText } from '../../protocol/message.ts'
 import type { Era } from '../../protocol/revisions.ts'
@@ -89,7 +90,7 @@ class SseSession implements Session {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
-    const setting = this.#logLevel?.ahead(call.logLevel, signal)
+    const setting = this.#logLevel?.ahead(call.caller.logLevel, signal)
     return setting ? setting.then(() => this.#ask(call, signal)) : this.#ask(call, signal)
   }
 
@@ -115,7 +116,7 @@ class SseSession implements Session {
     const answer = this.#pending.add(id, call)
     const posting = new AbortController()
     let posted = false
-    this.#post(requestText(id, call), call.headers, posting.signal)
+    this.#post(requestText(id, call), call.caller.headers, posting.signal)
       .catch((error: unknown) => this.#pending.refused(id, error))
       .finally(() => {
         posted = true
@@ -175,7 +176,7 @@ class SseSession implements Session {
     this.#hooks.lost()
   }
 
-  async #post(body: string, headers: UpstreamCall['headers'], signal: AbortSignal): Promise<void> {
+  async #post(body: string, headers: Caller['headers'], signal: AbortSignal): Promise<void> {
     const sent = { ...headers, ...this.#headers }
     const request = {
       method: 'POST',

@@ -1,6 +1,8 @@
 /** Streamable HTTP upstreams against real servers of both SDK lines. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { startSdk1 } from '../../../../test/upstreams/http/sdk1.ts'
 import { startSdk2 } from '../../../../test/upstreams/http/sdk2.ts'
 import { systemClock } from '../../../async.ts'
@@ -20,7 +22,10 @@ function upstreamOf(url: string, more: Partial<RemoteSpec> = {}): Upstream {
 
 async function call(upstream: Upstream, name: string, args: object = {}, client?: string): Promise<string> {
   const params = { name, arguments: { ...args } }
-  const answer = await upstream.request({ method: 'tools/call', params, client, maxBytes: 1e6 }, never)
+  const answer = await upstream.request(
+    callOf({ method: 'tools/call', params, client, maxBytes: 1e6 }),
+    never,
+  )
   const [content] = answer.result?.content as { text: string }[]
   return content?.text ?? ''
 }
@@ -39,7 +44,7 @@ for (const mode of ['stateful', 'stateless'] as const)
       assert.equal(info.instructions, 'A server of SDK 1.x')
       assert.equal(info.serverInfo?.name, 'sdk1')
       const answer = await upstream.request(
-        { method: 'tools/call', params: { name: 'echo', arguments: { text: 'é' } }, maxBytes: 1e6 },
+        callOf({ method: 'tools/call', params: { name: 'echo', arguments: { text: 'é' } }, maxBytes: 1e6 }),
         never,
       )
       assert.ok(answer.result)
@@ -59,7 +64,7 @@ test('a JSON-RPC error of the upstream is an answer', async t => {
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))
   const answer = await upstream.request(
-    { method: 'resources/read', params: { uri: 'text://no' }, maxBytes: 1e6 },
+    callOf({ method: 'resources/read', params: { uri: 'text://no' }, maxBytes: 1e6 }),
     never,
   )
   assert.equal(answer.error?.code, -32602)
@@ -71,12 +76,12 @@ test('progress comes back under the token of the caller', async t => {
   t.after(() => Promise.all([upstream.close(), server.close()]))
   const heard: unknown[] = []
   const answer = await upstream.request(
-    {
+    callOf({
       method: 'tools/call',
       params: { name: 'progress', _meta: { progressToken: 'mine' } },
       maxBytes: 1e6,
-      onNotification: notification => heard.push(notification),
-    },
+      notify: notification => heard.push(notification),
+    }),
     never,
   )
   assert.notDeepEqual(answer.result?.content, [{ type: 'text', text: 'mine' }])
@@ -102,7 +107,7 @@ test('a call that is aborted ends at once and the upstream is told', async t => 
   t.after(() => Promise.all([upstream.close(), server.close()]))
   const abort = new AbortController()
   const hanging = upstream.request(
-    { method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 },
+    callOf({ method: 'tools/call', params: { name: 'hang' }, maxBytes: 1e6 }),
     abort.signal,
   )
   await server.logged('POST tools/call')
@@ -158,11 +163,14 @@ test('an upstream that went away is unreachable, and works again as soon as it i
   t.after(() => upstream.close())
   assert.equal(await call(upstream, 'echo', { text: 'a' }), 'a')
   await server.close()
-  await assert.rejects(upstream.request({ method: 'tools/list', maxBytes: 1e6 }, never), (fault: Fault) => {
-    assert.equal(fault.code, 'upstream_unreachable')
-    assert.doesNotMatch(fault.message, /127\.0\.0\.1/)
-    return true
-  })
+  await assert.rejects(
+    upstream.request(callOf({ method: 'tools/list', maxBytes: 1e6 }), never),
+    (fault: Fault) => {
+      assert.equal(fault.code, 'upstream_unreachable')
+      assert.doesNotMatch(fault.message, /127\.0\.0\.1/)
+      return true
+    },
+  )
   const back = await startSdk1('stateful', { port: server.port })
   t.after(back.close)
   assert.equal(await call(upstream, 'echo', { text: 'c' }), 'c')

@@ -1,12 +1,14 @@
 /** Upstreams that change their era while we run. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
 import { raw, startRude } from '../../../../test/upstreams/http/rude.ts'
 import { startSdk1 } from '../../../../test/upstreams/http/sdk1.ts'
 import { systemClock } from '../../../async.ts'
 import type { Era } from '../../protocol/revisions.ts'
-import type { Upstream, UpstreamCall, UpstreamEvent } from '../../upstream.ts'
+import type { Upstream, UpstreamEvent } from '../../upstream.ts'
 import type { RemoteSpec } from './spec.ts'
 import { createHttpUpstream } from './streamable.ts'
 
@@ -23,8 +25,8 @@ function upstreamOf(t: Test, server: Server, sessions: RemoteSpec['sessions']): 
   return upstream
 }
 
-function call(upstream: Upstream, name: string, more: Partial<UpstreamCall> = {}) {
-  return upstream.request({ method: 'tools/call', params: { name }, maxBytes: 1e6, ...more }, never)
+function call(upstream: Upstream, name: string, more: CallOptions = {}) {
+  return upstream.request(callOf({ params: { name }, ...more }), never)
 }
 
 /** A server that speaks one era at a time; `era` may be changed, `done` tells in which one each call was done. */
@@ -87,7 +89,9 @@ test('a client with a session of its own keeps to itself when its server is set 
   const upstream = upstreamOf(t, newer, 'perClient')
   for (const client of ['ann', 'bob']) await call(upstream, 'echo', { client })
   await newer.close()
-  await assert.rejects(upstream.request({ method: 'tools/list', client: 'ann', maxBytes: 1e6 }, never))
+  await assert.rejects(
+    upstream.request(callOf({ method: 'tools/list', client: 'ann', maxBytes: 1e6 }), never),
+  )
   const older = await startSdk1('stateful', { port: newer.port })
   t.after(older.close)
   const count = async (client: string) => (await call(upstream, 'count', { client })).result?.content

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
@@ -89,7 +90,7 @@ test('an answer that is neither result nor error fails its call alone', async t 
   const { session } = await open(t, 'no-result')
   const fault = await faultOf(session.request(toolCall('echo'), signal))
   assert.equal(fault.code, 'upstream_protocol')
-  assert.ok((await session.request({ method: 'tools/list', maxBytes: MIB }, signal)).result)
+  assert.ok((await session.request(callOf({ method: 'tools/list', maxBytes: MIB }), signal)).result)
 })
 
 for (const tool of ['big', 'big_id_first', 'big_id_last'])
@@ -137,7 +138,7 @@ test('progress reaches the call it belongs to, under the token of the caller', a
     const call = toolCall('progress', { steps: 2 + index })
     const params = { ...call.params, _meta: { progressToken: 'same', traceparent: '00-1' } }
     return session.request(
-      { ...call, params, onNotification: notification => list.push(notification) },
+      callOf({ ...call, params, notify: notification => list.push(notification) }),
       signal,
     )
   })
@@ -153,7 +154,7 @@ test('progress reaches the call it belongs to, under the token of the caller', a
 test('everything but the progress token reaches the server as it was given', async t => {
   const { session } = await open(t, 'polite')
   const params = { name: 'arguments', arguments: { deep: [1, { a: null }] }, _meta: { 'x.y/z': 1 } }
-  const answer = await session.request({ method: 'tools/call', params, maxBytes: MIB }, signal)
+  const answer = await session.request(callOf({ method: 'tools/call', params, maxBytes: MIB }), signal)
   assert.deepEqual(JSON.parse(textOf(answer)), params)
 })
 

@@ -3,6 +3,7 @@
 import { waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
+import { createCaller, OURSELVES } from '../../caller.ts'
 import { changesFilter } from '../../protocol/declares.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
@@ -100,11 +101,12 @@ export class ChildSession {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     if (this.#spec.shared && isOfSession(call.method))
       return Promise.resolve({ error: ofSession(call.method) })
-    if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call, this.#version))
+    if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call.caller, this.#version))
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
-    if (call.logLevel !== undefined && call.logLevel !== this.#logLevel) this.#setLogLevel(call.logLevel)
-    if (this.#settling && call.ask) return this.#requestSettled(this.#settling, call, signal)
+    const { logLevel, ask } = call.caller
+    if (logLevel !== undefined && logLevel !== this.#logLevel) this.#setLogLevel(logLevel)
+    if (this.#settling && ask) return this.#requestSettled(this.#settling, call, signal)
     return this.#rpc.request(call, signal)
   }
 
@@ -185,7 +187,8 @@ export class ChildSession {
   #initialized() {
     const rpc = this.#rpc
     rpc.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    const ping = () => rpc.request({ method: 'ping', maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
+    const ping = () =>
+      rpc.request({ method: 'ping', caller: OURSELVES, maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
     if (isObject(this.#spec.clientCapabilities?.roots))
       this.#settling = new Settling({ clock: this.#deps.clock, ping })
   }
@@ -204,7 +207,7 @@ export class ChildSession {
   /** A stream of the newer era, until `signal` aborts; resolves when it is acknowledged or refused. */
   #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
     return new Promise((resolve, reject) => {
-      const onNotification = ({ params }: Notification) => {
+      const notify = ({ params }: Notification) => {
         const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
         const all = Object.keys(notifications).every(key => taken.includes(key))
         resolve(all ? { result: {} } : { error: NOT_SUBSCRIBED })
@@ -212,8 +215,8 @@ export class ChildSession {
       const call = {
         method: LISTEN,
         params: { notifications },
+        caller: createCaller({ notify }),
         maxBytes: MAX_TAKEN_BYTES,
-        onNotification,
       }
       this.request(call, signal).then(resolve, reject)
     })
@@ -223,14 +226,19 @@ export class ChildSession {
   #setLogLevel(level: string): void {
     if (this.#spec.shared || !isObject(this.#info?.capabilities.logging)) return
     this.#logLevel = level
-    const call = { method: 'logging/setLevel', params: { level }, maxBytes: MAX_TAKEN_BYTES }
+    const call = {
+      method: 'logging/setLevel',
+      params: { level },
+      caller: OURSELVES,
+      maxBytes: MAX_TAKEN_BYTES,
+    }
     this.#rpc.request(call, this.#over.signal).catch(() => {})
   }
 
   /** The latest call that can ask is most likely the one that a question belongs to. */
   #asked(question: Question) {
     const { id, method } = question
-    const inFlight = () => this.#rpc.calls().find(call => call.ask)
+    const inFlight = () => this.#rpc.calls().find(call => call.caller.ask)
     if (!this.#spec.shared || method === 'ping')
       return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
     const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
@@ -250,11 +258,11 @@ export class ChildSession {
       }
       case 'notifications/subscriptions/acknowledged': {
         const meta = isObject(params?._meta) ? params._meta : {}
-        return this.#rpc.callOf(meta[META_SUBSCRIPTION_ID])?.onNotification?.(notification)
+        return this.#rpc.callOf(meta[META_SUBSCRIPTION_ID])?.caller.notify?.(notification)
       }
       default: {
         const call = method === RESOURCE_UPDATED ? undefined : this.#speaking()
-        return call ? call.onNotification?.(notification) : this.#deps.onNotification?.(notification)
+        return call ? call.caller.notify?.(notification) : this.#deps.onNotification?.(notification)
       }
     }
   }
@@ -266,7 +274,8 @@ export class ChildSession {
     const hearing = this.#rpc
       .calls()
       .filter(
-        call => call.onNotification && call.method !== LISTEN && (!shared || call.logLevel !== undefined),
+        call =>
+          call.caller.notify && call.method !== LISTEN && (!shared || call.caller.logLevel !== undefined),
       )
     return shared && hearing.length > 1 ? undefined : hearing[0]
   }

@@ -1,6 +1,8 @@
 /** Which era children are found to speak, however rude they are when they are asked. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createLeapClock } from '../../../../test/support/leap-clock.ts'
 import { askingCommand } from '../../../../test/upstreams/asking/questions.ts'
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
@@ -22,7 +24,7 @@ function open(
   const upstream = createStdioUpstream({ ...command, ...life }, { clock, random: () => 0 })
   t.after(() => upstream.close())
   const openings = async (client?: string): Promise<string[]> =>
-    JSON.parse(textOf(await upstream.request({ ...toolCall('openings'), client }, signal)))
+    JSON.parse(textOf(await upstream.request(callOf({ ...toolCall('openings'), client }), signal)))
   return { upstream, openings }
 }
 
@@ -46,7 +48,7 @@ test('a call without a client, which needs no session, is served in the newer er
   const ask = async (client?: string) =>
     (
       await upstream.request(
-        { ...toolCall('ask', { kinds: 'roots' }), client, capabilities: { roots: {} } },
+        callOf({ ...toolCall('ask', { kinds: 'roots' }), client, capabilities: { roots: {} } }),
         signal,
       )
     ).result
@@ -73,7 +75,7 @@ for (const [kind, sessions, era, version] of [
     const info = await upstream.connect(signal)
     assert.deepEqual([info.era, info.protocolVersion], [era, version])
     assert.equal(info.serverInfo?.name, 'asking')
-    const answer = await upstream.request({ ...toolCall('pid'), client: 'ann' }, signal)
+    const answer = await upstream.request(callOf({ ...toolCall('pid'), client: 'ann' }), signal)
     assert.ok(Number(textOf(answer)) > 0)
   })
 

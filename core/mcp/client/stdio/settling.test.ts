@@ -1,10 +1,12 @@
 /** Real children that ask something as soon as they are up. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { ANSWERS, askingCommand } from '../../../../test/upstreams/asking/questions.ts'
 import { textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
-import type { Ask } from '../../upstream.ts'
+import type { Ask } from '../../caller.ts'
 import { Settling } from './settling.ts'
 import { createStdioUpstream } from './stdio-upstream.ts'
 
@@ -21,7 +23,7 @@ test('the first call of a child waits until the child knows the roots that it as
     return { result: ANSWERS.roots }
   }
   for (const client of ['ann', undefined]) {
-    const call = { ...toolCall('start-roots'), client, capabilities: { roots: {} }, ask }
+    const call = callOf({ ...toolCall('start-roots'), client, capabilities: { roots: {} }, ask })
     assert.deepEqual(JSON.parse(textOf(await upstream.request(call, signal))), ANSWERS.roots)
   }
   assert.deepEqual(asked, ['roots/list', 'roots/list'])
@@ -32,7 +34,7 @@ test('a caller who leaves does not wait on, and those who stay are told that not
   const settling = new Settling({ clock: systemClock, ping: () => pinged })
   const ask: Ask = async () => ({ result: {} })
   const leaving = new AbortController()
-  const left = settling.wait({ ...toolCall('pid'), ask }, leaving.signal)
+  const left = settling.wait(callOf({ ...toolCall('pid'), ask }), leaving.signal)
   assert.ok(settling.asking())
   leaving.abort()
   await assert.rejects(left, { code: 'cancelled' })

@@ -1,6 +1,8 @@
 /** Holds the first call of a client's child back until the child knows what it asks as it starts: its client's roots, most of all. */
+
 import { type Clock, delay } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
+import type { Ask } from '../../caller.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 
 /** A child that does not even answer a ping is not waited for. */
@@ -36,15 +38,15 @@ export class Settling {
 
   /** The call that carries a question which comes meanwhile. */
   asking(): UpstreamCall | undefined {
-    const call = [...this.#held].find(({ ask }) => ask)
-    const { ask } = call ?? {}
-    if (!call || !ask) return undefined
-    const remembered: typeof ask = (request, signal) => {
+    const call = [...this.#held].find(({ caller }) => caller.ask)
+    const ask = call?.caller.ask
+    if (!ask) return undefined
+    const remembered: Ask = (request, signal) => {
       const answer = ask(request, signal)
       this.#asked.push(answer)
       return answer
     }
-    return { ...call, ask: remembered }
+    return { ...call, caller: { ...call.caller, ask: remembered } }
   }
 
   async #settle(): Promise<void> {

@@ -1,6 +1,8 @@
 /** The life of stdio upstreams: start, sleep, crash, and clients with children of their own. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { groupLives, rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
@@ -34,7 +36,7 @@ function open(
   const states = () =>
     events.flatMap(event => (event.kind === 'state' ? [event.state] : [])).slice(-STATES_SHOWN)
   const pid = async (client?: string) =>
-    Number(textOf(await upstream.request({ ...toolCall('pid'), client }, signal)))
+    Number(textOf(await upstream.request(callOf({ ...toolCall('pid'), client }), signal)))
   return { upstream, events, states, pid }
 }
 
@@ -245,7 +247,9 @@ test('the child that was unused the longest goes when there is no room; where al
   const c = await pid('c')
   assert.ok(await until(() => !groupLives(b)))
   assert.equal(await pid('a'), a)
-  const hanging = ['a', 'c'].map(client => faultOf(upstream.request({ ...toolCall('hang'), client }, signal)))
+  const hanging = ['a', 'c'].map(client =>
+    faultOf(upstream.request(callOf({ ...toolCall('hang'), client }), signal)),
+  )
   const refused = await faultOf(pid('d'))
   assert.equal(refused.code, 'upstream_busy')
   assert.deepEqual(refused.details, { sessions: 2 })
@@ -258,7 +262,7 @@ test('the crash of one client’s child leaves the others alone', async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { sessions: 'perClient', clock })
   const a = await pid('a')
-  const crash = () => faultOf(upstream.request({ ...toolCall('die'), client: 'b' }, signal))
+  const crash = () => faultOf(upstream.request(callOf({ ...toolCall('die'), client: 'b' }), signal))
   await crash()
   await crash()
   assert.equal((await faultOf(pid('b'))).code, 'upstream_starting')

@@ -2,6 +2,7 @@
 
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
+import type { Caller } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
@@ -63,9 +64,6 @@ const NO_SESSION = {
     'Each client has a server of its own here, and this one has no session that could be told of changes',
 }
 
-/** Whose a call is, and what it can be asked for. */
-type Caller = Pick<UpstreamCall, 'client' | 'capabilities'>
-
 /** The key of a client, or a symbol for a call that has no client. */
 type Key = string | symbol
 
@@ -105,12 +103,12 @@ class StdioChildren implements StdioUpstream {
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    return this.#use(call, life => life.request(call, signal))
+    return this.#use(call.caller, life => life.request(call, signal))
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
-    if (!this.#shared && subscription.client === undefined) return { error: NO_SESSION }
-    return this.#use(subscription, life => life.subscribe(subscription, signal))
+    if (!this.#shared && subscription.caller.client === undefined) return { error: NO_SESSION }
+    return this.#use(subscription.caller, life => life.subscribe(subscription, signal))
   }
 
   attach(listener: SessionListener): void {

@@ -1,6 +1,8 @@
 /** What children of both eras say and ask by themselves, and who hears it. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import {
   ANSWERS,
   askingCommand,
@@ -11,8 +13,9 @@ import {
 import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import type { JsonObject } from '../../../json.ts'
+import { type Ask, OURSELVES } from '../../caller.ts'
 import type { Notification } from '../../protocol/json-rpc.ts'
-import { type Ask, DISCOVERY_CLIENT, type UpstreamCall, type UpstreamEvent } from '../../upstream.ts'
+import { DISCOVERY_CLIENT, type UpstreamEvent } from '../../upstream.ts'
 import type { CommandSpec } from './stdio-rpc.ts'
 import { createStdioUpstream, type StdioSpec } from './stdio-upstream.ts'
 
@@ -27,8 +30,8 @@ function open(
   const life = { sessions, startTimeoutMs: LONG_MS, idleAfterMs: LONG_MS, min: 0 }
   const upstream = createStdioUpstream({ ...command, ...life }, { clock: systemClock, random: () => 0 })
   t.after(() => upstream.close())
-  const call = async (name: string, args = {}, more: Partial<UpstreamCall> = {}) =>
-    textOf(await upstream.request({ ...toolCall(name, args), client: 'ann', ...more }, signal))
+  const call = async (name: string, args = {}, more: CallOptions = {}) =>
+    textOf(await upstream.request(callOf({ ...toolCall(name, args), client: 'ann', ...more }), signal))
   const events: UpstreamEvent[] = []
   upstream.onEvent(event => events.push(event))
   return { upstream, call, events }
@@ -57,7 +60,7 @@ for (const kind of ['legacy', 'dual'] as const)
 
 test('a child of the newer era that clients share says with its answer what it has to know, and gets it', async t => {
   const { upstream } = open(t, askingCommand('modern'), 'shared')
-  const call = { ...toolCall('ask', { kinds: 'roots' }), capabilities: CAN_ALL }
+  const call = callOf({ ...toolCall('ask', { kinds: 'roots' }), capabilities: CAN_ALL })
   const { result } = await upstream.request(call, signal)
   assert.equal(result?.resultType, 'input_required')
   assert.deepEqual(result?.inputRequests, { roots: { method: 'roots/list', params: {} } })
@@ -177,7 +180,7 @@ test('a question ends with the child that asked, and so does the call', async t 
     process.kill(pid, 'SIGKILL')
     return new Promise(() => {})
   }
-  const asking = { ...toolCall('ask', { kinds: 'roots' }), client: 'ann', ...caller, ask }
+  const asking = callOf({ ...toolCall('ask', { kinds: 'roots' }), client: 'ann', ...caller, ask })
   await assert.rejects(upstream.request(asking, signal), { code: 'upstream_died' })
   await ended.promise
 })
@@ -189,7 +192,7 @@ for (const kind of ['legacy', 'modern'] as const)
     const subscribe = async (who: string) => {
       const end = new AbortController()
       const onUpdate = (notification: Notification) => told.push([who, notification])
-      const answer = await upstream.subscribe?.({ uri: NOTE_URI, onUpdate }, end.signal)
+      const answer = await upstream.subscribe?.({ uri: NOTE_URI, caller: OURSELVES, onUpdate }, end.signal)
       assert.deepEqual(answer?.error, undefined)
       return end
     }
@@ -217,11 +220,11 @@ test('a resource that cannot be subscribed to is refused by the server itself', 
   const onUpdate = () => assert.fail('nothing is told')
   for (const command of [rudeCommand('polite'), rudeCommand('slow-modern')]) {
     const { upstream } = open(t, command, 'shared')
-    const answer = await upstream.subscribe?.({ uri: 'a://b', onUpdate }, signal)
+    const answer = await upstream.subscribe?.({ uri: 'a://b', caller: OURSELVES, onUpdate }, signal)
     assert.equal(answer?.error?.code, -32601)
   }
   const { upstream } = open(t, rudeCommand('polite'))
-  const answer = await upstream.subscribe?.({ uri: 'a://b', onUpdate }, signal)
+  const answer = await upstream.subscribe?.({ uri: 'a://b', caller: OURSELVES, onUpdate }, signal)
   assert.match(answer?.error?.message ?? '', /no session/)
 })
 
@@ -230,7 +233,7 @@ for (const kind of ['legacy', 'modern'] as const)
     const { call } = open(t, askingCommand(kind))
     const logged = async (logLevel?: string) => {
       const heard: Notification[] = []
-      await call('log', {}, { logLevel, onNotification: notification => heard.push(notification) })
+      await call('log', {}, { logLevel, notify: notification => heard.push(notification) })
       return heard.map(({ params }) => params?.data)
     }
     assert.deepEqual(await logged('error'), ['large'])
@@ -240,11 +243,11 @@ for (const kind of ['legacy', 'modern'] as const)
 test('log messages of a child that clients share reach nobody where two of them listen', async t => {
   const { upstream, call } = open(t, askingCommand('modern'), 'shared')
   const heard: string[] = []
-  const listening = (who: string) => ({ logLevel: 'debug', onNotification: () => heard.push(who) })
+  const listening = (who: string) => ({ logLevel: 'debug', notify: () => heard.push(who) })
   await call('log', {}, listening('ann'))
   assert.deepEqual(heard, ['ann', 'ann'])
   const end = new AbortController()
-  const other = upstream.request({ ...toolCall('hang'), ...listening('bob') }, end.signal)
+  const other = upstream.request(callOf({ ...toolCall('hang'), ...listening('bob') }), end.signal)
   await call('log', {}, listening('ann'))
   end.abort()
   await assert.rejects(other)
@@ -262,7 +265,7 @@ for (const kind of ['legacy', 'modern'] as const)
       {},
       {
         params: { name: 'progress', arguments: {}, _meta: { progressToken: 'mine' } },
-        onNotification: notification => heard.push(notification),
+        notify: notification => heard.push(notification),
       },
     )
     assert.deepEqual(heard, [
@@ -276,7 +279,7 @@ test('what wants a session of its own is refused where clients share the child',
     const { capabilities } = await upstream.connect(signal)
     assert.equal('logging' in capabilities, kind === 'modern')
     for (const method of ['logging/setLevel', 'tasks/get']) {
-      const { error } = await upstream.request({ method, params: {}, maxBytes: 1_000 }, signal)
+      const { error } = await upstream.request(callOf({ method, params: {}, maxBytes: 1_000 }), signal)
       assert.match(error?.message ?? '', /shared by all callers/)
     }
   }

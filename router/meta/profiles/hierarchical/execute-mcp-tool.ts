@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
+import { textAt } from '../../arguments/given-arguments.ts'
 import { asObject } from '../../arguments/read-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
@@ -29,21 +30,29 @@ const NESTED = 'Note: the whole call stood inside of arguments; tool_path belong
 
 const NOTHING: JsonObject = Object.freeze({})
 
-function call(
+function call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse> {
+  return callWith(work, args, ['arguments', 'arguments'], [])
+}
+
+/** `path` leads to the tool's arguments from the params of the request. */
+function callWith(
   work: Work,
   args: JsonObject,
-  notes: readonly string[] = [],
+  path: string[],
+  notes: readonly string[],
 ): McpResponse | Promise<McpResponse> {
-  if (isPlain(args)) return execute(work, args.tool_path, args.arguments, NOTHING, notes)
+  const given = { value: args.arguments, text: textAt(work.request, ...path) }
+  if (isPlain(args)) return execute(work, args.tool_path, given, NOTHING, notes)
   const nested = asObject(args.arguments)
-  if (!pathOf(args) && nested && pathOf(nested)) return call(work, nested, [NESTED])
+  if (!pathOf(args) && nested && pathOf(nested))
+    return callWith(work, nested, [...path, 'arguments'], [NESTED])
   const read = readName(pathOf(args) ?? args, 'tool_path')
   if (!read)
     return refuse(work, {
       refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
       outcome: 'rejected',
     })
-  const { arguments: given, ...beside } = read.rest
+  const { arguments: _arguments, ...beside } = read.rest
   return execute(work, read.name, given, beside, [...notes, ...read.notes])
 }
 

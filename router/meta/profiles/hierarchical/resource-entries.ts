@@ -27,7 +27,7 @@ export async function foundEntries(
 ): Promise<ResourceEntry[]> {
   const { catalog, encodeQuery, request } = work
   const { extraIndex, extras, vectors } = catalog
-  const { signal } = request
+  const { signal } = request.caller
   const meaning = await meaningIn(extraIndex, vectors?.extras, query, { encodeQuery, signal })
   const visible = (extra: number): boolean => {
     const entry = entryOf(catalog, extra, 0)

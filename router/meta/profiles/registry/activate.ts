@@ -43,7 +43,7 @@ export const activate: MetaTool = {
 /** What the client of a request has activated and may see now, the least recently used first. */
 export function activeTools({ activated, catalog, request }: Work): ToolRoute[] {
   return activated
-    .of(request.client)
+    .of(request.caller.client)
     .map(path => catalog.toolByName.get(path))
     .filter(tool => tool !== undefined)
     .filter(tool => isShown(catalog, tool.server))
@@ -63,8 +63,8 @@ function call(work: Work, args: JsonObject): McpResponse {
   const loading = load(before, wanted, { ...budget, metaTokens: prices.registry, tokensOf: listedTokens })
   const [first] = [...failed, ...loading.refused.map(tool => overBudget(work, tool))]
   if (first && loading.loaded.length + parts.length === 0) return refuse(work, first.refusal)
-  if (request.client !== undefined) {
-    activated.keep(request.client, loading.active.map(pathOf))
+  if (request.caller.client !== undefined) {
+    activated.keep(request.caller.client, loading.active.map(pathOf))
     if (isChanged(before, loading.active)) tellCaller(work, LIST_CHANGED)
   }
   const { text, frameTokens, schemaTokens } = compose(work, loading, parts, failed)
@@ -133,7 +133,7 @@ function compose(
   parts: readonly ToolRoute[],
   failed: readonly Failed[],
 ) {
-  const hasSession = work.request.client !== undefined
+  const hasSession = work.request.caller.client !== undefined
   const budget = answerBudget(work.catalog)
   const lines = [...failed, ...refused.map(tool => overBudget(work, tool))].map(({ tool, refusal }) => ({
     tool: shorten(tool, LONGEST_NAME),

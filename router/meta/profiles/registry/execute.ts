@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
+import { textAt } from '../../arguments/given-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute as executeNamed } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -32,5 +33,11 @@ function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse>
       outcome: 'rejected',
     })
   const { args, ...beside } = read.rest
-  return executeNamed(work, read.name, args, beside, read.notes)
+  return executeNamed(
+    work,
+    read.name,
+    { value: args, text: textAt(work.request, 'arguments', 'args') },
+    beside,
+    read.notes,
+  )
 }

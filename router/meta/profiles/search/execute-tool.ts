@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
+import { textAt } from '../../arguments/given-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -32,7 +33,13 @@ function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse>
   const { args, serverId, ...beside } = read.rest
   const scope = readServerScope(work.catalog, { serverId })
   if ('refusal' in scope) return refuse(work, scope)
-  return execute(work, nameWithin(work.catalog, read.name, scope.id), args, beside, read.notes)
+  return execute(
+    work,
+    nameWithin(work.catalog, read.name, scope.id),
+    { value: args, text: textAt(work.request, 'arguments', 'args') },
+    beside,
+    read.notes,
+  )
 }
 
 export const TOOL_NAME_MISSING = {

@@ -46,7 +46,7 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   if ('refusal' in pattern) return refuse(work, pattern)
   const { catalog, observer, request } = work
   const startedMs = performance.now()
-  const { tools, searched } = await matching(catalog, pattern, request.signal)
+  const { tools, searched } = await matching(catalog, pattern, request.caller.signal)
   observer.searched(performance.now() - startedMs, tools.length)
   const lines = tools
     .slice(0, limit)
