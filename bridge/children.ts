@@ -1,5 +1,4 @@
 /** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
-
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import type { SessionSpec } from '../core/mcp/client/stdio/child-session.ts'

@@ -1,5 +1,4 @@
 /** What the bridge answers: everything that is not the protocol's own goes to a child as it is, and comes back so. */
-
 import { Fault } from '../core/errors.ts'
 import { sliceJson } from '../core/json-slice.ts'
 import { META_OWN_PROTOCOL } from '../core/mcp/client/handshake.ts'

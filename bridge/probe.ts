@@ -1,5 +1,4 @@
 /** Asks an HTTP server whether it speaks MCP, as a pod's probe does. */
-
 import { messageOf } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import {

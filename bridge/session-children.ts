@@ -1,5 +1,4 @@
 /** A child for each session. One more is kept warm: it shows that the server works, and is handed to the next who needs one. */
-
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'

@@ -1,5 +1,4 @@
 /** A bridge that gives each session a child of its own, and keeps one more warm. */
-
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

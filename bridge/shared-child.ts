@@ -1,5 +1,4 @@
 /** One child for all callers. It issues no session ids: any replica may answer any call. */
-
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'

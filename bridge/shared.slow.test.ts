@@ -1,5 +1,4 @@
 /** A bridge whose callers share one child: real children, real HTTP, clients of both eras. */
-
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

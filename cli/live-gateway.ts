@@ -1,5 +1,4 @@
 /** The gateway that a command asks: one that runs, or one of its own in this process for as long as the command takes. */
-
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../core/async.ts'
 import type { Profile } from '../core/catalog/router-config.ts'

@@ -1,5 +1,4 @@
 /** An upstream that is made at first need: once for many, again after a failure, never after its end. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../core/async.ts'

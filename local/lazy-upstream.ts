@@ -1,5 +1,4 @@
 /** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
-
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'

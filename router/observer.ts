@@ -1,5 +1,4 @@
 /** What the router tells the outside about its work; metrics, the request log and traces implement it. */
-
 import type { Profile } from '../core/catalog/router-config.ts'
 import type { ClientLabel } from '../core/mcp/caller.ts'
 import type { Tracer } from '../core/trace.ts'

@@ -1,5 +1,4 @@
 /** An upstream as everybody sees it, whatever carries it: stdio child, streamable HTTP or SSE, of either era. */
-
 import type { JsonObject } from '../json.ts'
 import { type Caller, createCaller } from './caller.ts'
 import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'

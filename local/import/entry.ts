@@ -1,5 +1,4 @@
 /** Turns one entry of a client config into the spec of a McpServer. Pure. */
-
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'

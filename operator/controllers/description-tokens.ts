@@ -1,5 +1,4 @@
 /** Counts the tokens of descriptions that manifests give, each text once. */
-
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { ToolPolicy } from '../../core/catalog/router-config.ts'
 import type { CatalogTool } from '../../core/catalog/server-catalog.ts'

@@ -1,5 +1,4 @@
 /** What plans are made of: the world as observed, and the objects and status that follow from it. Types only. */
-
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'

@@ -1,5 +1,4 @@
 /** Which replica a request belongs to: the one that its session began at, or that asked what it answers. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'

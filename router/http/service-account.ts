@@ -1,5 +1,4 @@
 /** Tells callers by their ServiceAccount tokens, checked here against the API server's public keys: who is ours may read the catalog. */
-
 import { createHash } from 'node:crypto'
 import {
   createLocalJWKSet,

@@ -1,5 +1,4 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
-
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'

@@ -1,5 +1,4 @@
 /** What a meta-tool is, and what it works with. */
-
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'

@@ -1,5 +1,4 @@
 /** The spans of a request: its own, those of what it sends to servers, and those of searches; by OpenTelemetry's conventions for MCP. */
-
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'

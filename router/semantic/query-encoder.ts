@@ -1,5 +1,4 @@
 /** Vectors of queries, in time or not at all: kept for who asks again, encoded once for many who ask at a time. */
-
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'

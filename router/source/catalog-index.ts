@@ -1,5 +1,4 @@
 /** What a gateway tells its sidecars at `/catalog`: the config as they need it, and which catalogs belong to it. Pure. */
-
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { catalogVersion } from '../../core/catalog/version.ts'

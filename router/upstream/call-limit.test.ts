@@ -1,5 +1,4 @@
 /** A first call that hangs ends after its own time, over every transport: the time for a start is not added to it. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../core/async.ts'

@@ -1,5 +1,4 @@
 /** What a call gives back of its member while its caller is asked, and takes again, with the clock turned by hand. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'

@@ -1,5 +1,4 @@
 /** The way to one server: its upstream, made at the first call, behind slots, time limits and a circuit breaker. */
-
 import type { Clock } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'

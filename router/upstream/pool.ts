@@ -1,5 +1,4 @@
 /** The upstreams of all servers, one member each, kept in step with the router config. */
-
 import type { Clock } from '../../core/async.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'

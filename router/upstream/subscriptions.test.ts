@@ -1,5 +1,4 @@
 /** Subscriptions that outlive the upstreams that they go over, and what clients' own sessions say and are told. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RouterServer } from '../../core/catalog/router-config.ts'

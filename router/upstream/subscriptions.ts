@@ -1,5 +1,4 @@
 /** Subscriptions to resources of servers, kept for as long as somebody wants them, whatever becomes of the members that they go over. */
-
 import type { Clock } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'

@@ -1,5 +1,4 @@
 /** The bridge as it is shipped, in front of a stdio server: calls, what it adds to one, and its memory. */
-
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { systemClock } from '../../core/async.ts'

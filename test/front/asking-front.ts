@@ -1,5 +1,4 @@
 /** A real HTTP server of the front whose handler asks its callers, and repeats what it is told: for tests of questions and streams. */
-
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

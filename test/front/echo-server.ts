@@ -1,5 +1,4 @@
 /** A real HTTP server of the front with a small handler behind it: what the tests of the front talk to. */
-
 import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'

@@ -1,5 +1,4 @@
 /** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
-
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'

@@ -1,5 +1,4 @@
 /** A router's inside without HTTP: server catalogs, an upstream in memory for each, the real pool, catalog and handler. */
-
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../core/async.ts'

@@ -1,5 +1,4 @@
 /** The whole inside of a router against real HTTP servers: discovered, searched, called, read, and taken away. */
-
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'

@@ -1,5 +1,4 @@
 /** Picks the transport of a remote upstream. */
-
 import type { Upstream } from '../upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './http/spec.ts'
 import { createSseUpstream } from './http/sse.ts'

@@ -1,5 +1,4 @@
 /** Upstreams of endpoints that refer to Secrets: called with the values of the moment, and a clear fault without them. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serverOf } from '../../../test/meta/fixture.ts'

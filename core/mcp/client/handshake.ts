@@ -1,5 +1,4 @@
 /** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
-
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { OURSELVES } from '../caller.ts'

@@ -1,5 +1,4 @@
 /** What an upstream of the 2025 era asks its client: put to who can answer, answered on its behalf, ended with what it hangs on. */
-
 import { waitFor } from '../../deadline.ts'
 import { Fault, messageOf } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'

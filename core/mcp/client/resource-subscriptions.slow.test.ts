@@ -1,5 +1,4 @@
 /** Resources of upstreams of both eras: subscribed to once however many subscribers there are, and again after whatever broke. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'

@@ -1,5 +1,4 @@
 /** The states of a subscribed resource, on a session whose answers the test gives. */
-
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'

@@ -1,5 +1,4 @@
 /** The resources that are subscribed to at one upstream on a client's session, or on the one that all share, and on the sessions after it. */
-
 import type { Clock, Timer } from '../../async.ts'
 import { backoffMs } from '../../backoff.ts'
 import { faultOf, waitFor } from '../../deadline.ts'

@@ -1,5 +1,4 @@
 /** How requests are written. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

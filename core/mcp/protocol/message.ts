@@ -1,5 +1,4 @@
 /** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
-
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import type { Caller } from '../caller.ts'
 import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'

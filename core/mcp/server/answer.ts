@@ -1,5 +1,4 @@
 /** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
-
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'

@@ -1,5 +1,4 @@
 /** Requests to clients of the 2025 era that wait for their answers, which come as POSTs of their own. */
-
 import type { Clock } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'

@@ -1,5 +1,4 @@
 /** Clients with a session, as who serves them reaches them between their requests: on the streams that they keep open. */
-
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'

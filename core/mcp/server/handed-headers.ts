@@ -1,5 +1,4 @@
 /** The headers of a request that are handed on to upstreams: arguments that were repeated there, and the trace. Pure. */
-
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { RequestHeaders } from './headers.ts'
 import { type Rejected, reject } from './rejection.ts'

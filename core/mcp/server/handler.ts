@@ -1,5 +1,4 @@
 /** The seam between the protocol front (eras, HTTP, sessions) and what a gateway or a bridge answers. */
-
 import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Caller } from '../caller.ts'

@@ -1,5 +1,4 @@
 /** One call of the 2026 era whose caller can be asked: it outlives the POST that began it, and goes on with the one that brings answers. */
-
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'

@@ -1,5 +1,4 @@
 /** Calls of the 2026 era that wait for answers of their callers: each is found again by the requestState that its caller was given. */
-
 import type { Clock, Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { INVALID_PARAMS } from '../protocol/error-codes.ts'

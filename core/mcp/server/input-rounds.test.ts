@@ -1,5 +1,4 @@
 /** Answers to a server of the 2026 era, whatever it calls its questions. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'

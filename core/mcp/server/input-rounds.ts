@@ -1,5 +1,4 @@
 /** Bridges a reply `input_required` to a caller of the 2025 era: asks it what is wanted, and repeats its request with the answers. */
-
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../../async.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'

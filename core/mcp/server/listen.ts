@@ -1,5 +1,4 @@
 /** Answers `subscriptions/listen` of the newer era: a stream of changed lists and updated resources. */
-
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { changingLists, declares } from '../protocol/declares.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'

@@ -1,5 +1,4 @@
 /** The methods that a front answers itself: they begin a session, tell what there is, or set what is told. */
-
 import { createCaller } from '../caller.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'

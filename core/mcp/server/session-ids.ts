@@ -1,5 +1,4 @@
 /** Session ids that carry their own proof and what their clients can be asked for: nothing is stored, and they outlive a restart. */
-
 import type { Clock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { JsonObject } from '../../json.ts'

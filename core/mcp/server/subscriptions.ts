@@ -1,5 +1,4 @@
 /** The resources that clients are subscribed to: sessions of the 2025 era, and streams of the 2026 era (`subscriptions/listen`). */
-
 import type { Clock } from '../../async.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'

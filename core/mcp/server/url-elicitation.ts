@@ -2,7 +2,6 @@
  * Bridges an error of the 2025 era, −32042: a server wants its user to visit a page before it takes the call. Toward the newer era it is
  * a question, after which the call begins anew: nothing waits for it, so that any replica may take it. Pure.
  */
-
 import { isObject, type JsonObject } from '../../json.ts'
 import { missingCapabilities, missingCapability } from '../protocol/capabilities.ts'
 import { INVALID_PARAMS, URL_ELICITATION_REQUIRED } from '../protocol/error-codes.ts'

@@ -1,5 +1,4 @@
 /** Reads German, Spanish, French and Chinese queries by word lists, and leaves English ones alone. Pure. */
-
 import products from '../../../core/catalog/data/products.json' with { type: 'json' }
 import { fold } from '../../../core/catalog/identifiers.ts'
 import lists from './data/foreign.json' with { type: 'json' }

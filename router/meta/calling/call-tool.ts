@@ -1,5 +1,4 @@
 /** Calls a tool of a server for a gateway route: checks arguments, forwards, translates faults, rewrites what the result points at. */
-
 import type { ErrorObject } from 'ajv'
 import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'

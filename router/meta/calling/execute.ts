@@ -1,5 +1,4 @@
 /** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
-
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { Given, GivenArguments } from '../arguments/given-arguments.ts'

@@ -1,5 +1,4 @@
 /** Sends a request to its server through the pool with all that its caller can take and be asked, and reports what came of it. */
-
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'

@@ -1,5 +1,4 @@
 /** Tells a tool that its server hides from clients it cannot ask from one that is gone: discovery can be asked for everything. Pure. */
-
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 

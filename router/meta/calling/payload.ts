@@ -1,5 +1,4 @@
 /** What of a call may stand in the request log. Pure. */
-
 import type { Payloads } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'

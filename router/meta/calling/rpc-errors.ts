@@ -1,5 +1,4 @@
 /** Refusals and faults as JSON-RPC errors, for requests whose answer is no tool result. */
-
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import {

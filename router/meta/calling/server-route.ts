@@ -1,5 +1,4 @@
 /** One server as it is, at /servers/<name>/mcp: its lists from the catalog, its answers untouched. */
-
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'

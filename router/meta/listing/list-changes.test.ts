@@ -1,5 +1,4 @@
 /** Who is told which of their lists changed: on a stream, or ahead of an answer, but never twice. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createCaller } from '../../../core/mcp/caller.ts'

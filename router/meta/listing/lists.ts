@@ -1,5 +1,4 @@
 /** The items of native lists, each with its text: written once for as long as what its server offers stays the same. */
-
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'

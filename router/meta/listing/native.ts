@@ -1,5 +1,4 @@
 /** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
-
 import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'

@@ -1,5 +1,4 @@
 /** Fetches a prompt for execute_mcp_tool and gives its messages as text. */
-
 import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'

@@ -1,5 +1,4 @@
 /** Reads a resource for execute and read_mcp_resource, always from its origin, or the next part of a result that was cut. */
-
 import { exposeReadResult } from '../../../core/catalog/expose.ts'
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'

@@ -1,5 +1,4 @@
 /** Subscribes to a resource for a client: updates are passed on under the URI that the client knows. */
-
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonValue } from '../../../core/json.ts'

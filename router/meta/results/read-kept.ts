@@ -1,5 +1,4 @@
 /** Answers whoever asks for the next part of a result that was cut: as a tool result, or as resources/read does. */
-
 import { Fault } from '../../../core/errors.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { refuseNatively } from '../calling/rpc-errors.ts'

@@ -1,5 +1,4 @@
 /** The gateways that the router is compared with, each as a process before the same upstream. */
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,5 +1,4 @@
 /** Starts the rude server in tests, and looks whether its processes are really gone. */
-
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { delay, systemClock } from '../../../core/async.ts'

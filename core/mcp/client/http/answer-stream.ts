@@ -1,5 +1,4 @@
 /** The event stream that answers one request: finds the answer, and can be taken up again where the upstream broke it off. */
-
 import type { EventSourceMessage } from 'eventsource-parser'
 import { type Clock, delay } from '../../../async.ts'
 import { faultOf } from '../../../deadline.ts'

@@ -1,5 +1,4 @@
 /** Answers over streamable HTTP in every shape that servers give them. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

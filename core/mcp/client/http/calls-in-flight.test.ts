@@ -1,5 +1,4 @@
 /** Calls in flight are found by their ids, in the order in which they began. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

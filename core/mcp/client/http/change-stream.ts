@@ -1,5 +1,4 @@
 /** The one `subscriptions/listen` stream of an upstream of the 2026 era: for changed lists, and for each resource that is subscribed to. */
-
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'

@@ -1,5 +1,4 @@
 /** Upstreams of both eras over streamable HTTP: which is spoken, what is remembered, and what happens where the upstream changes. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

@@ -1,5 +1,4 @@
 /** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
-
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'

@@ -1,5 +1,4 @@
 /** A session of the 2025 era over streamable HTTP: a handshake, many requests, and a GET stream for what comes between them. */
-
 import { waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
 import { changingLists } from '../../protocol/declares.ts'

@@ -1,5 +1,4 @@
 /** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
-
 import type { Clock } from '../../../async.ts'
 import { OURSELVES } from '../../caller.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'

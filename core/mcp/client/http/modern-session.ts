@@ -1,5 +1,4 @@
 /** What stands for a session with an upstream of the 2026 era: no handshake, but what its discovery answered, and its change stream. */
-
 import { changesFilter } from '../../protocol/declares.ts'
 import { isChange, tellCall } from '../../protocol/message.ts'
 import { MODERN_VERSIONS } from '../../protocol/revisions.ts'

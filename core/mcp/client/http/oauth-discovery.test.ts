@@ -1,5 +1,4 @@
 /** Upstreams that say themselves who issues their tokens, with a real OAuth server, and with metadata that cannot be trusted. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

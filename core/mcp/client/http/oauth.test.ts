@@ -1,5 +1,4 @@
 /** OAuth client credentials against a real OAuth server, and through it against an upstream that wants its tokens. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

@@ -1,5 +1,4 @@
 /** What one caller meets at a streamable HTTP upstream, or does to it, costs the others nothing. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

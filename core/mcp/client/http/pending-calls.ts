@@ -1,5 +1,4 @@
 /** Requests that wait for their answers on a stream that all of them share. */
-
 import { Fault } from '../../../errors.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../../upstream.ts'

@@ -1,5 +1,4 @@
 /** Upstreams of the 2025 era that ask their clients, over streamable HTTP and SSE: who is asked, and what becomes of the questions. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

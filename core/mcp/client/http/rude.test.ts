@@ -1,5 +1,4 @@
 /** Streamable HTTP upstreams that misbehave: each costs its own call a named fault, and nothing else. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

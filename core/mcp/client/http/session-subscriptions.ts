@@ -1,5 +1,4 @@
 /** The resources that are subscribed to at one upstream, by the session that they are subscribed to on. */
-
 import { waitFor } from '../../../deadline.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { Subscription } from '../../upstream.ts'

@@ -1,5 +1,4 @@
 /** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
-
 import { waitFor } from '../../../deadline.ts'
 import { Fault, type FaultCode } from '../../../errors.ts'
 import { capabilityCode } from '../../protocol/capabilities.ts'

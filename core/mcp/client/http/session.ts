@@ -1,5 +1,4 @@
 /** One MCP session with an upstream, whatever carries it over HTTP. */
-
 import type { JsonObject } from '../../../json.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'

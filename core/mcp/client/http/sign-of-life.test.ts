@@ -1,5 +1,4 @@
 /** An upstream that dies while nobody calls it is noticed within a minute, by requests that cost it next to nothing. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

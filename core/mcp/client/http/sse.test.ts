@@ -1,5 +1,4 @@
 /** Upstreams over the old SSE transport against a real server of SDK 1.x. */
-
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'

@@ -1,5 +1,4 @@
 /** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
-
 import type { EventSourceMessage } from 'eventsource-parser'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'

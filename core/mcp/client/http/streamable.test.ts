@@ -1,5 +1,4 @@
 /** Streamable HTTP upstreams against real servers of both SDK lines. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

@@ -1,5 +1,4 @@
 /** Upstreams over streamable HTTP, of either era: which one is found out, remembered, and found out anew where the upstream changed. */
-
 import { Fault } from '../../../errors.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream } from '../../upstream.ts'

@@ -1,5 +1,4 @@
 /** Upstreams that change their era while we run. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

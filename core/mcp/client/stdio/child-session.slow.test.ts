@@ -1,5 +1,4 @@
 /** One session with rude servers: calls, answers, and what comes unasked. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

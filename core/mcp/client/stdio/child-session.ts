@@ -1,5 +1,4 @@
 /** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
-
 import { waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'

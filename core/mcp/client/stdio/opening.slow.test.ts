@@ -1,5 +1,4 @@
 /** Which era children are found to speak, however rude they are when they are asked. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

@@ -1,5 +1,4 @@
 /** Finds out which era a child speaks and shakes hands in it. */
-
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'

@@ -1,5 +1,4 @@
 /** Real children that ask something as soon as they are up. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

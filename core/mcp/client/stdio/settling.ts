@@ -1,5 +1,4 @@
 /** Holds the first call of a client's child back until the child knows what it asks as it starts: its client's roots, most of all. */
-
 import { type Clock, delay } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import type { Ask } from '../../caller.ts'

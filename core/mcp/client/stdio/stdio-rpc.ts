@@ -1,5 +1,4 @@
 /** JSON-RPC with one child: numbers requests, finds their answers, and bears with what is no message. */
-
 import type { Clock } from '../../../async.ts'
 import { faultOf, waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'

@@ -1,5 +1,4 @@
 /** The life of stdio upstreams: start, sleep, crash, and clients with children of their own. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'

@@ -1,5 +1,4 @@
 /** An upstream that is a command on this machine: one child for all callers, or one for each client. */
-
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Caller } from '../../caller.ts'

@@ -1,5 +1,4 @@
 /** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
-
 import type { Timer } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'

@@ -1,5 +1,4 @@
 /** What children of both eras say and ask by themselves, and who hears it. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

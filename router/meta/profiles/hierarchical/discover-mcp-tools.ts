@@ -1,5 +1,4 @@
 /** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
-
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
-
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { textAt } from '../../arguments/given-arguments.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
-
 import { exposeItem } from '../../../../core/catalog/expose.ts'
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'

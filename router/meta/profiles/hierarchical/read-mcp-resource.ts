@@ -1,5 +1,4 @@
 /** The meta-tool that reads one resource, or the next part of a result that was cut. */
-
 import type { MetaTool } from '../../meta-tool.ts'
 import { readAsText } from '../../resources/resource-text.ts'
 import { refuse } from '../../wording/answers.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that loads tools: into the session's list where there is a session, and their definitions into the answer. */
-
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { isShown } from '../../../catalog/catalog.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that finds tools in a few words each, and names the categories where it finds none. */
-
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that shows the input schema of one tool, or a part of it. */
-
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that finds tools by a regular expression, in time that is linear and bounded. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RE2JS } from 're2js'
 import type { JsonObject } from '../../../../core/json.ts'

@@ -1,5 +1,4 @@
 /** The meta-tool that searches tools by words, picks them by name, or pages through those of a server. */
-
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
