@@ -59,7 +59,8 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
   const needs = typeof discovery.query === 'string' ? 1 : discovery.query.length
   let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
   const exact = tools.some(({ whole }) => whole)
-  const lines = toolLines(catalog, tools, exact ? room : room - budget * (1 - LINES_SHARE))
+  const forSchemas = exact ? LEAST_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
+  const lines = toolLines(catalog, tools, room - forSchemas)
   room -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
   const extras = extraLines(discovery.extras, room - budget * (1 - LINES_SHARE))
   const { resources, prompts } = extras
