@@ -1,47 +1,47 @@
-/** Who makes a request, and how they are reached while it runs: made once by the server side, passed on whole up to the upstream. */
+/** The caller of a request: its identity and how to reach it. The server side creates it once; all layers pass the whole value on. */
 import type { JsonObject } from '../json.ts'
 import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'
 import type { Era } from './protocol/revisions.ts'
 
-/** Every property is there, if only as undefined: a layer that forgets one does not compile, and all callers have one shape. */
+/** Every property is required, even if undefined: a layer that forgets one does not compile, and V8 sees one object shape. */
 export type Caller = {
-  /** Key of the client's session; undefined where it has none. With `sessions: perClient` each key has an upstream session of its own. */
+  /** Key of the client's session; undefined if it has none. With `sessions: perClient`, each key has its own upstream session. */
   readonly client: string | undefined
-  /** How logs name the caller; undefined: they do not. */
+  /** How logs name the caller; undefined: logs do not name it. */
   readonly label: ClientLabel | undefined
-  /** The era that the caller speaks. Its requests and answers are translated by the server side. */
+  /** The caller's era. The server side translates its requests and answers. */
   readonly era: Era
-  /** What the caller can be asked for, as it declared it: `elicitation`, `sampling`, `roots`, nothing else. Undefined: for nothing. */
+  /** The declared capabilities that questions need: only `elicitation`, `sampling`, `roots`. Undefined: none. */
   readonly capabilities: JsonObject | undefined
-  /** HTTP headers to pass on, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
+  /** HTTP headers to forward, in lower case: Mcp-Param-*, traceparent, tracestate, baggage. */
   readonly headers: Readonly<Record<string, string>> | undefined
-  /** The least severe level of log messages that the caller wants; undefined: it never said. */
+  /** The least severe level of log messages that the caller wants; undefined: it never set one. */
   readonly logLevel: string | undefined
   /** Aborts when the caller goes away or cancels. */
   readonly signal: AbortSignal
   /**
-   * Asks the caller, in the way of its era: a request on its stream, or `input_required` and a repeated request that resumes this one.
-   * Undefined: it cannot be asked, and a server's question is refused.
+   * Asks the caller: in the 2025 era by a request on its stream, in the 2026 era by `input_required` and a request that resumes this one.
+   * Undefined: the caller cannot be asked, and a server's question is refused.
    */
   readonly ask: Ask | undefined
-  /** Sends a notification ahead of the response. Undefined where the caller cannot take any. */
+  /** Sends a notification ahead of the response. Undefined if the caller cannot receive any. */
   readonly notify: ((notification: Notification) => void) | undefined
 }
 
 export type ClientLabel = {
-  /** `name/version`, as the client says it: anybody can say anything. */
+  /** `name/version` as the client states it; not verified. */
   name?: string
-  /** The beginning of a hash of its session. */
+  /** The first characters of a hash of its session key. */
   session?: string
 }
 
 /**
- * Puts a server's request to its client and waits for the answer, as long as it takes: a human may have to think. Rejects with the
- * Fault of `signal`, or Fault `cancelled` where the client went away.
+ * Sends a server's question to its client and waits for the answer without a deadline, because a human may have to answer. Rejects
+ * with the Fault of `signal`, or Fault `cancelled` if the client has gone.
  */
 export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse>
 
-/** A caller with the properties that are given, and without all others. */
+/** A caller with the given properties; all others are undefined or have their default. */
 export function createCaller(given: Partial<Caller> = {}): Caller {
   return {
     client: given.client,
@@ -58,5 +58,5 @@ export function createCaller(given: Partial<Caller> = {}): Caller {
 
 const NEVER = new AbortController().signal
 
-/** This process itself: for handshakes and other requests that no client makes. */
+/** This process as the caller: for handshakes and other requests that no client makes. */
 export const OURSELVES: Caller = createCaller()

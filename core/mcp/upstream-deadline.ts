@@ -1,4 +1,4 @@
-/** Waiting for an upstream. */
+/** Deadlines for upstreams. */
 import type { Clock } from '../async.ts'
 import { type Deadline, deadline } from '../deadline.ts'
 

@@ -1,4 +1,4 @@
-/** Picks the transport of a remote upstream. */
+/** Creates the upstream of a remote server, by its transport. */
 import type { Upstream } from '../upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './http/spec.ts'
 import { createSseUpstream } from './http/sse.ts'

@@ -44,7 +44,7 @@ test('a Secret or key that is not there is a fault that names it, until it is th
   secrets.keys = { toString: 'value' }
   await assert.rejects(header(upstream, 'x-key'), {
     ...fault,
-    message: 'Key first of Secret keys is not in it',
+    message: 'Key first of Secret keys does not exist',
   })
   secrets.keys = { first: 'there' }
   assert.equal(await header(upstream, 'x-key'), 'there')

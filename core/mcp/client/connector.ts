@@ -1,4 +1,4 @@
-/** Makes the upstream of a server in a cluster: its endpoint with the values of the Secrets that it refers to, read as they are used. */
+/** Creates the upstream of a server in a cluster: its endpoint, with Secret values that are read at each use. */
 import type { Clock } from '../../async.ts'
 import type { Endpoint, EndpointOAuth, RouterServer, SecretKey } from '../../catalog/router-config.ts'
 import { Fault } from '../../errors.ts'
@@ -8,21 +8,21 @@ import { createTokenSource, type TokenSource } from './http/oauth.ts'
 import type { Headers, RemoteSpec } from './http/spec.ts'
 
 export type ConnectorOptions = {
-  /** The values of a Secret by key; undefined where it is not there. */
+  /** The values of a Secret by key; undefined if it does not exist or cannot be read. */
   secret: (name: string) => Readonly<Record<string, string>> | undefined
-  /** For a sidecar: the gateway's admin port, and the token that is shown there. */
+  /** For a sidecar: the URL of the gateway's admin port, and the token for it. */
   gateway?: { url: string; token: () => Promise<string> }
   clock: Clock
   /** As in RemoteDeps. */
   watchesLife?: boolean
 }
 
-/** What of a server its connection depends on. */
+/** The properties of a server that its connection depends on. */
 export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> & {
   limits: Pick<RouterServer['limits'], 'startTimeoutMs'>
 }
 
-/** Nothing is sent, and no Secret needed, before the first call. */
+/** Sends nothing and reads no Secret before the first call. */
 export function createConnector(options: ConnectorOptions): (server: Connectable) => Upstream {
   const { clock, watchesLife } = options
   return server => {
@@ -30,16 +30,16 @@ export function createConnector(options: ConnectorOptions): (server: Connectable
     const spec = {
       sessions,
       startTimeoutMs: limits.startTimeoutMs,
-      ...reachOf(server.name, endpoint, options),
+      ...connectionOf(server.name, endpoint, options),
     }
     return connectRemote(spec, { clock, watchesLife })
   }
 }
 
-type Reach = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth'>
+type Connection = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth'>
 type HttpEndpoint = Extract<Endpoint, { kind: 'http' }>
 
-function reachOf(name: string, endpoint: Endpoint, options: ConnectorOptions): Reach {
+function connectionOf(name: string, endpoint: Endpoint, options: ConnectorOptions): Connection {
   switch (endpoint.kind) {
     case 'http': {
       const { url, transport } = endpoint
@@ -56,7 +56,7 @@ function reachOf(name: string, endpoint: Endpoint, options: ConnectorOptions): R
   }
 }
 
-/** A function only where a Secret is needed: what stands in the config costs nothing more. */
+/** A function only if a Secret is needed, so that fixed headers are not computed for every call. */
 function headersOf({ headers = [] }: HttpEndpoint, options: ConnectorOptions): RemoteSpec['headers'] {
   const resolve = (): Headers => {
     const pairs = headers.flatMap(header => {
@@ -70,11 +70,11 @@ function headersOf({ headers = [] }: HttpEndpoint, options: ConnectorOptions): R
 
 function authOf(endpoint: HttpEndpoint, options: ConnectorOptions): TokenSource | undefined {
   const { bearer, oauth } = endpoint
-  if (bearer) return bearerOf(async () => needed(bearer, options))
+  if (bearer) return bearerOf(async () => requireSecret(bearer, options))
   return oauth && oauthOf(oauth, endpoint, options)
 }
 
-/** A token that others renew: where it is refused, only another one is worth a second try. */
+/** A token that others renew: after a refusal, only a changed token is tried again. */
 function bearerOf(read: () => Promise<string>): TokenSource {
   return {
     async token(_signal, rejected) {
@@ -86,13 +86,13 @@ function bearerOf(read: () => Promise<string>): TokenSource {
   }
 }
 
-/** The tokens of a client secret are thrown away with it. */
+/** A changed client secret discards the tokens issued for the old one. */
 function oauthOf(oauth: EndpointOAuth, upstream: HttpEndpoint, options: ConnectorOptions): TokenSource {
   const { clientSecret, ...client } = oauth
   let made: { secret: string; source: TokenSource } | undefined
   return {
     async token(signal, rejected) {
-      const secret = needed(clientSecret, options)
+      const secret = requireSecret(clientSecret, options)
       if (made?.secret !== secret) {
         const credentials = { ...client, clientSecret: secret, upstream }
         made = { secret, source: createTokenSource(credentials, options.clock) }
@@ -102,16 +102,16 @@ function oauthOf(oauth: EndpointOAuth, upstream: HttpEndpoint, options: Connecto
   }
 }
 
-function needed(ref: SecretKey, options: ConnectorOptions): string {
-  return secretValue(ref, options) ?? refuse(ref, 'is not there')
+function requireSecret(ref: SecretKey, options: ConnectorOptions): string {
+  return secretValue(ref, options) ?? refuse(ref, 'does not exist')
 }
 
-/** Undefined only where it may be missing. A line break at the end, as `echo` writes it, is no part of a value for HTTP. */
+/** Undefined only if the key is optional. Removes a line break at the end, as `echo` adds it: HTTP values cannot contain one. */
 function secretValue(ref: SecretKey, { secret }: ConnectorOptions): string | undefined {
   const values = secret(ref.name)
   const value = values && Object.hasOwn(values, ref.key) ? values[ref.key] : undefined
   if (value !== undefined) return value.replace(/\r?\n$/, '')
-  return ref.optional ? undefined : refuse(ref, values ? 'is not in it' : 'cannot be read')
+  return ref.optional ? undefined : refuse(ref, values ? 'does not exist' : 'cannot be read')
 }
 
 function refuse({ name, key }: SecretKey, why: string): never {

@@ -1,4 +1,4 @@
-/** What begins a session with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
+/** The handshake with an upstream: `initialize` in the 2025 era, `server/discover` in the 2026 era. */
 import { Fault } from '../../errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { OURSELVES } from '../caller.ts'
@@ -8,18 +8,18 @@ import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
 import { LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '../protocol/revisions.ts'
 import type { UpstreamCall, UpstreamInfo } from '../upstream.ts'
 
-/** An answer to either holds instructions at most. */
+/** Either answer can contain long instructions, but nothing larger. */
 const MAX_HANDSHAKE_BYTES = 4 * 1024 * 1024
 /** In `_meta` of either answer: the revision that the server behind a bridge speaks itself. */
 export const META_OWN_PROTOCOL = 'portolan.dev/protocol'
 const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INFO }
 
-/** `wireVersion` goes into headers and envelopes; a bridge's own revision, where `protocolVersion` is its server's. */
+/** `wireVersion` is sent in headers and envelopes. Behind a bridge it is the bridge's revision, and `protocolVersion` the server's. */
 export type Negotiated = UpstreamInfo & { wireVersion: string }
 
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
 
-/** The first request of a session; `capabilities` are what we can be asked for. Throws Fault upstream_protocol where its answer is none of the 2025 era. */
+/** Opens a session; `capabilities` are those that we declare. Throws Fault upstream_protocol if the answer is not valid in the 2025 era. */
 export async function initialize(
   ask: Ask,
   signal: AbortSignal,
@@ -40,8 +40,8 @@ export async function initialize(
 }
 
 /**
- * Asks whether the upstream speaks the 2026 era; undefined: its answer says that it does not. Silence, a broken connection and HTTP
- * statuses are for the caller to judge. The rules are those of the 2.x SDK's probe: any error but −32022 with a list is an older server.
+ * Probes whether the upstream speaks the 2026 era; undefined: it answered and does not. Timeouts, broken connections and HTTP errors
+ * are thrown. As in the 2.x SDK's probe, any error but −32022 with a list of versions means a 2025 server.
  */
 export async function probe(ask: Ask, signal: AbortSignal): Promise<Negotiated | undefined> {
   let [version = ''] = MODERN_VERSIONS
@@ -61,7 +61,7 @@ function discoverCall(version: string): UpstreamCall {
   return { method: 'server/discover', params, caller: OURSELVES, maxBytes: MAX_HANDSHAKE_BYTES }
 }
 
-/** The versions that an error −32022 names. */
+/** The versions listed in an error −32022. */
 function supportedVersions({ data }: JsonRpcError): JsonValue[] {
   return isObject(data) && Array.isArray(data.supported) ? data.supported : []
 }

@@ -1,4 +1,4 @@
-/** What an upstream of the 2025 era asks its client: put to who can answer, answered on its behalf, ended with what it hangs on. */
+/** Questions of a 2025 upstream: forwards each to the client that can answer, or refuses it, and cancels it with its call or session. */
 import { waitFor } from '../../deadline.ts'
 import { Fault, messageOf } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
@@ -7,25 +7,26 @@ import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, ServerRequest } from '../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../upstream.ts'
 
-/** Questions of one call, or of none, that wait for their answers at once; more are refused. */
+/** Open questions of one call, or of those that belong to no call; more are refused. */
 const MAX_WAITING_PER_CALL = 16
-/** Of all calls of a session. */
+/** Open questions of a session. */
 const MAX_WAITING = 512
-/** Replies that are being sent at once: an upstream that asks more than it reads gets no more of them. */
+/** Replies being sent at once; further refusals are dropped, because the upstream asks faster than it reads. */
 const MAX_REPLIES = 64
 const MAX_QUESTION_CHARACTERS = 4 * 1024 * 1024
 
 export type Question = ServerRequest & {
-  id: JsonValue /** Length of the text it came in. */
+  id: JsonValue
+  /** Length of the text that contained it. */
   characters: number
 }
 
 export type QuestionsOptions = {
-  /** What was declared to the upstream. */
+  /** The capabilities declared to the upstream. */
   capabilities: JsonObject
-  /** Asks the client outside a call; undefined: it cannot be asked. */
+  /** Asks the client outside a call; returns undefined if it cannot be asked. */
   asked: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
-  /** Sends a reply; settles once it is sent, or cannot be; undefined: it is already. */
+  /** Sends a reply; settles once it is sent or has failed; returns undefined if it is already sent. */
   send: (reply: JsonObject) => Promise<unknown> | undefined
 }
 
@@ -40,7 +41,7 @@ export class Questions {
     this.#options = options
   }
 
-  /** Takes a question; `call` is the one that it is asked for. Every question is answered, if only with why it was not put. */
+  /** Handles a question that belongs to `call`, if any. One that cannot be forwarded is answered with the reason. */
   take(question: Question, call: UpstreamCall | undefined): void {
     const { id, method, params } = question
     const refusal = this.#refusal(question, call)
@@ -53,33 +54,33 @@ export class Questions {
     const waiting: Waiting = { id, call, abort: new AbortController() }
     const { signal } = waiting.abort
     const answer = call?.caller.ask ? call.caller.ask(request, signal) : this.#options.asked(request, signal)
-    if (!answer) this.#reply(id, { error: { code: METHOD_NOT_FOUND, message: NOBODY } })
+    if (!answer) this.#reply(id, { error: { code: METHOD_NOT_FOUND, message: CANNOT_ASK_NOW } })
     else {
       this.#waiting.add(waiting)
-      void this.#pass(waiting, answer)
+      void this.#forward(waiting, answer)
     }
   }
 
-  /** The upstream does not want the answer any more. */
+  /** The upstream withdrew its question. */
   cancel(id: JsonValue | undefined): void {
     for (const waiting of this.#waiting)
       if (waiting.id === id) waiting.abort.abort(new Fault('cancelled', 'The server withdrew its question'))
   }
 
-  /** The call is over: its questions have no use. */
+  /** Cancels the questions of a call that has ended. */
   callEnded(call: UpstreamCall): void {
     if (this.#waiting.size === 0) return
     for (const waiting of this.#waiting)
       if (waiting.call === call) waiting.abort.abort(new Fault('cancelled', 'The call that asked is over'))
   }
 
-  /** The session is over. */
+  /** Cancels all questions when the session ends. */
   end(): void {
     for (const { abort } of this.#waiting)
       abort.abort(new Fault('cancelled', 'The server that asked is gone'))
   }
 
-  async #pass(waiting: Waiting, answer: Promise<McpResponse>): Promise<void> {
+  async #forward(waiting: Waiting, answer: Promise<McpResponse>): Promise<void> {
     const { signal } = waiting.abort
     try {
       const given = await waitFor(answer, signal)
@@ -107,7 +108,7 @@ export class Questions {
     return undefined
   }
 
-  /** `owed`: the question was put, and its answer is not to be lost. */
+  /** `owed`: the client was asked, so the answer must not be dropped. */
   #reply(id: JsonValue, answer: JsonObject, owed = false): void {
     if (this.#replies >= MAX_REPLIES && !owed) return
     const sending = this.#options.send({ jsonrpc: '2.0', id, ...answer })
@@ -117,4 +118,5 @@ export class Questions {
   }
 }
 
-const NOBODY = 'The client cannot be asked now: no call of it is in flight that could carry the question'
+const CANNOT_ASK_NOW =
+  'The client cannot be asked now: no call of it is in flight that could carry the question'

@@ -1,12 +1,9 @@
-/** Refuses answers to questions that an upstream of the 2025 era never asked in that form. Pure. */
+/** Refuses calls with answers (`inputResponses`) that a 2025 upstream would silently drop. Pure. */
 import { INVALID_PARAMS } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../upstream.ts'
 
-/**
- * The answer to a call that brings answers to questions of the 2026 era, where the upstream is of the 2025 era and asks in another way;
- * undefined where it brings none. They would be dropped in silence.
- */
+/** The error for a call with `inputResponses` or `requestState` to a 2025 upstream, which has neither; undefined for other calls. */
 export function refusedAnswers({ params }: UpstreamCall): McpResponse | undefined {
   if (params === undefined || (params.requestState === undefined && params.inputResponses === undefined))
     return undefined

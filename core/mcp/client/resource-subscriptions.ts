@@ -1,4 +1,4 @@
-/** The resources that are subscribed to at one upstream on a client's session, or on the one that all share, and on the sessions after it. */
+/** The resource subscriptions of one session key at an upstream: shared by their subscribers, renewed when the session is replaced. */
 import type { Clock, Timer } from '../../async.ts'
 import { backoffMs } from '../../backoff.ts'
 import { faultOf, waitFor } from '../../deadline.ts'
@@ -9,16 +9,16 @@ import { covers, readUpdate } from '../protocol/resource-update.ts'
 import type { Subscription } from '../upstream.ts'
 import { upstreamDeadline } from '../upstream-deadline.ts'
 
-/** Resources that are subscribed to at once; more are refused. */
+/** Subscribed resources at once; more are refused. */
 export const MAX_RESOURCES = 1_000
 const SUBSCRIBE_TIMEOUT_MS = 30_000
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
-/** A session that turns out to be lost is followed by another, once for a request. */
+/** A request is sent once more, on a new session, if its session is lost. */
 const MOST_TRIES = 2
 
-/** What carries the requests: a session with an upstream, whatever its era and transport. */
+/** A session with an upstream, of any era and transport. */
 export type SubscribableSession = {
-  /** Resolves with the upstream's answer. `lost`: the upstream does not know the session any more; the next call uses another one. */
+  /** Resolves with the upstream's answer. `lost`: the upstream no longer knows the session; the next call opens another one. */
   subscribe(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'>
   /** Best effort. */
   unsubscribe(uri: string): void
@@ -26,11 +26,11 @@ export type SubscribableSession = {
 
 export type ResourceSubscriptionsOptions = {
   clock: Clock
-  /** 0 to 1, spreads retries; default Math.random. */
+  /** Returns 0 to 1, for the jitter of retries; default Math.random. */
   random?: () => number
-  /** Opens a session where there is none, or throws a Fault. */
+  /** Opens the session if there is none; throws Faults. */
   session: SubscribableSession
-  /** The session is not used any more: it is lost, or nothing is subscribed to. */
+  /** Called when the session is no longer used: it is lost, or nothing is subscribed to. */
   release?: () => void
 }
 
@@ -38,7 +38,7 @@ type Resource = {
   readonly uri: string
   state: 'subscribing' | 'subscribed' | 'lost'
   readonly subscribers: Set<Subscription['onUpdate']>
-  /** Of the first request, for all who subscribe. */
+  /** The answer to the first request, shared by all subscribers. */
   answer: Promise<McpResponse>
 }
 
@@ -56,32 +56,32 @@ type Resource = {
  *   any ────────── last subscriber left ──────────────▶ absent, and unsubscribed; from `subscribing` with the answer
  * ```
  *
- * What was lost and is subscribed to again counts as updated: changes may have been missed.
+ * A resource that is subscribed to again after a loss is reported as updated: changes may have been missed.
  */
 export class ResourceSubscriptions {
   readonly #options: ResourceSubscriptionsOptions
   readonly #resources = new Map<string, Resource>()
   readonly #closing = new AbortController()
-  /** Counts sessions: an answer that an earlier one gave does not hold any more. */
+  /** Counts sessions, to ignore answers that an earlier one gave. */
   #sessions = 0
   #retry: Timer | undefined
-  /** Retries since nothing was lost. */
+  /** Retries since all resources were subscribed. */
   #retries = 0
 
   constructor(options: ResourceSubscriptionsOptions) {
     this.#options = options
   }
 
-  /** How many resources are subscribed to. */
+  /** Number of subscribed resources. */
   get size(): number {
     return this.#resources.size
   }
 
-  /** Passes on updates until `signal` aborts. Resolves once the upstream answered; an error that it answers ends it. Throws Faults. */
+  /** Forwards updates until `signal` aborts. Resolves with the upstream's answer; an error ends the subscription. Throws Faults. */
   async subscribe({ uri, onUpdate }: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (signal.aborted) throw faultOf(signal)
     const resource = this.#resources.get(uri) ?? this.#begin(uri)
-    // Of one's own: the same function may be given twice.
+    // A new function for each subscriber: the same `onUpdate` may be given twice.
     const subscriber = (notification: Notification) => onUpdate(notification)
     const leave = () => {
       signal.removeEventListener('abort', leave)
@@ -99,27 +99,27 @@ export class ResourceSubscriptions {
     }
   }
 
-  /** Passes on `notifications/resources/updated`. */
+  /** Forwards `notifications/resources/updated` to its subscribers. */
   updated(notification: Notification): void {
     const update = readUpdate(notification)
     if (!update) return
     for (const resource of this.#resources.values())
-      if (covers(resource.uri, update.uri)) tell(resource, update.told)
+      if (covers(resource.uri, update.uri)) tell(resource, update.notification)
   }
 
-  /** Changes may have been missed on the session: any resource may be another one. */
+  /** Changes may have been missed: reports every resource as updated. */
   missed(): void {
     for (const resource of this.#resources.values()) tellChanged(resource)
   }
 
-  /** The session is gone. Another one is opened after a pause. */
+  /** The session is gone: opens another one after a backoff. */
   lost(): void {
     this.#options.release?.()
     this.#leaveSession()
     if (this.#lost().length > 0) this.#retryLater()
   }
 
-  /** Another session is there already. */
+  /** Another session has replaced the previous one. */
   renewed(): void {
     this.#leaveSession()
     this.#resubscribe()

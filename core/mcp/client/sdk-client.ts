@@ -1,4 +1,4 @@
-/** A gateway seen as most agents see it: through the client of the MCP SDK, which is loaded with the first connection. */
+/** Connects to a gateway with the MCP SDK's client, as most agents do. The SDK is loaded with the first connection. */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
@@ -7,13 +7,13 @@ import { CLIENT_INFO } from '../protocol/envelope.ts'
 
 /** One answer, or one stream of messages. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-const GOODBYE_LIMIT_MS = 1_000
-/** The caller's signal is the limit; the SDK wants one too. */
+const DELETE_TIMEOUT_MS = 1_000
+/** The caller's signal is the limit, but the SDK requires a timeout too. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 export type SdkClient = {
   /**
-   * The result as it came, unknown fields included. Throws Fault upstream_rejected with the words of a JSON-RPC error, upstream_unreachable,
+   * The result as received, unknown fields included. Throws Fault upstream_rejected with a JSON-RPC error's message, upstream_unreachable,
    * upstream_died, upstream_auth_required, upstream_protocol, upstream_too_large, and the reason of `signal`.
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
@@ -21,7 +21,7 @@ export type SdkClient = {
   close(): Promise<void>
 }
 
-/** Shakes hands over streamable HTTP. Throws as `request` does. */
+/** Performs the handshake over streamable HTTP. Throws as `request` does. */
 export async function connectSdkClient(url: string, signal: AbortSignal): Promise<SdkClient> {
   const [{ Client }, { StreamableHTTPClientTransport }, { ResultSchema }] = await Promise.all([
     import('@modelcontextprotocol/sdk/client/index.js'),
@@ -57,10 +57,10 @@ export async function connectSdkClient(url: string, signal: AbortSignal): Promis
 
 type RequestLimits = { signal: AbortSignal; timeout: number }
 
-/** `onBroken` is told what the SDK only logs: that the answer of a POST ends too early or grows too large. */
+/** Calls `onBroken` for what the SDK only logs: the answer to a POST breaks off or is too large. */
 function boundedFetch(onBroken: (fault: Fault) => void): FetchLike {
   return async (url, init) => {
-    const leaving = init?.method === 'DELETE' && { signal: AbortSignal.timeout(GOODBYE_LIMIT_MS) }
+    const leaving = init?.method === 'DELETE' && { signal: AbortSignal.timeout(DELETE_TIMEOUT_MS) }
     const response = await fetch(url, { ...init, ...leaving })
     if (!response.body || init?.method !== 'POST') return response
     const { status, headers } = response
@@ -98,10 +98,10 @@ function sdkFault(cause: unknown): Fault {
   const said = rejectionIn(message)
   if (said !== undefined) return new Fault('upstream_rejected', said, { cause })
   const status = typeof code === 'number' && code > 0 ? ` (HTTP ${code})` : ''
-  return new Fault('upstream_protocol', `The gateway does not answer as MCP says${status}`, { cause })
+  return new Fault('upstream_protocol', `The answer of the gateway is not MCP${status}`, { cause })
 }
 
-/** The JSON-RPC error in the body of a refusal, which the SDK quotes as it came. */
+/** The JSON-RPC error in the body of a refusal, which the SDK quotes in its message. */
 function rejectionIn(message = ''): string | undefined {
   try {
     const body: unknown = JSON.parse(message.slice(message.indexOf('{')))

@@ -1,4 +1,4 @@
-/** The requests by which a session of the 2025 era subscribes to a resource. */
+/** The requests with which a 2025 session subscribes to a resource. */
 import type { Clock } from '../../async.ts'
 import { OURSELVES } from '../caller.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'

@@ -1,10 +1,10 @@
-/** What a client can be asked for: read from what it declares, written short for session ids, checked against a question. Pure. */
+/** The client capabilities that questions need: read from declarations, encoded for session ids, checked against questions. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
 import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from './error-codes.ts'
 import type { JsonRpcError, ServerRequest } from './json-rpc.ts'
 
 const ASKABLE = ['elicitation', 'sampling', 'roots']
-/** A letter for each capability, and one for each member of it. */
+/** The code letter of each capability and of each of its members. */
 const LETTERS: readonly (readonly [letter: string, capability: string, member?: string])[] = [
   ['e', 'elicitation'],
   ['f', 'elicitation', 'form'],
@@ -16,7 +16,7 @@ const LETTERS: readonly (readonly [letter: string, capability: string, member?: 
   ['l', 'roots', 'listChanged'],
 ]
 
-/** Of what a client declares, what it can be asked for; undefined where that is nothing. */
+/** The part of a client's declared capabilities that questions need; undefined if there is none. */
 export function askable(declared: unknown): JsonObject | undefined {
   if (!isObject(declared)) return undefined
   let found: JsonObject | undefined
@@ -28,7 +28,7 @@ export function askable(declared: unknown): JsonObject | undefined {
   return found
 }
 
-/** The capabilities in a few letters: what is declared at all, not what stands in it. */
+/** Encodes which capabilities and members are declared; the contents of a member are not encoded. */
 export function capabilityCode(capabilities: JsonObject | undefined): string {
   if (!capabilities) return ''
   const has = ([, capability, member]: (typeof LETTERS)[number]) => {
@@ -40,7 +40,7 @@ export function capabilityCode(capabilities: JsonObject | undefined): string {
     .join('')
 }
 
-/** What such letters say; undefined where they say nothing. */
+/** Decodes what `capabilityCode` wrote; undefined if no capability is declared. */
 export function readCapabilityCode(code: string): JsonObject | undefined {
   const found: { [capability: string]: JsonObject } = {}
   for (const [letter, capability, member] of LETTERS) {
@@ -52,8 +52,8 @@ export function readCapabilityCode(code: string): JsonObject | undefined {
 }
 
 /**
- * What a client would have had to declare for a question and did not; undefined where it did, or where this is no question for
- * clients at all. Source: requiredClientCapabilitiesForInputRequest of the 2.x SDK; `elicitation: {}` stands for forms.
+ * The capability that a question needs and the client did not declare; undefined if it did, or if the method is not a question.
+ * Source: requiredClientCapabilitiesForInputRequest of the 2.x SDK; `elicitation: {}` implies forms.
  */
 export function missingCapabilities(
   question: ServerRequest,
@@ -69,18 +69,18 @@ export function missingCapabilities(
   return { [capability]: member === undefined ? {} : { [member]: {} } }
 }
 
-/** Whether this is one of the questions that the protocol knows. */
+/** Whether the protocol defines this method as a question to clients. */
 export function isQuestion(method: string): boolean {
   return requiredFor({ method }) !== undefined
 }
 
-/** The answer to a legacy server whose question cannot be put. */
+/** The error for a legacy server whose question the client cannot answer. */
 export function unaskable({ method }: ServerRequest): JsonRpcError {
   const message = `The client did not declare that it can be asked for ${method.slice(0, 100)}`
   return { code: METHOD_NOT_FOUND, message }
 }
 
-/** The answer to a caller whom the server has to ask for what it did not declare. */
+/** The error for a caller that did not declare the capability that the server's question needs. */
 export function missingCapability(question: ServerRequest, requiredCapabilities: JsonObject): JsonRpcError {
   const message =
     `The server has to ask for ${question.method.slice(0, 100)} to go on, and the client did not declare ` +

@@ -1,17 +1,17 @@
-/** What a server declares that it tells its clients of. Pure. */
+/** The change notifications that a server declares. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 
-/** `capability` is what stands under `tools`, `resources` or `prompts`. */
+/** `capability` is the value of `tools`, `resources` or `prompts` in the server's capabilities. */
 export function declares(capability: JsonValue | undefined, member: 'listChanged' | 'subscribe'): boolean {
   return isObject(capability) && capability[member] === true
 }
 
-/** The lists of whose changes it tells. */
+/** The lists for which the server sends `list_changed`. */
 export function changingLists(capabilities: JsonObject | undefined): string[] {
   return ['tools', 'prompts', 'resources'].filter(list => declares(capabilities?.[list], 'listChanged'))
 }
 
-/** What subscriptions/listen is to ask for to hear of them; empty where it tells of none. */
+/** The filter of `subscriptions/listen` for all of them; empty if there are none. */
 export function changesFilter(capabilities: JsonObject): JsonObject {
   return Object.fromEntries(changingLists(capabilities).map(list => [`${list}ListChanged`, true]))
 }

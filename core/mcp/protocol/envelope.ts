@@ -1,4 +1,4 @@
-/** The metadata that every 2026-07-28 request carries in `params._meta`: written, found, checked, taken off. Pure. */
+/** Writes, checks and removes the envelope: the metadata that every 2026-07-28 request carries in `params._meta`. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' }
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Caller } from '../caller.ts'
@@ -12,7 +12,7 @@ import {
 
 export const CLIENT_INFO = { name: 'portolan', version: packageJson.version } satisfies JsonObject
 
-/** The keys that go into `_meta`: our name, and what the caller declared. */
+/** The envelope of a request: our name, and the caller's capabilities and log level. */
 export function envelopeOf(
   { capabilities, logLevel }: Pick<Caller, 'capabilities' | 'logLevel'>,
   version: string,
@@ -30,12 +30,12 @@ export type EnvelopeIssue = { key: string; problem: string }
 
 export const REQUIRED_KEYS = [META_PROTOCOL_VERSION, META_CLIENT_CAPABILITIES]
 
-/** Whether the message claims the newer era: the version key is there, whatever the rest looks like. */
+/** Whether a request claims the 2026 era: the version key is present, even if the rest is invalid. */
 export function hasEnvelope(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && META_PROTOCOL_VERSION in params._meta
 }
 
-/** What is wrong with an envelope, the first thing only. */
+/** The first problem of an envelope; undefined if it is valid. */
 export function envelopeIssue(meta: JsonObject): EnvelopeIssue | undefined {
   for (const key of REQUIRED_KEYS) if (!(key in meta)) return { key, problem: 'missing' }
   if (typeof meta[META_PROTOCOL_VERSION] !== 'string') return expected(META_PROTOCOL_VERSION, 'string')
@@ -56,7 +56,7 @@ function expected(key: string, what: string): EnvelopeIssue {
   return { key, problem: `Invalid input: expected ${what}` }
 }
 
-/** The params without the era's own metadata; what else is in `_meta` (progress token, trace context) stays. */
+/** The params without the envelope; the rest of `_meta` (progress token, trace context) stays. */
 export function withoutEnvelope(params: JsonObject): JsonObject {
   const { _meta, ...rest } = params
   if (!isObject(_meta)) return rest

@@ -5,7 +5,7 @@ export type RequestId = string | number
 
 export type Notification = { method: string; params?: JsonObject }
 
-/** What a server asks its client for: elicitation/create, sampling/createMessage, roots/list. */
+/** A question to the client: elicitation/create, sampling/createMessage or roots/list. */
 export type ServerRequest = { method: string; params?: JsonObject }
 
 export type JsonRpcError = { code: number; message: string; data?: JsonValue }
@@ -14,13 +14,13 @@ export type JsonRpcError = { code: number; message: string; data?: JsonValue }
 export type McpResponse =
   | {
       result: JsonObject
-      /** The JSON text of `result` exactly as its server wrote it, where it is at hand: written on as it is. */
+      /** The JSON text of `result` exactly as its server wrote it, if kept: forwarded without serializing again. */
       resultText?: string
       error?: undefined
     }
   | { error: JsonRpcError; result?: undefined }
 
-/** A response with this result in place of its own; the very same result keeps its text. */
+/** A response with another result; passing the same object keeps `resultText`. */
 export function withResult(response: McpResponse, result: JsonObject): McpResponse {
   return result === response.result ? response : { result }
 }

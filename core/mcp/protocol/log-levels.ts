@@ -1,4 +1,4 @@
-/** How severe a log message must be for a client to want it. */
+/** The levels of log messages, and which a client wants. */
 import type { Notification } from './json-rpc.ts'
 
 /** Least severe first. */
@@ -13,7 +13,7 @@ export const LOG_LEVELS: readonly string[] = [
   'emergency',
 ]
 
-/** Whether whoever wants messages of this level and above takes the notification: only log messages have a level. */
+/** Whether a client with the minimum level `least` wants the notification. All but log messages are always wanted. */
 export function isWanted({ method, params }: Notification, least: string): boolean {
   if (method !== 'notifications/message') return true
   const level = LOG_LEVELS.indexOf(params?.level as string)

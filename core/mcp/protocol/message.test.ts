@@ -6,7 +6,7 @@ import { callOf } from '../../../test/support/call.ts'
 import { createCaller } from '../caller.ts'
 import { envelopeOf } from './envelope.ts'
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts'
-import { requestText, tellCall } from './message.ts'
+import { notifyCaller, requestText } from './message.ts'
 
 const call = { method: 'tools/call', maxBytes: 1 }
 
@@ -39,10 +39,10 @@ test('progress reaches a call under the token that its caller gave, and no other
   const told: unknown[] = []
   const hearing = callOf({ notify: one => void told.push(one) })
   const progress = { method: 'notifications/progress', params: { progressToken: 1, progress: 5 } }
-  tellCall(hearing, progress)
-  tellCall({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)
+  notifyCaller(hearing, progress)
+  notifyCaller({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)
   assert.deepEqual(told, [])
-  tellCall({ ...hearing, params: { _meta: { progressToken: 'mine' } } }, progress)
+  notifyCaller({ ...hearing, params: { _meta: { progressToken: 'mine' } } }, progress)
   assert.deepEqual(told, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
 })
 

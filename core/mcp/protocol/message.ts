@@ -1,4 +1,4 @@
-/** JSON-RPC messages: what we send, and what comes, parsed once with the text of a result kept. Pure. */
+/** Writes and parses JSON-RPC messages; the text of a result is kept, to forward it unchanged. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import type { Caller } from '../caller.ts'
 import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'
@@ -9,8 +9,8 @@ export type Incoming =
   | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
 
 /**
- * The text of a request, on one line. `envelope` are the keys that a later revision wants in `_meta`. Arguments whose text is at
- * hand are written as the caller wrote them: numbers beyond 2^53, and their cost.
+ * The text of a request, on one line. `envelope`: the keys that 2026-07-28 requires in `_meta`. `argumentsText` is written as it is:
+ * this keeps numbers beyond 2^53 exact, and saves serializing.
  */
 export function requestText(
   id: number,
@@ -35,7 +35,7 @@ function requestMessage(
   return { jsonrpc: '2.0', id, method, params: paramsWith(id, params, envelope) }
 }
 
-/** A progress token is replaced by the id, which is unique where the caller's token may not be. */
+/** Replaces a progress token by the request id: tokens of different callers may be equal. */
 function paramsWith(
   id: number,
   params: JsonObject | undefined,
@@ -50,13 +50,13 @@ function paramsWith(
   }
 }
 
-/** Line breaks in JSON text only stand between its parts, never within a string. */
+/** JSON escapes line breaks in strings, so those in the text are only white space between tokens. */
 function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text
 }
 
-/** Hands a call what its upstream tells it: progress under the caller's own token, and none to a caller that gave no token. */
-export function tellCall(
+/** Forwards an upstream's notification to a caller: progress with the caller's own token, and only if it gave one. */
+export function notifyCaller(
   { params, caller: { notify } }: { params?: JsonObject; caller: Caller },
   notification: Notification,
 ): void {
@@ -68,8 +68,8 @@ export function tellCall(
 }
 
 /**
- * The answer with this id, from text that servers usually write as `{"jsonrpc":"2.0","id":7,"result":…}` or
- * `{"result":…,"jsonrpc":"2.0","id":7}`: then only the result is parsed, and its text kept. Undefined: not of this shape.
+ * The answer with this id, if the text has one of the two usual forms `{"jsonrpc":"2.0","id":7,"result":…}` and
+ * `{"result":…,"jsonrpc":"2.0","id":7}`: then only the result is parsed, and its text kept. Undefined: another form.
  */
 export function sliceAnswer(text: string, id: number): McpResponse | undefined {
   const slice =
@@ -79,7 +79,7 @@ export function sliceAnswer(text: string, id: number): McpResponse | undefined {
   try {
     const result: unknown = JSON.parse(slice)
     if (!isObject(result)) return undefined
-    // Text with line breaks could not be written into an event stream as it is.
+    // Text with line breaks cannot be written to an event stream unchanged.
     return slice.includes('\n') || slice.includes('\r') ? { result } : { result, resultText: slice }
   } catch {
     return undefined
@@ -92,21 +92,21 @@ function sliceBetween(text: string, head: string, tail: string): string | undefi
     : undefined
 }
 
-/** The messages of a body or an event: one, or a batch as 2025-03-26 allowed. Throws SyntaxError where it is not JSON. */
+/** The messages of a body or an event: one, or a batch as in 2025-03-26. Throws SyntaxError if it is not JSON. */
 export function readMessages(text: string): Incoming[] {
   const parsed: unknown = JSON.parse(text)
   const messages = Array.isArray(parsed) ? parsed : [parsed]
   return messages.map(classify).filter(message => message !== undefined)
 }
 
-/** What a parsed message is; undefined where it is no JSON-RPC. */
+/** Classifies a parsed message; undefined if it is not JSON-RPC. */
 export function classify(message: unknown): Incoming | undefined {
   if (!isObject(message)) return undefined
   const { id, method, params, result, error } = message
   if (typeof method === 'string') {
-    const said = isObject(params) ? { method, params } : { method }
-    if (id !== undefined && id !== null) return { kind: 'request', id, ...said }
-    return { kind: 'notification', notification: said }
+    const content = isObject(params) ? { method, params } : { method }
+    if (id !== undefined && id !== null) return { kind: 'request', id, ...content }
+    return { kind: 'notification', notification: content }
   }
   if (isObject(error)) return { kind: 'answer', id: id ?? null, answer: { error: readError(error) } }
   if (isObject(result)) return { kind: 'answer', id: id ?? null, answer: { result } }
@@ -121,7 +121,7 @@ function readError(error: JsonObject): JsonRpcError {
   }
 }
 
-/** Whether a notification tells of what changed at the upstream: never a call's own, wherever it comes. */
+/** Whether a notification reports a change of the upstream itself. Such a notification never belongs to a call, even on its stream. */
 export function isChange(method: string): boolean {
   return method === RESOURCE_UPDATED || LIST_CHANGED.test(method)
 }
@@ -134,13 +134,13 @@ export function changedList(method: string): 'tools' | 'resources' | 'prompts' |
   return LIST_CHANGED.exec(method)?.[1] as 'tools' | 'resources' | 'prompts' | undefined
 }
 
-/** An id or a progress token as the number that we gave; some servers give it back as text. */
+/** An id or a progress token as the number that we sent; some servers return it as a string. */
 export function ownId(id: unknown): number | undefined {
   if (typeof id === 'number') return id
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : undefined
 }
 
-/** Whether a result is none yet: its server wants answers first. */
+/** Whether the server asks for answers before it can give the result. */
 export function wantsInput({ resultType }: JsonObject): boolean {
   return resultType === 'input_required'
 }

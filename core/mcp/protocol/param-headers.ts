@@ -1,8 +1,8 @@
-/** `Mcp-Param-*` headers of 2026-07-28: which arguments a tool's schema wants repeated in headers, and what those say. Pure. */
+/** `Mcp-Param-*` headers of 2026-07-28: which arguments a tool's schema mirrors in headers, and their header values. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { encodeHeaderValue } from './header-value.ts'
 
-/** An argument, by its path, that is repeated in a header. */
+/** An argument, by its path, that a header repeats. */
 export type ParamHeader = { header: string; path: readonly string[]; numeric: boolean }
 
 const MAX_DECLARATIONS = 64
@@ -10,7 +10,7 @@ const MAX_DEPTH = 8
 const MAX_SCHEMA_DEPTH = 64
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 
-/** What a schema marks with `x-mcp-header`; a marker that is no header name is none. Only what is reached through `properties` counts. */
+/** The arguments that a schema marks with `x-mcp-header`. Invalid names, and markers not reached through `properties` alone, are ignored. */
 export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
   return collect(schema, [], [])
 }
@@ -30,7 +30,7 @@ function collect(schema: JsonObject, path: readonly string[], found: ParamHeader
   return found
 }
 
-/** Schemas that a marker may not be reached through. */
+/** Keywords under which a marker is not allowed. */
 const BEYOND_PROPERTIES = [
   'items',
   'additionalProperties',
@@ -44,8 +44,8 @@ const BEYOND_PROPERTIES = [
 const MARKABLE_TYPES: readonly (JsonValue | undefined)[] = ['string', 'integer', 'boolean']
 
 /**
- * What is wrong with the markers of a tool, which a client of 2026-07-28 then must leave out; undefined where nothing is. Source:
- * SEP-2243 and `scanXMcpHeaderDeclarations` of the 2.x SDK.
+ * The first problem of a tool's markers; undefined if there is none. A 2026-07-28 client must leave out a tool with invalid markers.
+ * Source: SEP-2243 and `scanXMcpHeaderDeclarations` of the 2.x SDK.
  */
 export function wrongParamHeader(schema: JsonObject): string | undefined {
   return wrongIn(schema, new Set(), false, 0)
@@ -97,7 +97,7 @@ function schemasIn(schema: JsonObject, key: string): unknown[] {
   return isObject(inner) && (key === '$defs' || key === 'definitions') ? Object.values(inner) : [inner]
 }
 
-/** The argument that is repeated; undefined where it was not given. */
+/** The value of the argument; undefined if it was not given. */
 export function paramValue({ path }: ParamHeader, args: unknown): unknown {
   return path.reduce<unknown>(
     (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
@@ -105,7 +105,7 @@ export function paramValue({ path }: ParamHeader, args: unknown): unknown {
   )
 }
 
-/** What a header says for a primitive; undefined for what is never sent in one. */
+/** The header text of a primitive; undefined for values that are never sent in a header. */
 export function paramText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return String(value)
@@ -113,7 +113,7 @@ export function paramText(value: unknown): string | undefined {
   return sendable ? String(value) : undefined
 }
 
-/** The headers of one call, by their names in lower case. */
+/** The headers of one call, with names in lower case. */
 export function headersOfParams(declared: readonly ParamHeader[], args: JsonObject): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const declaration of declared) {

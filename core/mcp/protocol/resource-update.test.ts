@@ -8,9 +8,12 @@ const method = 'notifications/resources/updated'
 
 test('subscribers get all but the id of our own subscription', () => {
   const plain = { method, params: { uri: 'a://1', title: 'one' } }
-  assert.equal(readUpdate(plain)?.told, plain)
+  assert.equal(readUpdate(plain)?.notification, plain)
   const own = { [META_SUBSCRIPTION_ID]: 7 }
-  assert.deepEqual(readUpdate({ method, params: { uri: 'a://1', title: 'one', _meta: own } })?.told, plain)
+  assert.deepEqual(
+    readUpdate({ method, params: { uri: 'a://1', title: 'one', _meta: own } })?.notification,
+    plain,
+  )
   const _meta = { trace: 'x' }
   const traced = readUpdate({ method, params: { uri: 'a://1', _meta: { ...own, ..._meta } } })
   assert.deepEqual(traced, { uri: 'a://1', told: { method, params: { uri: 'a://1', _meta } } })

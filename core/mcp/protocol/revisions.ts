@@ -1,9 +1,9 @@
-/** The protocol revisions that are served, the era each belongs to, and the words reserved by the newer one. Pure. */
+/** The supported protocol revisions, their eras, and the reserved `_meta` keys. Pure. */
 
 /** `legacy`: initialize and optional sessions, up to 2025-11-25. `modern`: no handshake, metadata in every request. */
 export type Era = 'legacy' | 'modern'
 
-/** Newest first; the first is offered to a client that asks for one we do not know. */
+/** Newest first; the first is offered to a client that requests an unknown one. */
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 export const MODERN_VERSIONS: readonly string[] = ['2026-07-28']
 const FIRST_MODERN_VERSION = '2026-07-28'

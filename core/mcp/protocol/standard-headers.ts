@@ -1,4 +1,4 @@
-/** The HTTP headers by which a request of the 2026-07-28 revision repeats what its body says (SEP-2243). Pure. */
+/** The HTTP headers of a 2026-07-28 request that repeat parts of its body (SEP-2243). Pure. */
 import type { JsonObject } from '../../json.ts'
 import { encodeHeaderValue } from './header-value.ts'
 
@@ -12,7 +12,7 @@ export const NAME_FIELD: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId'],
 ])
 
-/** The headers that repeat what the body of a request says (SEP-2243). */
+/** `Mcp-Protocol-Version`, `Mcp-Method` and, for methods of `NAME_FIELD`, `Mcp-Name`. */
 export function standardHeaders(
   { method, params }: { method: string; params?: JsonObject },
   version: string,

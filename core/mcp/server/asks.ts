@@ -37,7 +37,7 @@ export class ClientRequests {
    */
   ask(client: string, request: ServerRequest, signal: AbortSignal, send: Send): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(faultOf(signal))
-    const crowded = this.#crowded(client)
+    const crowded = this.tooMany(client)
     if (crowded) return Promise.resolve({ error: { code: INTERNAL_ERROR, message: crowded } })
     const id = this.#signer.mark('ask', ANSWER_WITHIN_MS)
     return new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ export class ClientRequests {
     }
   }
 
-  #crowded(client: string): string | undefined {
+  tooMany(client: string): string | undefined {
     if (this.#waiting.size >= MAX_ASKS) return 'Too many questions wait for their answers here; try again'
     if (this.#waiting.size < MAX_ASKS_A_CLIENT) return undefined
     let own = 0

@@ -7,14 +7,14 @@ import { type Answer, answer } from './answer.ts'
 import { callerOf } from './callers.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
 import { createClients, type FrontClients } from './clients.ts'
-import { type HandedHeaders, handedHeaders, isRejected } from './handed-headers.ts'
+import { type ForwardedHeaders, forwardedHeaders, isRejected } from './handed-headers.ts'
 import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import { openStream } from './open-stream.ts'
 import { type PostResponse, writeText } from './post-response.ts'
 import {
-  checkBare,
+  checkWithoutBody,
   type InboundBatch,
   type InboundNotification,
   type InboundRequest,
@@ -58,7 +58,7 @@ type Post = {
   body: string
   raw: ServerResponse
   session?: ClientSession
-  handed?: HandedHeaders
+  handed?: ForwardedHeaders
 }
 
 export function createEndpoint(given: EndpointOptions): Endpoint {
@@ -91,7 +91,7 @@ function endSession(
   headers: RequestHeaders,
   raw: ServerResponse,
 ): Rejected | undefined {
-  const unserved = checkBare(headers)
+  const unserved = checkWithoutBody(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
   if (id === undefined) return reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required')
@@ -125,14 +125,14 @@ function receive(options: Options, post: Post): Rejected | undefined {
     case 'request':
       return receiveRequest(options, post, message)
     case 'batch':
-      void exchangeBatch(options, post, message)
+      void answerBatch(options, post, message)
       return undefined
     case 'notification':
-      hear(options, post, message)
+      receiveNotification(options, post, message)
       writeText(raw, 202, undefined)
       return undefined
     case 'response':
-      return takeAnswer(options, post, message)
+      return receiveResponse(options, post, message)
   }
 }
 
@@ -142,13 +142,13 @@ function isSessionless(message: { kind: string; era?: string; method?: string })
 }
 
 function receiveRequest(options: Options, post: Post, message: InboundRequest): Rejected | undefined {
-  const handed = handedHeaders(post.headers)
+  const handed = forwardedHeaders(post.headers)
   if (handed) {
     if (isRejected(handed)) return { ...handed, id: message.id }
     post.handed = handed
   }
   const refused = message.era === 'modern' ? checkParams(options.handler, post, message) : undefined
-  if (!refused) void exchangeOne(options, post, message)
+  if (!refused) void answerRequest(options, post, message)
   return refused
 }
 
@@ -162,7 +162,7 @@ function checkParams(
   return schema && checkParamHeaders(headers, id, schema, params.arguments)
 }
 
-function hear(
+function receiveNotification(
   { inFlight, handler, onStrayCancel }: Options,
   { route, session, headers, body }: Post,
   { method, params }: InboundNotification,
@@ -181,7 +181,7 @@ function keyOf(client: string, id: string | number): string {
 }
 
 /** The answer to a question of ours. One that came too late, or from another client, is left without a word. */
-function takeAnswer(
+function receiveResponse(
   { clients: { asks } }: Options,
   { session, raw }: Post,
   { message }: InboundResponse,
@@ -196,7 +196,7 @@ function takeAnswer(
   return undefined
 }
 
-async function exchangeOne(options: Options, post: Post, message: InboundRequest): Promise<void> {
+async function answerRequest(options: Options, post: Post, message: InboundRequest): Promise<void> {
   const { raw, session } = post
   const starts = message.era === 'legacy' && message.method === 'initialize'
   const key = session && keyOf(session.client, message.id)
@@ -221,7 +221,7 @@ function requestOf(
 }
 
 /** All requests of a batch side by side; none of their ids is in the key, so that no single one is cancelled. */
-async function exchangeBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
+async function answerBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
   const { inFlight, clients } = options
   const { raw, session } = post
   const response = inFlight.open(raw, session && `${session.client} batch`)
@@ -230,7 +230,7 @@ async function exchangeBatch(options: Options, post: Post, { messages }: Inbound
     if (message.kind === 'request')
       answers.push(answer(options, requestOf(options, post, message, response, undefined), response))
     else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
-    else hear({ ...options, onStrayCancel: undefined }, post, message)
+    else receiveNotification({ ...options, onStrayCancel: undefined }, post, message)
   }
   response.endBatch((await Promise.all(answers)).map(({ text }) => text))
 }

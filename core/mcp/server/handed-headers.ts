@@ -3,14 +3,14 @@ import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { RequestHeaders } from './headers.ts'
 import { type Rejected, reject } from './rejection.ts'
 
-export type HandedHeaders = Readonly<Record<string, string>>
+export type ForwardedHeaders = Readonly<Record<string, string>>
 
 const TRACE_HEADERS: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 const MAX_HEADERS = 32
 const MAX_CHARACTERS = 8 * 1024
 
 /** Undefined where there are none; refused where there are too many to be handed on. */
-export function handedHeaders(headers: RequestHeaders): HandedHeaders | Rejected | undefined {
+export function forwardedHeaders(headers: RequestHeaders): ForwardedHeaders | Rejected | undefined {
   let handed: Record<string, string> | undefined
   let count = 0
   let characters = 0
@@ -26,7 +26,7 @@ export function handedHeaders(headers: RequestHeaders): HandedHeaders | Rejected
   return count > MAX_HEADERS || characters > MAX_CHARACTERS ? tooMany() : handed
 }
 
-export function isRejected(handed: HandedHeaders | Rejected): handed is Rejected {
+export function isRejected(handed: ForwardedHeaders | Rejected): handed is Rejected {
   return handed.kind === 'rejected'
 }
 

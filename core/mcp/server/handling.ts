@@ -3,7 +3,7 @@ import type { McpResponse } from '../protocol/json-rpc.ts'
 import { wantsInput } from '../protocol/message.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
-import { goThroughRounds } from './input-rounds.ts'
+import { answerInputRounds } from './input-rounds.ts'
 import type { PostResponse } from './post-response.ts'
 import { afterPages } from './url-elicitation.ts'
 
@@ -33,7 +33,7 @@ async function handleLegacy(
 ): Promise<McpResponse> {
   const reply = await handler.handle(request)
   if (reply.error || !wantsInput(reply.result)) return reply
-  return goThroughRounds(handler, request, reply.result, clients.clock)
+  return answerInputRounds(handler, request, reply.result, clients.clock)
 }
 
 function handleModern(

@@ -78,7 +78,7 @@ export class HeldCall {
   }
 
   /** Goes on with the POST that brings answers; questions without one are put again. */
-  takeUp(request: McpRequest, response: PostResponse): Promise<McpResponse> {
+  resume(request: McpRequest, response: PostResponse): Promise<McpResponse> {
     const answered = this.#await(response, request)
     const { inputResponses } = request.params
     for (const [key, question] of [...this.#questions]) {

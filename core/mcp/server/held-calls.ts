@@ -48,7 +48,7 @@ export class HeldCalls {
     if (!held.call.isRepeatedBy(request))
       return refused('The call that asked was another one: repeat it with the same name and arguments')
     this.#release(state as string)
-    return held.call.takeUp(request, response)
+    return held.call.resume(request, response)
   }
 
   /** Ends all calls that wait, and holds no others. */

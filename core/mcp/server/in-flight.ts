@@ -5,7 +5,7 @@ import { Fault } from '../../errors.ts'
 import { PostResponse } from './post-response.ts'
 
 /** What an aborted call may still take to be answered. */
-const LAST_WORDS_MS = 500
+const ABORT_GRACE_MS = 500
 const NO_HEADERS: readonly string[] = []
 
 type Entry = { response: PostResponse; key: string | undefined; at: number }
@@ -59,7 +59,7 @@ export class InFlight {
     for (const { response } of [...this.#entries]) {
       response.abort(new Fault('cancelled', 'The server is shutting down.', { retryable: true }))
     }
-    await this.#idle(LAST_WORDS_MS, clock)
+    await this.#idle(ABORT_GRACE_MS, clock)
   }
 
   async #idle(limitMs: number, clock: Clock): Promise<void> {

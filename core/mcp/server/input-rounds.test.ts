@@ -5,7 +5,7 @@ import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { JsonObject } from '../../json.ts'
 import { createCaller } from '../caller.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
-import { goThroughRounds } from './input-rounds.ts'
+import { answerInputRounds } from './input-rounds.ts'
 
 test('a question may have any key, one that means something to objects too', async () => {
   const { repeated, answered } = await rounds(
@@ -44,6 +44,6 @@ async function rounds(first: string) {
     caller: createCaller({ capabilities: { roots: {} }, ask: async () => ({ result: { roots: [] } }) }),
     text: undefined,
   }
-  const answered = await goThroughRounds(handler, request, JSON.parse(first), createManualClock())
+  const answered = await answerInputRounds(handler, request, JSON.parse(first), createManualClock())
   return { repeated, answered }
 }

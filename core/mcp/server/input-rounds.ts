@@ -14,7 +14,7 @@ type Question = readonly [key: string, request: ServerRequest]
 export const MAX_ROUNDS = 16
 const MAX_QUESTIONS = 32
 /** Before a request is repeated that nothing was asked for: the server only wants to have a rest. */
-const REST_MS = 250
+const RETRY_DELAY_MS = 250
 
 const NOTHING_WANTED: JsonRpcError = {
   code: INTERNAL_ERROR,
@@ -22,7 +22,7 @@ const NOTHING_WANTED: JsonRpcError = {
 }
 
 /** Resolves with the first reply that wants nothing more. Rejects with the Fault of the request's signal, or of a question nobody answered. */
-export async function goThroughRounds(
+export async function answerInputRounds(
   handler: McpHandler,
   request: McpRequest,
   first: JsonObject,
@@ -36,7 +36,7 @@ export async function goThroughRounds(
     if (refused) return { error: refused }
     // The same request once more would be another call.
     if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
-    if (questions.length === 0) await delay(clock, REST_MS, request.caller.signal)
+    if (questions.length === 0) await delay(clock, RETRY_DELAY_MS, request.caller.signal)
     const answers = await askAll(questions, request)
     if ('error' in answers) return { error: answers.error }
     const { responses } = answers

@@ -14,7 +14,7 @@ import { MAX_URIS } from './subscriptions.ts'
 const MAX_BEGINNING = 16
 
 /** The lists whose changes are told of, by what a route declares. */
-export function listsToTellOf(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
+export function listsThatChange(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
   return handler.listen ? changingLists(capabilities) : []
 }
 
@@ -36,7 +36,7 @@ export async function listen(
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
   const { streams, heartbeats, subscriptions, ending } = clients
-  if (streams.full) return { error: NO_PLACE }
+  if (streams.full) return { error: ALL_STREAMS_IN_USE }
   const leave = streams.take()
   const stopBeating = heartbeats.add(() => response.beat())
   const over = new AbortController()
@@ -64,8 +64,8 @@ async function stream(
   subscribe: (uri: string, onUpdate: Subscription['onUpdate']) => Promise<McpResponse>,
 ): Promise<void> {
   const declared = handler.describe(route)?.capabilities
-  const lists = listsToTellOf(handler, declared).filter(list => filter.lists.has(list))
-  const { tell, release } = holdBack(({ method, params }) =>
+  const lists = listsThatChange(handler, declared).filter(list => filter.lists.has(list))
+  const { tell, release } = holdNotifications(({ method, params }) =>
     response.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
   )
   const wanted = canSubscribe(handler, declared) ? filter.uris : []
@@ -77,7 +77,7 @@ async function stream(
   if (uris.length > 0) await aborted(signal)
 }
 
-const NO_PLACE: JsonRpcError = {
+const ALL_STREAMS_IN_USE: JsonRpcError = {
   code: TRANSPORT_ERROR,
   message: 'All places for event streams are taken; try again later',
   data: { retryable: true },
@@ -95,7 +95,7 @@ export function onlyLists(
 }
 
 /** What is told before the acknowledgement waits for it: that has to be the first word. */
-function holdBack(send: (notification: Notification) => void) {
+function holdNotifications(send: (notification: Notification) => void) {
   let waiting: Notification[] | undefined = []
   return {
     tell(notification: Notification): void {

@@ -5,8 +5,8 @@ import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
-import { listsToTellOf, onlyLists } from './listen.ts'
-import { checkBare } from './read-message.ts'
+import { listsThatChange, onlyLists } from './listen.ts'
+import { checkWithoutBody } from './read-message.ts'
 import { type Rejected, reject, rejectUnknownSession } from './rejection.ts'
 import type { ClientSession, Sessions } from './session-ids.ts'
 import type { Stream } from './streams.ts'
@@ -28,12 +28,12 @@ export function openStream(
   raw: ServerResponse,
 ): Rejected | undefined {
   const { sessions, clients, handler } = options
-  const unserved = checkBare(headers)
+  const unserved = checkWithoutBody(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
   const session = id === undefined ? undefined : sessions.find(id)
   if (id !== undefined && !session) return rejectUnknownSession()
-  const lists = listsToTellOf(handler, handler.describe(route)?.capabilities)
+  const lists = listsThatChange(handler, handler.describe(route)?.capabilities)
   if (!session && !options.openToAll)
     return noStream('There is no stream without a session; initialize first')
   if (!session && lists.length === 0) return noStream('Nothing is told between calls here')

@@ -122,7 +122,7 @@ function legacy(id: RequestId, method: string, params: JsonObject): InboundReque
 }
 
 /** A GET or DELETE, which the newer era does not have, names a revision that is served, if any. */
-export function checkBare(headers: RequestHeaders): Rejected | undefined {
+export function checkWithoutBody(headers: RequestHeaders): Rejected | undefined {
   const version = headerOf(headers, 'mcp-protocol-version')
   if (version === undefined || LEGACY_VERSIONS.includes(version)) return undefined
   if (!isModernVersion(version)) return rejectLegacyVersion(null, version)

@@ -63,11 +63,11 @@ export function modernResultText(
     return answerText(id, JSON.stringify(stamped))
   }
   if (serverInfo !== undefined && meta === undefined) added._meta = { [META_SERVER_INFO]: serverInfo }
-  return answerText(id, spliced(added, reply))
+  return answerText(id, withMembers(added, reply))
 }
 
 /** The members of `added` in front of the result's own, without parsing or writing that again. */
-function spliced(added: JsonObject, { result, resultText }: Result): string {
+function withMembers(added: JsonObject, { result, resultText }: Result): string {
   const own = resultText ?? JSON.stringify(result)
   const front = JSON.stringify(added)
   if (front === '{}') return own

@@ -1,7 +1,7 @@
 /** What a session of the 2025 era says and asks besides its answers: each message finds the call, or the client, that it is for. */
 import type { JsonObject } from '../../../json.ts'
 import type { Notification } from '../../protocol/json-rpc.ts'
-import { type Incoming, isChange, tellCall } from '../../protocol/message.ts'
+import { type Incoming, isChange, notifyCaller } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { Questions } from '../questions.ts'
 import type { Calls } from './calls-in-flight.ts'
@@ -42,7 +42,7 @@ export class MessageRouter {
     else if (isChange(method)) this.#hooks.notified(notification)
     else {
       const taker = call ?? this.#takerOf(notification)
-      if (taker) tellCall(taker, notification)
+      if (taker) notifyCaller(taker, notification)
       else this.#hooks.notified(notification)
     }
   }

@@ -1,6 +1,6 @@
 /** What stands for a session with an upstream of the 2026 era: no handshake, but what its discovery answered, and its change stream. */
 import { changesFilter } from '../../protocol/declares.ts'
-import { isChange, tellCall } from '../../protocol/message.ts'
+import { isChange, notifyCaller } from '../../protocol/message.ts'
 import { MODERN_VERSIONS } from '../../protocol/revisions.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { probe } from '../handshake.ts'
@@ -43,6 +43,6 @@ function heardBy(hooks: SessionHooks): Heard {
   return (message, _characters, call: UpstreamCall) => {
     if (message.kind !== 'notification') return
     if (isChange(message.notification.method)) hooks.notified(message.notification)
-    else tellCall(call, message.notification)
+    else notifyCaller(call, message.notification)
   }
 }

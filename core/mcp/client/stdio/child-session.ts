@@ -7,7 +7,7 @@ import { changesFilter } from '../../protocol/declares.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
-import { changedList, RESOURCE_UPDATED, tellCall } from '../../protocol/message.ts'
+import { changedList, notifyCaller, RESOURCE_UPDATED } from '../../protocol/message.ts'
 import { type Era, META_SUBSCRIPTION_ID } from '../../protocol/revisions.ts'
 import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
@@ -253,7 +253,7 @@ export class ChildSession {
         return this.#questions.cancel(params?.requestId)
       case 'notifications/progress': {
         const call = this.#rpc.callOf(params?.progressToken)
-        return call && tellCall(call, notification)
+        return call && notifyCaller(call, notification)
       }
       case 'notifications/subscriptions/acknowledged': {
         const meta = isObject(params?._meta) ? params._meta : {}
