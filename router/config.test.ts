@@ -58,7 +58,7 @@ test('each mistake is named with its variable', () => {
     },
   })
   assert.deepEqual(problems, [
-    'PORTOLAN_GATEWAY is wanted: the name of the McpGateway',
+    'PORTOLAN_GATEWAY is required: the name of the McpGateway',
     'PORTOLAN_NAMESPACE must be the name of a namespace',
     'PORTOLAN_POD_IP must be an IP address',
     'PORTOLAN_PORT must be at most 65535',

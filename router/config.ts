@@ -1,4 +1,4 @@
-/** What a router in a cluster is told by its environment: the PORTOLAN_* variables that the operator and the sidecar policy set. */
+/** Reads the settings of a router in a cluster from the PORTOLAN_* environment variables set by the operator or the sidecar policy. */
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
@@ -8,23 +8,23 @@ import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
 
 export type RouterSettings = {
   gateway: string
-  /** Absent: the one that the pod's ServiceAccount is in. */
+  /** Default: the namespace of the pod's ServiceAccount. */
   namespace?: string
   pod: string
-  /** Where the other replicas reach this one; absent in a sidecar, which has none. */
+  /** IP address at which other replicas reach this one; absent in a sidecar, which has no replicas. */
   podAddress?: string
-  /** Where agents are served; the admin port is open on all addresses, for probes come from outside. */
+  /** Address of the port for agents. The admin port always listens on all addresses because probes come from outside the pod. */
   host: string
   port: number
   adminPort: number
   allowedHosts: string[]
   sessionKeyFile?: string
-  /** Where the model of the embedded encoder would be. */
+  /** Path of the embedded encoder's model; the file may be missing. */
   modelFile: string
   debug: boolean
   logLevel: LogLevel
   tracing: TracingChoice
-  /** A sidecar: the gateway's admin port, and the file of the token that is shown there. */
+  /** Set in a sidecar: the gateway's admin port, and the file with the token to present there. */
   catalog?: { url: string; tokenFile: string }
 }
 
@@ -42,7 +42,7 @@ const port = (standard: number) =>
 
 const envSchema = z.object({
   PORTOLAN_GATEWAY: z
-    .string('is wanted: the name of the McpGateway')
+    .string('is required: the name of the McpGateway')
     .regex(DNS_LABEL, 'must be the name of an McpGateway'),
   PORTOLAN_NAMESPACE: z.string().regex(DNS_LABEL, 'must be the name of a namespace').optional(),
   PORTOLAN_POD: z
@@ -66,7 +66,7 @@ const envSchema = z.object({
   PORTOLAN_TOKEN_FILE: z.string().default(TOKEN_FILE),
 })
 
-/** The settings, or what is wrong with them, a sentence each. Empty variables count as absent. */
+/** Returns the settings, or one sentence for each invalid variable. Empty variables count as absent. */
 export function routerSettings({
   env,
 }: {

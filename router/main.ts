@@ -1,4 +1,4 @@
-/** Runs a router as its environment says. */
+/** Entry point of the router program. */
 import process from 'node:process'
 import { runRouter } from './program.ts'
 

@@ -6,25 +6,25 @@ import { createRouterMetrics } from './metrics.ts'
 import type { CallRecord } from './observer.ts'
 
 const CALL: CallRecord = { method: 'tools/call', outcome: 'ok', totalMs: 12, upstreamMs: 10, log: true }
-const NO_LANES = () => []
+const NO_MEMBERS = () => []
 
 test('the queue depth of each server that is used is what waits at the scrape', async () => {
   const breaker = { state: 'closed', failures: 0, retryInMs: 0 } as const
-  const lane = { server: 'a', used: true, active: 16, waiting: 0, breaker }
+  const member = { server: 'a', used: true, active: 16, waiting: 0, breaker }
   const metrics = createRouterMetrics(createManualClock(), () => [
-    lane,
-    { ...lane, server: 'b', used: false },
+    member,
+    { ...member, server: 'b', used: false },
   ])
-  lane.waiting = 3
+  member.waiting = 3
   const text = await metrics.registry.getSingleMetricAsString('portolan_upstream_queue_depth')
   assert.deepEqual(text.match(/^portolan_.*$/gm), ['portolan_upstream_queue_depth{server="a"} 3'])
 })
 
 test('work in flight and breakers of used servers are those of the scrape', async () => {
   const breaker = { state: 'open', failures: 5, retryInMs: 900 } as const
-  const lane = { server: 'a', used: true, active: 2, waiting: 0, breaker }
-  const lanes = () => [lane, { ...lane, server: 'b', used: false }]
-  const { registry } = createRouterMetrics(createManualClock(), lanes)
+  const member = { server: 'a', used: true, active: 2, waiting: 0, breaker }
+  const members = () => [member, { ...member, server: 'b', used: false }]
+  const { registry } = createRouterMetrics(createManualClock(), members)
   const text = await registry.metrics()
   assert.deepEqual(text.match(/^portolan_upstream_(?:calls|breaker).*$/gm), [
     'portolan_upstream_calls_active{server="a"} 2',
@@ -33,7 +33,7 @@ test('work in flight and breakers of used servers are those of the scrape', asyn
 })
 
 test('the time of servers is told for the first hundred, and of calls that reached one', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   for (let at = 0; at < 120; at++) metrics.called({ ...CALL, server: `server-${at}`, tool: 'x' })
   metrics.called({ ...CALL, server: 'server-0', outcome: 'rejected', upstreamMs: 0 })
   const text = await metrics.registry.getSingleMetricAsString('portolan_upstream_duration_seconds')
@@ -43,7 +43,7 @@ test('the time of servers is told for the first hundred, and of calls that reach
 })
 
 test('a router that is fed says nothing of the age of lists, but what it could not read', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES, () => ['a', 'secret/b'])
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS, () => ['a', 'secret/b'])
   const catalogs = new Map([['a', {} as never]])
   metrics.reloaded({ generation: 1, totals: { tools: 0 }, servers: new Map(), catalogs }, 1)
   const text = await metrics.registry.metrics()
@@ -52,7 +52,7 @@ test('a router that is fed says nothing of the age of lists, but what it could n
 })
 
 test('the series of tools are capped, and the rest is counted as other', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   for (let tool = 0; tool < 1_200; tool++) metrics.called({ ...CALL, server: 'big', tool: `tool-${tool}` })
   metrics.called({ ...CALL, server: 'big', tool: 'tool-7' })
   const text = await metrics.registry.getSingleMetricAsString('portolan_tool_calls_total')
@@ -62,7 +62,7 @@ test('the series of tools are capped, and the rest is counted as other', async (
 })
 
 test('the router’s own time and the upstream’s are apart', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.called({ ...CALL, server: 'a', tool: 'b' })
   const text = await metrics.registry.getSingleMetricAsString('portolan_call_duration_seconds')
   assert.match(text, /_sum\{part="router"\} 0\.002$/m)
@@ -70,7 +70,7 @@ test('the router’s own time and the upstream’s are apart', async () => {
 })
 
 test('a call of nothing that exists is counted by outcome alone', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.called({ ...CALL, outcome: 'rejected' })
   assert.match(
     await metrics.registry.getSingleMetricAsString('portolan_calls_total'),
@@ -80,7 +80,7 @@ test('a call of nothing that exists is counted by outcome alone', async () => {
 
 test('the age of a list counts from its last discovery, and ends with its server', async () => {
   const clock = createManualClock(0)
-  const metrics = createRouterMetrics(clock, NO_LANES)
+  const metrics = createRouterMetrics(clock, NO_MEMBERS)
   const age = () => metrics.registry.getSingleMetricAsString('portolan_list_age_seconds')
   const facts = {
     generation: 1,
@@ -101,7 +101,7 @@ test('the age of a list counts from its last discovery, and ends with its server
 })
 
 test('tokens are counted by profile and kind; what was saved is the difference, and may be negative', async () => {
-  const metrics = createRouterMetrics(createManualClock(), NO_LANES)
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.tokensDirect('hierarchical', 1_000)
   metrics.tokensServed('hierarchical', 'definitions', 300)
   metrics.tokensServed('hierarchical', 'error', 20)

@@ -1,4 +1,4 @@
-/** The router's metrics, by prom-client in a registry of its own: names and meanings as in the reference. */
+/** The router's metrics, in a prom-client registry of their own. Names and meanings are documented in the reference. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../core/async.ts'
 import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
@@ -13,13 +13,13 @@ export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean 
 
 export type RouterMetrics = RouterObserver & {
   registry: Registry
-  /** A catalog was swapped in, after `durationMs` of building. */
+  /** A new catalog was swapped in after `durationMs` of building. */
   reloaded(catalog: CatalogFacts, durationMs: number): void
-  /** A snapshot did not build, and the last good catalog stayed. */
+  /** A snapshot could not be built; the last good catalog stays. */
   reloadFailed(): void
-  /** A server's lists were read; told by whoever discovers in this process. */
+  /** A server's lists were read. Reported only if discovery runs in this process. */
   discovered(record: DiscoveryRecord): void
-  /** What was counted as direct and as served, since the start. */
+  /** Tokens counted as direct and as served since the start. */
   tokens(): TokenUses
 }
 
@@ -42,18 +42,18 @@ const STATES: ServerState[] = [
 ]
 
 /**
- * `lanes` and `missing`, what could not be read of a config yet, are asked at each scrape. Where `missing` is given, lists come from
- * elsewhere, and whoever reads them from the servers tells their age.
+ * Creates the metrics. `members` and `missing` (what could not be read yet of the newest config) are called at each scrape. If
+ * `missing` is given, discovery runs in another process, which then reports the age of lists.
  */
 export function createRouterMetrics(
   clock: Clock,
-  lanes: () => PoolMemberStatus[],
+  members: () => PoolMemberStatus[],
   missing?: () => string[],
 ): RouterMetrics {
   const registry = createRegistry()
-  laneMetrics(registry, lanes)
+  memberMetrics(registry, members)
   if (missing) {
-    const help = 'Lists of servers and Secrets that belong to the newest config and could not be read yet.'
+    const help = 'Server lists and Secrets of the newest config that could not be read yet.'
     gauge(registry, 'portolan_catalog_missing', help, [], count => count.set(missing().length))
   }
   const catalog = catalogMetrics(registry, clock, missing === undefined)
@@ -68,18 +68,18 @@ export function createRouterMetrics(
   }
 }
 
-/** The saving is the difference, and may be negative: no counter of its own. */
+/** Tokens saved have no counter of their own: they are the difference of the two, which may be negative. */
 function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 'tokensServed' | 'tokens'> {
   const direct = counter(
     registry,
     'portolan_tokens_direct_total',
-    'Tokens (o200k_base) that the visible tools would have cost, at each tools/list.',
+    'Tokens (o200k_base) that the visible tools would have cost, added at each tools/list.',
     ['profile'],
   )
   const served = counter(
     registry,
     'portolan_tokens_served_total',
-    'Tokens (o200k_base) of what the gateway itself answered.',
+    "Tokens (o200k_base) of the gateway's own answers.",
     ['profile', 'kind'],
   )
   const sums = createTokenSums()
@@ -96,19 +96,20 @@ function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 
   }
 }
 
-/** Of servers that were called; the others have no line. */
-function laneMetrics(registry: Registry, lanes: () => PoolMemberStatus[]): void {
-  const perServer = (name: string, help: string, read: (lane: PoolMemberStatus) => number) =>
+/** Metrics of the servers that were called at least once. */
+function memberMetrics(registry: Registry, members: () => PoolMemberStatus[]): void {
+  const perServer = (name: string, help: string, read: (member: PoolMemberStatus) => number) =>
     gauge(registry, name, help, ['server'], metric => {
       metric.reset()
-      const used = lanes().filter(lane => lane.used)
-      for (const lane of used.slice(0, MAX_SERVER_SERIES)) metric.set({ server: lane.server }, read(lane))
+      const used = members().filter(member => member.used)
+      for (const member of used.slice(0, MAX_SERVER_SERIES))
+        metric.set({ server: member.server }, read(member))
     })
-  const waiting = 'Calls that wait for a free slot of their server.'
-  perServer('portolan_upstream_queue_depth', waiting, lane => lane.waiting)
-  perServer('portolan_upstream_calls_active', 'Calls that a server is at work on.', lane => lane.active)
-  const breaker = 'Whether calls are let through to a server: 0 all, 1 one to try (half open), 2 none (open).'
-  perServer('portolan_upstream_breaker_state', breaker, lane => BREAKER_STATES[lane.breaker.state])
+  const waiting = 'Calls waiting for a free slot of their server.'
+  perServer('portolan_upstream_queue_depth', waiting, member => member.waiting)
+  perServer('portolan_upstream_calls_active', 'Calls that a server is working on.', member => member.active)
+  const breaker = 'Whether calls are let through to a server: 0 all, 1 one probe (half open), 2 none (open).'
+  perServer('portolan_upstream_breaker_state', breaker, member => BREAKER_STATES[member.breaker.state])
 }
 
 function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean) {
@@ -116,7 +117,7 @@ function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean
   const failures = counter(
     registry,
     'portolan_reload_failures_total',
-    'Snapshots that did not build; the last good catalog stayed.',
+    'Snapshots that could not be built; the last good catalog stayed.',
   )
   const discovery = histogram(
     registry,
@@ -129,9 +130,9 @@ function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean
     'portolan_catalog_generation',
     'Generation of the catalog that is served.',
   )
-  const tools = gauge(registry, 'portolan_catalog_tools', 'Tools that may be found and listed.')
+  const tools = gauge(registry, 'portolan_catalog_tools', 'Tools that can be found and listed.')
   const servers = gauge(registry, 'portolan_servers', 'Servers by state.', ['state'])
-  /** When each server's lists were last read, or first seen where nobody said. */
+  /** When each server's lists were last read; until that is reported, when they were first seen. */
   const listedAt = new Map<string, number>()
   gauge(registry, 'portolan_list_age_seconds', 'Age of the lists of each server.', ['server'], age => {
     age.reset()

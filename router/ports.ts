@@ -1,4 +1,4 @@
-/** Opens the ports of a router: the one for agents and, in a cluster, a second one for operator, metrics and sidecars. */
+/** Opens the router's ports: one for agents and, in a cluster, an admin port for the operator, metrics and sidecars. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -28,10 +28,10 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
 
 export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
 
-/** The one process that holds what is bound to a session, where there are no replicas. */
+/** Owner name used when there are no replicas. */
 const SOLE_OWNER = 'local'
 
-/** Throws a Fault `unavailable` where it cannot listen. */
+/** Opens the ports. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
   const { options, served, pool, observer, semantic } = given
   const { encodeQuery } = semantic
@@ -83,7 +83,7 @@ function sharedOptions({ options, clock, metrics, served, pool, semantic }: Port
   }
 }
 
-/** The sessions of a port, whose ids say where their owner is, if replicas can reach it; and what is kept of its clients. */
+/** Creates a port's sessions, whose ids name this replica if others can reach it, and the state kept for its clients. */
 function boundTo(
   { options: { address }, clock }: PortsOptions,
   key: string | Uint8Array,
@@ -94,7 +94,7 @@ function boundTo(
   return { sessions, clients: createClients({ clock, signer: sessions.signer }), owner }
 }
 
-/** What was cut out of results, under handles that every replica can read. */
+/** Creates the store of texts that were cut out of results; every replica can read them by their handles. */
 function keptResults(
   { options: { log }, clock }: PortsOptions,
   key: string | Uint8Array,
@@ -130,7 +130,7 @@ function adminOptions(
   }
 }
 
-/** The newest catalog with every server at a path of its own: for sidecars, whatever agents may see. */
+/** The newest catalog with each server's endpoint enabled: sidecars need these even if agents do not get them. */
 function exposed(served: Newest<Catalog>): () => Catalog {
   let last: { of: Catalog; made: Catalog } | undefined
   return () => {

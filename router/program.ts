@@ -1,4 +1,4 @@
-/** The router as a program in a cluster: fed by the Kubernetes API or, as a sidecar, by its gateway; ended by a signal. */
+/** The router as a program in a cluster, fed by the Kubernetes API or, as a sidecar, by its gateway. */
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
@@ -17,17 +17,17 @@ import { openEmbedded } from './semantic/embedded.ts'
 import { createGatewaySource } from './source/gateway-source.ts'
 import { createKubernetesSource } from './source/kubernetes-source.ts'
 
-/** Within the pod's grace of 45 s, of which 5 s are over before the signal comes. */
+/** The pod's termination grace period is 45 s, and its preStop hook takes 5 s of it. */
 const DRAIN_MS = 25_000
 const LINGER_MS = 2_000
-/** The admin port is asked from outside the pod: by kubelet, operator, Prometheus and sidecars. */
+/** The admin port is called from outside the pod: by kubelet, the operator, Prometheus and sidecars. */
 const ADMIN_HOST = '0.0.0.0'
 const AUDIENCE = 'portolan'
 const MIN_KEY_BYTES = 16
 
 /**
- * Runs until a signal ends it, and resolves with the exit code; with 1 at once where it cannot begin, with 2 where its
- * environment is wrong.
+ * Runs the router until a signal stops it, then resolves with exit code 0. Resolves at once with 1 if the router cannot start, and
+ * with 2 if its environment is invalid.
  */
 export async function runRouter(process: {
   env: Readonly<Record<string, string | undefined>>
@@ -55,7 +55,7 @@ export async function runRouter(process: {
 
 export type RunningRouter = { router: Router; close(): Promise<void> }
 
-/** Resolves once the ports are open. Throws where it cannot begin. */
+/** Resolves once the ports are open. Throws if the router cannot start. */
 async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
   const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile, modelFile } = settings
   const feeding = settings.catalog
@@ -112,7 +112,7 @@ async function feedByKubernetes({ gateway, namespace: named }: RouterSettings, l
   const access = await findAccess()
   const namespace = named ?? access.namespace
   const client = new KubeClient(access)
-  // For the API server's public keys, which are no object and not quite JSON by their type.
+  // Reads the API server's public keys: they are no Kubernetes object, and their media type is not application/json.
   const transport = new Transport(access)
   const read = async (path: string): Promise<unknown> =>
     JSON.parse(await transport.send({ method: 'GET', path, accept: '*/*' }))
@@ -146,9 +146,9 @@ function feedByGateway({ url, tokenFile }: NonNullable<RouterSettings['catalog']
 
 async function readKey(file: string): Promise<Buffer> {
   const key = await readFile(file).catch(cause => {
-    throw new Fault('io', `The key of sessions cannot be read: ${messageOf(cause)}`, { cause })
+    throw new Fault('io', `The session key cannot be read: ${messageOf(cause)}`, { cause })
   })
   if (key.length < MIN_KEY_BYTES)
-    throw new Fault('io', `The key of sessions in ${file} is shorter than ${MIN_KEY_BYTES} bytes`)
+    throw new Fault('io', `The session key in ${file} is shorter than ${MIN_KEY_BYTES} bytes`)
   return key
 }

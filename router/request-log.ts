@@ -1,11 +1,11 @@
-/** The request log: one line a call or search, with payloads only where the record carries them. */
+/** The request log: one line for each call or search, with payloads only if the record carries them. */
 import { createLineWriter, type Log } from '../core/log.ts'
 import type { CallRecord } from './observer.ts'
 
 export type RequestLog = {
-  /** Nothing is written where the server's `logging.requests` is off. */
+  /** Writes nothing if the server's `logging.requests` is off. */
   called(record: CallRecord): void
-  /** A search belongs to no server; what was asked for is payload and stays out. */
+  /** A search belongs to no server. Its query counts as payload and is not logged. */
   searched(durationMs: number, hits: number): void
 }
 

@@ -1,4 +1,4 @@
-/** A router: watches a source, keeps the newest catalog, and serves it over HTTP until it is closed. */
+/** A router: watches a source, keeps the newest catalog and serves it over HTTP until it is closed. */
 import { type Clock, systemClock } from '../core/async.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -26,57 +26,57 @@ import { createPool } from './upstream/pool.ts'
 
 export type RouterOptions = {
   source: Source
-  /** Makes the upstream of a server without starting it; the router closes what it was given. */
+  /** Creates the upstream of a server without starting it. The router closes the upstreams that it was given. */
   connect: (server: RouterServer) => Upstream
-  /** Called when a request was refused because its server is not there: whoever watches it may look again. */
+  /** Called when a request was refused because its server is unavailable, so that discovery can check the server again. */
   onUnavailable?: (server: string) => void
   host: string
-  /** 0 for any that is free. */
+  /** 0: any free port. */
   port: number
   log: Log
   clock?: Clock
-  /** Signs session ids: keep it, and sessions outlive a restart. Absent: a new one each time. */
+  /** Signs session ids: with the same key, sessions survive a restart. Default: a new random key. */
   sessionKey?: string | Uint8Array
-  /** Where replicas with the same session key reach this process, an IP address; absent: there are none. */
+  /** IP address at which replicas with the same session key reach this process. Absent: there are no replicas. */
   address?: string
-  /** Names accepted in Host and Origin headers besides loopback and `host`; `*` for any Host. */
+  /** Names accepted in Host and Origin headers besides loopback names and `host`; `*` accepts any Host. */
   allowedHosts?: readonly string[]
-  /** Whether the owner is ready too; the router itself is as soon as it has a catalog. */
+  /** Whether the owner of the router is ready too. The router itself is ready once it has a catalog. */
   ready?: () => Readiness
-  /** What the owner adds to /debug/status, under its own keys; absent: no such page. Never secrets. */
+  /** What the owner adds to /debug/status, under its own keys; never secrets. Absent: the page is not served. */
   debugStatus?: () => JsonObject
-  /** A second port for the cluster: metrics and status move there. */
+  /** A second port for the cluster, which then serves metrics and status. */
   admin?: AdminPort
-  /** What the search by meaning is made of; absent: by words alone. */
+  /** What search by meaning needs. Absent: search uses words alone. */
   semantic?: SemanticDependencies
-  /** How long the end goes on taking requests, so that callers move their connections elsewhere first. Default 0. */
+  /** How long closing still accepts requests, so that callers can move their connections first. Default: 0. */
   lingerMs?: number
-  /** Absent: nothing is traced. The router does not close it. */
+  /** Absent: nothing is traced. The router does not close the tracer. */
   tracer?: Tracer
 }
 
 export type AdminPort = {
   host: string
-  /** 0 for any that is free. */
+  /** 0: any free port. */
   port: number
   pod: string
   gateway: string
-  /** What belongs to the newest config and could not be read yet. */
+  /** What could not be read yet of the newest config. */
   missing: () => string[]
-  /** Lets sidecars read the catalog and call servers; absent: nothing is served to them. */
+  /** Lets sidecars read the catalog and call servers. Absent: nothing is served to them. */
   authenticate?: Authenticator
 }
 
 export type Router = {
-  /** Of the default profile's endpoint: `http://127.0.0.1:8080/mcp`. */
+  /** URL of the default profile's endpoint: `http://127.0.0.1:8080/mcp`. */
   url: string
   address: { host: string; port: number }
-  /** Of the second port, where there is one. */
+  /** Address of the admin port, if there is one. */
   adminAddress?: { host: string; port: number }
-  /** What is served now; undefined before the first snapshot. */
+  /** The catalog served now; undefined before the first snapshot. */
   catalog(): Catalog | undefined
   metrics: RouterMetrics
-  /** How the search by meaning does. */
+  /** State of search by meaning. */
   search(): SearchStatus
   /** Stops accepting, lets calls in flight finish for up to `drainMs`, then closes connections and upstreams. Idempotent. */
   close(drainMs?: number): Promise<void>
@@ -85,9 +85,9 @@ export type Router = {
 const DRAIN_MS = 10_000
 const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const OPEN_TO_ALL =
-  'there is no authentication: whoever reaches this port from another machine can call every tool'
+  'there is no authentication: anyone who can reach this port from another machine can call every tool'
 
-/** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` where it cannot listen. */
+/** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin } = options
   const pool = createPool({ connect, clock })
@@ -95,7 +95,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const served = createNewest<Catalog>()
   const observer = observe(metrics, options)
   const semantic: Semantic = createSemantic({
-    means: options.semantic,
+    dependencies: options.semantic,
     log,
     clock,
     onVectors: () => swaps.refresh(),
@@ -143,7 +143,7 @@ function observe(metrics: RouterMetrics, { log, onUnavailable, tracer }: RouterO
   }
 }
 
-/** An address that a client on this machine can dial. */
+/** An address that clients on this machine can connect to. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

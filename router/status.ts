@@ -1,4 +1,4 @@
-/** What a router says about itself: which catalog it serves, and how its servers do. Pure; never secrets. */
+/** The router's status: which catalog it serves and the state of its servers. Pure; never secrets. */
 import type { JsonObject } from '../core/json.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { exposedTokens } from './meta/profiles/profiles.ts'
@@ -14,18 +14,18 @@ export type RouterStatus = {
   tools: number
   /** o200k_base tokens of what tools/list answers. */
   exposedTokens: number
-  /** What was counted as direct and as served since its start. */
+  /** Tokens counted as direct and as served since the router's start. */
   tokens: TokenUses
   servers: {
     name: string
     state: string
-    /** When it was last called through this router, as in `2026-11-22T03:04:05.678Z`. */
+    /** When the server was last called through this router, for example `2026-11-22T03:04:05.678Z`. */
     lastCall?: string
     breaker: string
   }[]
-  /** Servers whose newest slices, and `secret/<name>` of Secrets, that could not be read yet. */
+  /** Servers whose newest slices, and `secret/<name>` of Secrets whose newest version, could not be read yet. */
   missing: string[]
-  /** How the search by meaning does. */
+  /** State of search by meaning. */
   search: SearchStatus
 }
 
@@ -48,7 +48,7 @@ export function routerStatus(
   }
 }
 
-/** What /debug/status shows. */
+/** Content of /debug/status. */
 export function debugStatus(
   catalog: Catalog | undefined,
   pool: PoolMemberStatus[],

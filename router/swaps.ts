@@ -1,4 +1,4 @@
-/** Makes catalogs of snapshots and of new vectors and swaps them in, one at a time, with turns for the event loop between. */
+/** Builds catalogs from new snapshots and new vectors and swaps them in, one at a time, yielding to the event loop while building. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../core/log.ts'
 import { buildCatalog, type Catalog } from './catalog/catalog.ts'
@@ -8,22 +8,22 @@ import type { Semantic } from './semantic/semantic.ts'
 import type { Newest } from './source/newest.ts'
 import type { Snapshot, Source } from './source/source.ts'
 
-/** The longest that building a catalog holds the event loop before it gives way. */
+/** Building a catalog blocks the event loop for at most this long at a time. */
 const SLICE_MS = 5
 
 export type SwapsOptions = {
   served: Newest<Catalog>
   semantic: Pick<Semantic, 'adopt' | 'equip'>
-  /** Called after a catalog of a new snapshot was swapped in. */
+  /** Called after the catalog of a new snapshot was swapped in. */
   onSwapped: (catalog: Catalog) => void
   metrics: Pick<RouterMetrics, 'reloaded' | 'reloadFailed'>
   log: Log
 }
 
 export type Swaps = {
-  /** Builds every snapshot and swaps it in; one that does not build leaves the last good catalog in place. Never rejects. */
+  /** Builds every snapshot and swaps its catalog in; if that fails, the last good catalog stays. Never rejects. */
   follow(source: Source, signal: AbortSignal): Promise<void>
-  /** There are new vectors: what is served gets them. */
+  /** Adds new vectors to the catalog that is served. */
   refresh(): void
 }
 
@@ -46,12 +46,12 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
       const durationMs = performance.now() - begun
       metrics.reloaded(next, durationMs)
       const { servers, tools } = next.totals
-      // Servers fall asleep and wake all day long: only what changes the offer is worth a line.
+      // Servers fall asleep and wake all day: only a change of what they offer is logged at info.
       const level = next.index === previous?.index ? 'debug' : 'info'
       log[level]({ generation, servers, tools, durationMs: Math.round(durationMs) }, 'catalog swapped')
     } catch (error) {
       metrics.reloadFailed()
-      log.error({ err: error, generation }, 'catalog not built; the last good one stays')
+      log.error({ err: error, generation }, 'catalog could not be built; the last good one stays')
     }
   }
 
@@ -65,7 +65,7 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
     try {
       served.publish(await slicedly(semantic.equip(now)))
     } catch (error) {
-      log.error({ err: error }, 'new vectors not taken; the catalog stays as it is')
+      log.error({ err: error }, 'new vectors could not be added; the catalog stays as it is')
     }
   }
 

@@ -1,25 +1,25 @@
-/** What the answers of a gateway cost since its start, and what its tools would have cost directly: sums for its status. */
+/** Sums of the tokens that the gateway's answers cost, and of those that its tools would have cost directly; shown in its status. */
 import type { TokenKind, TokenRoute } from './observer.ts'
 
 export type TokenUse = {
-  /** What the tools that were visible would have cost, at each tools/list. */
+  /** What the visible tools would have cost, added at each tools/list. */
   direct: number
-  /** What the gateway itself answered; results of tools count on neither side. */
+  /** Cost of the gateway's own answers; results of tools count on neither side. */
   served: number
-  /** The difference; negative where the gateway cost more than it spared. */
+  /** direct - served; negative if the gateway cost more than it saved. */
   saved: number
   kinds: Partial<Record<TokenKind, number>>
 }
 
 export type TokenUses = TokenUse & {
-  /** By what was asked: the tools of a profile, or one server as it is. */
+  /** Sums by route: the tools of a profile, or a server's own endpoint. */
   routes: Partial<Record<TokenRoute, TokenUse>>
 }
 
 export type TokenSums = {
   addDirect(route: TokenRoute, tokens: number): void
   addServed(route: TokenRoute, kind: TokenKind, tokens: number): void
-  /** As they are now. */
+  /** The current sums. */
   read(): TokenUses
 }
 

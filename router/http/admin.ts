@@ -1,4 +1,4 @@
-/** The router's second port, for the cluster and not for agents: health, metrics, status, and what sidecars need of a gateway. */
+/** The admin port of a router in a cluster: health, metrics, status, and the catalog and server endpoints for sidecars. */
 import type { JsonObject } from '../../core/json.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -19,22 +19,22 @@ import type { Authenticator } from './service-account.ts'
 
 export type AdminOptions = AppOptions & {
   host: string
-  /** 0 for any that is free. */
+  /** 0: any free port. */
   port: number
   ready: () => Readiness
   metrics: MetricsPage
-  /** What the operator asks for; never secrets. */
+  /** The status that the operator polls; never secrets. */
   status: () => JsonObject
-  /** What /debug/status shows; absent: no such page. */
+  /** Content of /debug/status. Absent: the page is not served. */
   debugStatus?: () => JsonObject
   /** Absent: nothing is served to sidecars. */
   sidecars?: Sidecars
 }
 
-/** The handler answers for single servers, whether or not the gateway exposes them to agents. */
+/** The handler serves single servers, whether or not the gateway exposes them to agents. */
 type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & { authenticate: Authenticator; served: Newest<Catalog> }
 
-/** Listens at once. Throws a Fault `unavailable` where the port is taken or the address is not ours. */
+/** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
 export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   const app = createApp(options)
   const { metrics, status, debugStatus, sidecars } = options
@@ -58,7 +58,7 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   return app.listen(options.host, options.port)
 }
 
-/** Goes on where the caller is let in; else answers it. */
+/** Lets authenticated callers continue and answers all others. */
 function guardedBy(authenticate: Authenticator): OnRequest {
   return (request, reply, done) => {
     void authenticate(request.headers.authorization).then(refusal => {

@@ -1,4 +1,4 @@
-/** What the HTTP servers of a router are made of: a fastify with limits, plain errors, and an end that loses no call. */
+/** The base of the router's HTTP servers: fastify with limits, plain errors, and a shutdown that loses no call. */
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Clock, delay } from '../../core/async.ts'
@@ -14,12 +14,12 @@ import { answerBroken, MAX_HEADER_BYTES } from './broken.ts'
 
 export type App = {
   readonly fastify: FastifyInstance
-  /** The MCP exchanges that the end waits for. */
+  /** MCP exchanges that closing waits for. */
   readonly inFlight: InFlight
   readonly bodies: Bodies
-  /** Aborts when the end begins. */
+  /** Aborts when closing begins. */
   readonly draining: AbortSignal
-  /** Throws a Fault `unavailable` where the port is taken or the address is not ours. */
+  /** Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
   listen(host: string, port: number): Promise<HttpServer>
 }
 
@@ -28,7 +28,7 @@ export type OnRequest = (request: FastifyRequest, reply: FastifyReply, done: () 
 
 export type HttpServer = {
   address: { host: string; port: number }
-  /** Stops accepting, waits up to `drainMs` for what is in flight, then closes every connection. Idempotent. */
+  /** Stops accepting, waits up to `drainMs` for requests in flight, then closes every connection. Idempotent. */
   close(drainMs: number): Promise<void>
 }
 
@@ -36,19 +36,19 @@ export type AppOptions = {
   log: Log
   clock: Clock
   /**
-   * How long the end still takes requests, each on its connection's last: a caller that keeps its connection learns so that it needs
-   * another one, before it loses a call. Default 0.
+   * How long closing still accepts requests. Each is the last on its connection, so callers that keep connections open learn that
+   * they need a new one before they lose a call. Default: 0.
    */
   lingerMs?: number
 }
 
-/** Those who listen may have half of them: see the front's streams. */
+/** Up to half of them may be used by open streams: see the front's limit of streams. */
 const MAX_CONNECTIONS = 8_192
-/** For a whole request, and for its head alone; looked at every few seconds. */
+/** Limits for receiving a whole request, and its headers; checked every few seconds. */
 const REQUEST_TIMEOUT_MS = 60_000
 const HEAD_TIMEOUT_MS = 20_000
 const TIMEOUT_CHECK_MS = 5_000
-/** Longer than callers keep an idle connection (Google's load balancers: 10 minutes), so that it is they who close it. */
+/** Longer than callers keep idle connections (Google's load balancers: 10 minutes), so that the caller closes them. */
 const KEEP_ALIVE_MS = 620_000
 
 export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
@@ -83,7 +83,7 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   }
 }
 
-/** An answer that says in JSON-RPC's words why there is no other. */
+/** Answers with a JSON-RPC error. */
 export function respond(reply: FastifyReply, status: number, code: number, message: string): void {
   reply.code(status).type(JSON_TYPE).send(errorText(null, { code, message }))
 }
@@ -105,7 +105,7 @@ function bareApp(log: Log): FastifyInstance {
     clientErrorHandler: answerBroken,
   })
   app.server.maxConnections = MAX_CONNECTIONS
-  // Bodies are read where they are wanted.
+  // The handler reads the body itself.
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
     app.addHttpMethod(method, { overrideExisting: true })
   app.setErrorHandler((error: HttpError, _request, reply) => refuse(error, reply))
@@ -118,7 +118,7 @@ function bareApp(log: Log): FastifyInstance {
 
 type HttpError = Error & { statusCode?: number }
 
-/** Errors before a handler ran: a body of an impossible type, a path that is none. */
+/** Answers errors that occurred before a handler ran, such as an impossible content type or an invalid path. */
 function answerError(log: Log, error: HttpError, reply: FastifyReply): void {
   const status = error.statusCode ?? 500
   if (status < 500) {

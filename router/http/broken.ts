@@ -1,4 +1,4 @@
-/** Answers what is no HTTP request: broken, too slow, or with headers that are too large. */
+/** Answers input that is not a valid HTTP request: malformed, too slow, or with headers that are too large. */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
@@ -12,9 +12,9 @@ const PROBLEMS: Readonly<Record<string, { status: number; message: string }>> = 
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   HPE_HEADER_OVERFLOW: { status: 431, message: `Headers too large: at most ${MAX_HEADER_BYTES} bytes` },
 }
-const NO_HTTP = { status: 400, message: 'Bad Request: this is no valid HTTP/1.1' }
+const NO_HTTP = { status: 400, message: 'Bad Request: not valid HTTP/1.1' }
 
-/** The connection ends with it. Nothing is written into an answer that is under way. */
+/** Answers, and closes the connection. If an answer is already being written, nothing is added to it. */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || answerOn(socket)?.headersSent) {
     socket.destroy()

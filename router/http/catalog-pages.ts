@@ -1,4 +1,4 @@
-/** The pages that sidecars read their catalog from: what belongs to it, answered as soon as it changes, and each server's catalog. */
+/** The pages from which sidecars read: the catalog's index, answered as soon as it changes (long polling), and each server's catalog. */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -20,7 +20,7 @@ export type CatalogPagesOptions = {
 
 type Page = { etag: string; body: Buffer }
 
-/** `Prefer: wait=25`, by RFC 7240: how long the caller would wait for something new. */
+/** `Prefer: wait=25` (RFC 7240): how many seconds the caller waits for a change. */
 const WAIT = /\bwait=(\d{1,3})\b/
 const MAX_WAIT_SECONDS = 60
 const compress = promisify(gzip)
@@ -29,7 +29,7 @@ export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogP
   const page = makeOnce((catalog: Catalog) => pageOf(catalogIndexOf(catalog)))
   const content = makeOnce(pageOf)
 
-  /** The first page with another etag; undefined where none came in time. */
+  /** The first page with another etag; undefined if there was none in time. */
   async function newer(
     etag: string | undefined,
     waitMs: number,
@@ -69,7 +69,12 @@ export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogP
       const catalogs = served.current()?.catalogs.values() ?? []
       const catalog = [...catalogs].find(one => catalogVersion(one) === request.params.version)
       if (catalog) return send(reply, await content(catalog))
-      respond(reply, 404, TRANSPORT_ERROR, 'No server has a catalog of this version now; ask /catalog again.')
+      respond(
+        reply,
+        404,
+        TRANSPORT_ERROR,
+        'No server has a catalog of this version any more; read /catalog again.',
+      )
       return reply
     },
   )
@@ -90,7 +95,7 @@ async function pageOf(value: object): Promise<Page> {
   return { etag, body: await compress(text) }
 }
 
-/** Many sidecars ask for the same; it is forgotten with what it was made of. */
+/** Caches pages, since many sidecars ask for the same one; an entry is garbage-collected with the object that it was made from. */
 function makeOnce<Key extends object, Made>(make: (key: Key) => Promise<Made>): (key: Key) => Promise<Made> {
   const made = new WeakMap<Key, Promise<Made>>()
   return key => {

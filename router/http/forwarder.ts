@@ -1,4 +1,4 @@
-/** Hands requests over to the replicas that they belong to. */
+/** Forwards requests to the replicas that they belong to. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
@@ -9,8 +9,9 @@ import { createReplicas, FORWARDED, type ReplicasOptions, type Sent } from './re
 
 export type Forwarder = {
   /**
-   * Undefined where the request is to be answered here. Else it is answered in its owner's words, and the outcome is `answered`; or
-   * it is not, since the owner is gone and with it what was bound to it: `bound` where the request makes no sense elsewhere. Never rejects.
+   * Returns undefined if the request is to be answered here. Otherwise the owner's answer is passed on and the outcome is
+   * `answered`, or the owner is gone together with the state bound to it: then the outcome is `gone`, or `gone, bound` if no other
+   * replica can answer the request. Never rejects.
    */
   forward(
     config: RouterConfig,
@@ -19,8 +20,8 @@ export type Forwarder = {
     body: string | undefined,
     raw: ServerResponse,
   ): Promise<Outcome> | undefined
-  /** Hands a message to every replica that is known, as it may be meant for any of them; nobody waits for it. */
-  tellAll(route: McpRoute, headers: RequestHeaders, body: string): void
+  /** Sends a message to every known replica because it may be meant for any of them. Does not wait for answers. */
+  notifyAll(route: McpRoute, headers: RequestHeaders, body: string): void
   close(): Promise<void>
 }
 
@@ -30,7 +31,7 @@ export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers'
 
 export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwarder {
   const owners = createOwners(options)
-  const replicas = createReplicas(options, owners.lost)
+  const replicas = createReplicas(options, owners.markGone)
 
   return {
     forward(config, route, { method, url, headers }, body, raw) {
@@ -49,17 +50,17 @@ export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwa
       }
       return replicas.ask(sent, raw).then(answered => (answered ? 'answered' : gone))
     },
-    tellAll(route, headers, body) {
+    notifyAll(route, headers, body) {
       if (headers[FORWARDED] !== undefined) return
       const path = route.kind === 'server' ? `/servers/${route.server}/mcp` : `/mcp/${route.profile}`
       const message = { path, method: 'POST', headers: marked(headers), body } as const
-      for (const origin of owners.others()) void replicas.tell({ origin, ...message })
+      for (const origin of owners.others()) void replicas.notify({ origin, ...message })
     },
     close: replicas.close,
   }
 }
 
-/** Without the origin that the absolute form begins with. */
+/** Removes the origin of a request target in absolute form. */
 function pathOf(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
 }

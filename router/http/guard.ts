@@ -1,35 +1,35 @@
-/** Who may ask: the Host and Origin checks that keep web pages away (DNS rebinding), and CORS for those that are let in. */
+/** Host and Origin checks that protect against web pages (DNS rebinding), and CORS headers for the pages that are allowed. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 export type Guard = {
-  /** Why the request is refused; undefined where it is not. */
+  /** Why the request is refused; undefined if it is allowed. */
   refusal(headers: IncomingHttpHeaders): string | undefined
-  /** The CORS headers of an answer to an origin that passed; none without an origin. */
+  /** CORS headers for an allowed origin; none without an Origin. */
   corsHeaders(headers: IncomingHttpHeaders): Record<string, string>
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARD = ['0.0.0.0', '::']
-/** Parts of a URL that no Host header has. */
+/** Characters of a URL that cannot be in a Host header. */
 const NOT_A_HOST = /[\s/@?#\\]/
 const PREFLIGHT_SECONDS = 600
 const ALLOWED_HEADERS =
   'accept, authorization, baggage, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent, tracestate'
-/** Headers of 2026-07-28 named by a tool; only these are allowed beyond the fixed list. */
+/** Headers of 2026-07-28 that tools define; only these are allowed besides the fixed list. */
 const PARAM_HEADER = /^mcp-param-[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 
 const SECURE = 'https://'
 
-/** Among the allowed hosts: any Host is ours. */
+/** In the allowed hosts: accept any Host. */
 const ANY_HOST = '*'
 
 /**
- * Names are compared without ports: a page that rebinds its name still says that name. A Host may be a loopback name,
- * `host`, one of `allowedHosts`, and any address where the server listens on all (an address cannot be rebound). An
- * Origin must be one of these names, never a foreign address; without an Origin the caller is no browser. Where any Host
- * is ours, as in a cluster whose names we do not know, a page may also ask the very host that it came from, by https:
- * no certificate follows a name to another address, while a page of plain http may have rebound its own to a forwarded port.
+ * Names are compared without ports: a page that rebinds its name still sends that name. Allowed as Host are loopback names, `host`,
+ * `allowedHosts`, and any IP address if the server listens on all addresses (an address cannot be rebound). An Origin must be one of
+ * these names, never a foreign address; a request without Origin does not come from a browser. If any Host is allowed, as in a
+ * cluster whose names we do not know, a page may also call the host that it was loaded from, over https: no certificate follows a
+ * name to another address, while a page loaded over plain http may have rebound its own name to a forwarded port.
  */
 export function createGuard(host: string, allowedHosts: readonly string[]): Guard {
   const names = new Set([...LOOPBACK, host, ...allowedHosts].map(asInUrl))
@@ -86,7 +86,7 @@ function hostnameOf(url: string): string | undefined {
   return URL.parse(url)?.hostname || undefined
 }
 
-/** A name as browsers write it: lower case, an address of IPv6 in brackets and at its shortest, without a port. */
+/** A name as browsers write it: lower case, IPv6 addresses in brackets and in their shortest form, without a port. */
 function asInUrl(name: string): string {
   return hostnameOf(`http://${isIP(name) === 6 ? `[${name}]` : name}`) ?? name
 }

@@ -1,4 +1,4 @@
-/** An MCP endpoint at a path: what arrives is let in, read within bounds, and answered here or by the replica it belongs to. */
+/** An MCP endpoint at a path: checks requests, reads their bodies within limits, and answers here or forwards to the owning replica. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
@@ -28,28 +28,28 @@ export type McpRouteOptions = {
 
 type McpHttpRequest = FastifyRequest<{ Params: RouteParams }>
 
-/** All that node:http and fastify know: what is not served is answered 405, not 404. */
+/** All methods that fastify supports, so that methods we do not serve are answered with 405, not 404. */
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'TRACE']
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
-/** Of one connection too: whoever pipelines may have them all. */
+/** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192
 
-/** While the server ends, each answer is the last on its connection. */
+/** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
   const { url, onRequest, config: configOf, lookup, log } = options
   const receive = (request: McpHttpRequest, reply: FastifyReply) => {
     reply.hijack()
     const { raw } = reply
-    if (app.draining.aborted) sayThatItEnds(request, raw)
+    if (app.draining.aborted) announceClosing(request, raw)
     if (request.method === 'OPTIONS') return writeText(raw, 204, undefined, ALLOW)
     const config = configOf()
-    if (!config) return comeAgain(raw, 'The gateway has no catalog yet')
+    if (!config) return answerUnavailable(raw, 'The gateway has no catalog yet')
     const { route, problem } = lookup(config, request.params)
     if (!route) return refuse(raw, 404, problem)
     const take = (body?: string) => {
-      if (app.inFlight.size >= MAX_IN_FLIGHT) return comeAgain(raw, 'Too many requests at once')
+      if (app.inFlight.size >= MAX_IN_FLIGHT) return answerUnavailable(raw, 'Too many requests at once')
       try {
-        pass(options, config, route, request, body, raw)
+        forwardOrAnswer(options, config, route, request, body, raw)
       } catch (error) {
         log.error({ err: error }, 'request failed unexpectedly')
         raw.destroy()
@@ -62,20 +62,20 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
   app.fastify.route<{ Params: RouteParams }>({
     method: MCP_METHODS,
     url,
-    // Already here: on the way to a handler fastify would look for a parser of the body.
+    // Handled in this hook already: before a handler runs, fastify looks for a parser of the body.
     onRequest: (request, reply) => onRequest(request, reply, () => receive(request, reply)),
     handler: () => {},
   })
 }
 
-/** Callers need another connection; a replica that handed it over needs another replica. */
-function sayThatItEnds({ headers }: FastifyRequest, raw: ServerResponse): void {
+/** Makes callers open another connection, and tells a forwarding replica to choose another owner. */
+function announceClosing({ headers }: FastifyRequest, raw: ServerResponse): void {
   raw.shouldKeepAlive = false
   if (headers[FORWARDED] !== undefined) raw.setHeader(ENDING, '1')
 }
 
-/** To the replica that it belongs to; here where that is us, or gone. */
-function pass(
+/** Forwards the request to the replica that it belongs to; answers here if that is this one, or if it is gone. */
+function forwardOrAnswer(
   { endpoint, forwarder }: McpRouteOptions,
   config: RouterConfig,
   route: McpRoute,
@@ -88,7 +88,7 @@ function pass(
   if (!handed) here()
   void handed?.then(outcome => {
     if (outcome === 'gone') here()
-    // As any server says that was started anew: the client then begins again by itself.
+    // As a restarted server answers: the client then initializes again by itself.
     if (outcome === 'gone, bound')
       refuse(raw, 404, 'Session not found; initialize again', [], SESSION_NOT_FOUND)
   })
@@ -116,7 +116,7 @@ function refuseEncoding(raw: ServerResponse): void {
   refuse(raw, 415, 'Unsupported Content-Encoding: send the body as it is', ['accept-encoding', 'identity'])
 }
 
-function comeAgain(raw: ServerResponse, problem: string): void {
+function answerUnavailable(raw: ServerResponse, problem: string): void {
   refuse(raw, 503, `${problem}; try again in a second.`, ['retry-after', '1'])
 }
 

@@ -1,4 +1,4 @@
-/** Which replica a request belongs to: the one that its session began at, or that asked what it answers. */
+/** Determines which replica a request belongs to: the one where its session began, or the one that asked the question it answers. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
@@ -9,27 +9,27 @@ import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Gone } from './replicas.ts'
 
 export type Owners = {
-  /** Undefined where a request is to be answered here: nothing of it is bound to a replica, or we are that replica. */
+  /** Returns undefined if the request can be answered here: nothing in it is bound to a replica, or it is bound to this one. */
   find(config: RouterConfig, route: McpRoute, request: OwnedRequest): Owner | undefined
-  /** The replicas that we know of: those whose signature was seen. */
+  /** Known replicas: those whose signature was seen. */
   others(): string[]
-  /** It could not be reached, and is not asked again for a while: a short one where it said so at once, as it may be about to begin anew. */
-  lost(origin: string, how: Gone): void
+  /** Marks a replica as unreachable for a while. After a refused connection that is a short time, since it may be restarting. */
+  markGone(origin: string, how: Gone): void
 }
 
-/** `bound`: what is asked makes no sense elsewhere. */
+/** `bound`: no other replica can answer the request. */
 export type Owner = { origin: string; isGone: boolean; bound: boolean }
 
 export type OwnedRequest = { method: string; headers: IncomingHttpHeaders; body?: string }
 
 export type OwnersOptions = {
   sessions: SignedSessions
-  /** Our own name in what is signed, made by `ownerAt`. */
+  /** This replica's own name in signed ids, made by `ownerAt`. */
   owner: string
   clock: Clock
 }
 
-/** An owner that could not be reached is not asked again for so long. */
+/** How long an unreachable owner is not called again. */
 const GONE_MS: Readonly<Record<Gone, number>> = {
   refused: 1_000,
   ending: 10_000,
@@ -38,15 +38,15 @@ const GONE_MS: Readonly<Record<Gone, number>> = {
 }
 const MAX_GONE = 100
 const MAX_OTHERS = 32
-/** What only the owner of a session can do, since it has the client's streams; found in a body without parsing it. */
+/** Methods that only the owner of a session can serve, since it has the client's streams. Searched in the body without parsing it. */
 const BOUND_METHOD = /"method"\s*:\s*"(?:resources\/(?:un)?subscribe|logging\/setLevel)"/
 
-/** An owner's name by which its replicas reach it: a pod's address and port, with no dot. */
+/** Name of a replica in signed ids: its pod's address and port, without dots. */
 export function ownerAt(address: string, port: number): string {
   return `${address.replaceAll('.', '_')}:${port}`
 }
 
-/** The origin that such a name stands for; undefined for any other name. */
+/** The origin that an owner's name stands for; undefined for any other name. */
 export function originOf(owner: string): string | undefined {
   const end = owner.lastIndexOf(':')
   const address = owner.slice(0, end).replaceAll('_', '.')
@@ -60,7 +60,7 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
   const known = new Set<string>()
   let last: { config?: RouterConfig; keepsClients: boolean } = { keepsClients: false }
 
-  /** Whether some server keeps anything for its clients; asked for every request, so answered once a config. */
+  /** Whether any server keeps state for its clients. Cached for each config because it is needed for every request. */
   function keepsClients(config: RouterConfig): boolean {
     if (last.config !== config)
       last = { config, keepsClients: config.servers.some(({ sessions }) => sessions === 'perClient') }
@@ -79,19 +79,19 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
       const asking = body === undefined ? undefined : sessions.ownerOfBody(body)
       if (asking !== undefined) {
         const asker = locate(asking, false)
-        // It still waits while it ends, and may have begun anew: nobody else can take the answer.
+        // A closing replica still waits for the answer, and it may have restarted: no other replica can take the answer.
         return asker && { ...asker, isGone: false }
       }
       const id = headers['mcp-session-id']
       if (typeof id !== 'string' || id.startsWith(`${owner}.`)) return undefined
       const name = sessions.ownerOf(id)
       const found = name === undefined ? undefined : locate(name, isBound(method, body))
-      return found?.bound || method === 'DELETE' || keepsSets(route) || keepsClients(config)
+      return found?.bound || method === 'DELETE' || keepsActivatedTools(route) || keepsClients(config)
         ? found
         : undefined
     },
     others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.now()),
-    lost(origin, how) {
+    markGone(origin, how) {
       goneUntil.set(origin, clock.now() + GONE_MS[how])
       known.delete(origin)
     },
@@ -102,7 +102,7 @@ function isBound(method: string, body: string | undefined): boolean {
   return method === 'GET' || (body !== undefined && BOUND_METHOD.test(body))
 }
 
-/** What a client activates is kept for its session. */
-function keepsSets(route: McpRoute): boolean {
+/** Tools that a client activates are kept for its session. */
+function keepsActivatedTools(route: McpRoute): boolean {
   return route.kind === 'gateway' && route.profile === 'registry'
 }

@@ -1,4 +1,4 @@
-/** Sends requests to the replicas of this router, and passes on their answers as they come. */
+/** Sends requests to the other replicas of this router and streams their answers back. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Agent, type Dispatcher } from 'undici'
@@ -14,47 +14,47 @@ import { createSilence } from './silence.ts'
 
 export type Replicas = {
   /**
-   * Answers on `raw` in a replica's words; false where nobody is there and nothing was answered: it surely got nothing, or what was sent
-   * may be repeated. Never rejects.
+   * Writes the replica's answer to `raw`. Returns false if nothing was answered and another replica may try: the request surely did
+   * not arrive, or it may be repeated. Never rejects.
    */
   ask(sent: Sent, raw: ServerResponse): Promise<boolean>
-  /** Sends a message whose answer is of no interest. Never rejects. */
-  tell(sent: Sent): Promise<void>
+  /** Sends a message whose answer is ignored. Never rejects. */
+  notify(sent: Sent): Promise<void>
   close(): Promise<void>
 }
 
-/** `headers` may be those of a request that came, as they are. */
+/** `headers` may be those of an incoming request, unchanged. */
 export type Sent = {
   origin: string
   path: string
   method: Dispatcher.HttpMethod
   headers: RequestHeaders
   body?: string
-  /** Nothing is lost where it is done twice. */
+  /** True if processing the request twice is harmless. */
   repeatable?: boolean
 }
 
 export type ReplicasOptions = {
   inFlight: InFlight
-  /** Aborts when the server ends: whoever listens is then let go. */
+  /** Aborts when the server begins to close; streams are then ended. */
   draining: AbortSignal
   log: Log
   clock: Clock
 }
 
-/** `refused`: nobody listens there, which is quickly said; `ending`: it said so itself; with the others it takes long to find out. */
+/** `refused`: connection refused, which is found out at once; `ending`: the replica announced it; the others take long to detect. */
 export type Gone = 'refused' | 'ending' | 'unreachable' | 'silent'
 
-/** On a request: it was handed over, and is not handed on. */
+/** Request header: this request was already forwarded and must not be forwarded again. */
 export const FORWARDED = 'portolan-forwarded'
-/** On the answer to one that was handed over: the replica ends, and will soon take no others. */
+/** Response header to a forwarded request: the replica is closing and will soon accept no more requests. */
 export const ENDING = 'portolan-ending'
 
 const CONNECT_TIMEOUT_MS = 1_000
-/** Shorter than any replica goes on taking requests while it ends: we, not it, close an idle connection. */
+/** Shorter than the time for which a closing replica still accepts requests, so that this side closes idle connections. */
 const IDLE_MS = 1_000
-const TOLD_WITHIN_MS = 5_000
-/** Of one connection alone, written anew, or (the origin) checked already. */
+const NOTIFY_TIMEOUT_MS = 5_000
+/** Headers of a single connection, headers that are written anew, and the origin, which was checked already. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -68,10 +68,10 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'origin',
   ENDING,
 ])
-const BROKE_OFF =
+const ENDED_DURING_REQUEST =
   'The replica that this belongs to ended during the request. Check whether it took effect, then try again.'
 
-/** `onGone` is told of a replica that could not be asked. */
+/** `onGone` is called when a replica could not be reached. */
 export function createReplicas(
   { inFlight, draining, log, clock }: ReplicasOptions,
   onGone: (origin: string, how: Gone) => void,
@@ -87,13 +87,15 @@ export function createReplicas(
   return {
     async ask({ repeatable = false, ...sent }, raw) {
       const { origin } = sent
-      const listens = sent.method === 'GET'
-      // Aborts when the caller goes away, and when this process has to end.
+      const isStream = sent.method === 'GET'
+      // Aborts when the caller disconnects and when this process has to stop.
       const own = inFlight.open(raw, undefined).signal
-      const left = listens ? AbortSignal.any([own, draining]) : own
+      const left = isStream ? AbortSignal.any([own, draining]) : own
       const silent = new AbortController()
       const signal = AbortSignal.any([left, silent.signal])
-      const stopWatching = silence.watch(origin, () => silent.abort(new Error('it says nothing any more')))
+      const stopWatching = silence.watch(origin, () =>
+        silent.abort(new Error('the replica does not answer health checks')),
+      )
       try {
         const answer = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
         if (answer.headers[ENDING] !== undefined) onGone(origin, 'ending')
@@ -101,42 +103,42 @@ export function createReplicas(
         for await (const chunk of answer.body) if (!raw.write(chunk)) await once(raw, 'drain', { signal })
         raw.end()
       } catch (error) {
-        const gone = left.aborted ? undefined : silent.signal.aborted ? 'silent' : howGone(error)
+        const gone = left.aborted ? undefined : silent.signal.aborted ? 'silent' : goneReason(error)
         if (gone) {
           log.warn({ owner: origin, error: messageOf(error) }, 'another replica is gone')
           onGone(origin, gone)
         }
-        // What a silent one took may take effect yet.
+        // A request that a silent replica has received may still take effect.
         if (gone && !raw.headersSent && (gone !== 'silent' || repeatable)) return false
-        breakOff(raw, listens, left)
+        endOrDestroy(raw, isStream, left)
       } finally {
         stopWatching()
       }
       return true
     },
-    async tell(sent) {
-      const signal = AbortSignal.any([AbortSignal.timeout(TOLD_WITHIN_MS), draining])
+    async notify(sent) {
+      const signal = AbortSignal.any([AbortSignal.timeout(NOTIFY_TIMEOUT_MS), draining])
       try {
         const { body } = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
         await body.dump()
       } catch (error) {
-        log.debug({ owner: sent.origin, error: messageOf(error) }, 'a replica was not told')
-        onGone(sent.origin, howGone(error) ?? 'silent')
+        log.debug({ owner: sent.origin, error: messageOf(error) }, 'a message to another replica failed')
+        onGone(sent.origin, goneReason(error) ?? 'silent')
       }
     },
     close: () => agent.destroy(),
   }
 }
 
-/** A stream that nobody tells anything on any more just ends: its client listens anew. */
-function breakOff(raw: ServerResponse, listens: boolean, signal: AbortSignal): void {
-  if (listens && raw.headersSent) raw.end()
+/** An open event stream just ends: its client reconnects. */
+function endOrDestroy(raw: ServerResponse, isStream: boolean, signal: AbortSignal): void {
+  if (isStream && raw.headersSent) raw.end()
   else if (signal.aborted || raw.headersSent) raw.destroy()
-  else writeText(raw, 502, errorText(null, { code: TRANSPORT_ERROR, message: BROKE_OFF }))
+  else writeText(raw, 502, errorText(null, { code: TRANSPORT_ERROR, message: ENDED_DURING_REQUEST }))
 }
 
-/** Undefined where the replica may have got the request. */
-function howGone(error: unknown): Gone | undefined {
+/** Returns undefined if the replica may have received the request. */
+function goneReason(error: unknown): Gone | undefined {
   const { code = '' } = error as { code?: string }
   if (code === 'ECONNREFUSED') return 'refused'
   const unreachable = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)

@@ -1,10 +1,10 @@
-/** Which endpoint a path means under a router config, or why there is none. Pure. */
+/** Maps a path to its endpoint under a router config, or to the reason why there is none. Pure. */
 import type { Profile, RouterConfig } from '../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 
 export type RouteLookup = { route: McpRoute; problem?: undefined } | { route?: undefined; problem: string }
 
-/** `/mcp`, or `/mcp/<profile>` for the default and the allowed ones. */
+/** `/mcp`, or `/mcp/<profile>` for the default and the allowed profiles. */
 export function gatewayRoute(
   { profile, allowedProfiles }: RouterConfig,
   asked: string | undefined,
@@ -16,7 +16,7 @@ export function gatewayRoute(
   return { problem: `No such profile here; served are: ${served.map(one => `/mcp/${one}`).join(', ')}` }
 }
 
-/** `/servers/<name>/mcp`, only where the gateway exposes its servers. */
+/** `/servers/<name>/mcp`, only if the gateway exposes its servers. */
 export function serverRoute({ exposeServers, servers }: RouterConfig, name: string): RouteLookup {
   if (!exposeServers) return { problem: 'Servers are not exposed one by one here; use /mcp' }
   const known = servers.some(server => server.name === name)

@@ -1,4 +1,4 @@
-/** The router's HTTP server for agents: MCP endpoints and health; on a laptop its metrics and status too. */
+/** The router's HTTP server for agents: MCP endpoints and health; without an admin port also metrics and status. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -15,31 +15,31 @@ import { gatewayRoute, serverRoute } from './routes.ts'
 
 export type Readiness = { ready: boolean; reason?: string }
 
-/** Who answers on a port, for whom. */
+/** The handler of a port, and the state of its clients. */
 export type FrontOptions = Pick<AppOptions, 'log' | 'clock'> & {
   handler: McpHandler
   sessions: SignedSessions
-  /** What is kept of clients between their requests. */
+  /** State kept for clients between their requests. */
   clients?: FrontClients
-  /** How replicas reach this server, by `ownerAt`: what belongs to them is handed over. Absent: there are no others. */
+  /** This server's name for its replicas, made by `ownerAt`; requests that belong to them are forwarded. Absent: there are none. */
   owner?: string
 }
 
 export type ServeOptions = AppOptions &
   FrontOptions & {
     host: string
-    /** 0 for any that is free. */
+    /** 0: any free port. */
     port: number
-    /** Names accepted in Host and Origin besides loopback and `host`; `*` for any Host, and the Origin that is its own. */
+    /** Names accepted in Host and Origin besides loopback names and `host`; `*` accepts any Host, and an Origin equal to it. */
     allowedHosts: readonly string[]
-    /** Undefined while there is no catalog yet: MCP is then answered 503. */
+    /** Undefined while there is no catalog yet: MCP requests are then answered with 503. */
     config: () => RouterConfig | undefined
     ready: () => Readiness
-    /** Absent: they are served elsewhere. */
+    /** Absent: metrics are served elsewhere. */
     metrics?: MetricsPage
-    /** What /debug/status shows to callers on this machine; absent: no such page. */
+    /** Content of /debug/status, for callers on this machine only. Absent: the page is not served. */
     debugStatus?: () => JsonObject
-    /** What /debug/explain shows of a query, where there is a status page. */
+    /** Content of /debug/explain for a query; served if the status page is. */
     explain?: (query: string, limit: number, signal: AbortSignal) => Promise<JsonObject>
   }
 
@@ -50,7 +50,7 @@ const DEFAULT_EXPLAINED = 10
 const MOST_EXPLAINED = 50
 const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 
-/** Listens at once. Throws a Fault `unavailable` where the port is taken or the address is not ours. */
+/** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const app = createApp(options)
   const guard = createGuard(options.host, options.allowedHosts)
@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   return app.listen(options.host, options.port)
 }
 
-/** The endpoint of a server and what hands over to its replicas; both end with it, and nobody who listens is waited for. */
+/** Creates an MCP endpoint and the forwarder to its replicas. Both close with the server; open streams do not delay that. */
 export function createFront(
   { fastify, inFlight, draining }: App,
   options: FrontOptions,
@@ -76,15 +76,15 @@ export function createFront(
   const { owner } = options
   const forwarder =
     owner === undefined ? undefined : createForwarder({ ...options, owner, inFlight, draining })
-  const endpoint = createEndpoint({ ...options, inFlight, onStrayCancel: forwarder?.tellAll })
+  const endpoint = createEndpoint({ ...options, inFlight, onStrayCancel: forwarder?.notifyAll })
   draining.addEventListener('abort', endpoint.end)
   if (forwarder) fastify.addHook('onClose', () => forwarder.close())
   return { endpoint, forwarder }
 }
 
-/** Refuses what the guard refuses, and gives CORS headers to what it lets in. */
+/** Answers refused requests, and sets CORS headers on allowed ones. */
 function passes(guard: Guard, { raw: { url = '' }, headers }: FastifyRequest, reply: FastifyReply): boolean {
-  // Of a target in absolute form the host counts, not the header.
+  // For a request target in absolute form its host counts, not the Host header (RFC 9112, section 3.2.2).
   const asked = url.startsWith('/') ? headers : { ...headers, host: URL.parse(url)?.host }
   const problem = guard.refusal(asked)
   if (problem !== undefined) {
@@ -116,7 +116,7 @@ function addPages(
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
       if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) done()
-      else respond(reply, 403, TRANSPORT_ERROR, 'This page is for this machine only.')
+      else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
     })
   fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))
   if (!explain) return

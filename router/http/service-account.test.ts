@@ -18,9 +18,9 @@ test('a token of the namespace is let in; others are told why not', async () => 
   assert.equal((await ask(undefined))?.status, 401)
   const refusals: [Claims, number, RegExp][] = [
     [{ ...CLAIMS, aud: ['other'] }, 401, /another audience: project one for audience portolan/],
-    [{ ...CLAIMS, iss: 'https://evil.example' }, 401, /not one of this cluster/],
-    [{ ...CLAIMS, 'kubernetes.io': { namespace: 'other' } }, 403, /pods of the namespace team alone/],
-    [{ ...CLAIMS, 'kubernetes.io': undefined }, 403, /pods of the namespace team alone/],
+    [{ ...CLAIMS, iss: 'https://evil.example' }, 401, /not issued by this cluster/],
+    [{ ...CLAIMS, 'kubernetes.io': { namespace: 'other' } }, 403, /only pods of the namespace team/],
+    [{ ...CLAIMS, 'kubernetes.io': undefined }, 403, /only pods of the namespace team/],
   ]
   for (const [claims, status, message] of refusals) {
     const refusal = await ask(await sign(claims))
@@ -28,7 +28,7 @@ test('a token of the namespace is let in; others are told why not', async () => 
     assert.match(refusal.message, message)
   }
   const forged = `${(await sign()).slice(0, -8)}AAAAAAAA`
-  assert.match((await ask(forged))?.message ?? '', /not one of this cluster/)
+  assert.match((await ask(forged))?.message ?? '', /not issued by this cluster/)
   const { sign: foreign } = await begin()
   assert.equal((await ask(await foreign()))?.status, 401)
 })

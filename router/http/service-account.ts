@@ -1,4 +1,4 @@
-/** Tells callers by their ServiceAccount tokens, checked here against the API server's public keys: who is ours may read the catalog. */
+/** Authenticates sidecars by their ServiceAccount tokens, verified here with the API server's public keys. */
 import { createHash } from 'node:crypto'
 import {
   createLocalJWKSet,
@@ -15,10 +15,10 @@ import { isObject, type JsonValue } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 
 export type AuthenticatorOptions = {
-  /** The API server's answer at a path, parsed. */
+  /** Reads a path of the API server and parses the JSON answer. */
   read: (path: string) => Promise<unknown>
   audience: string
-  /** Whose pods are let in. */
+  /** Pods of this namespace are allowed. */
   namespace: string
   log: Log
   clock: Clock
@@ -26,21 +26,21 @@ export type AuthenticatorOptions = {
 
 export type Refusal = { status: 401 | 403 | 503; message: string }
 
-/** Undefined for a caller that is let in; takes the header `Authorization`. Never rejects. */
+/** Checks an `Authorization` header; resolves with undefined if the caller is allowed. Never rejects. */
 export type Authenticator = (authorization: string | undefined) => Promise<Refusal | undefined>
 
 /** Readable by every ServiceAccount: the built-in role system:service-account-issuer-discovery grants it. */
 const CONFIGURATION_PATH = '/.well-known/openid-configuration'
 const KEYS_PATH = '/openid/v1/jwks'
 const ALGORITHMS = ['RS256', 'ES256', 'ES384', 'ES512']
-/** For so long keys are taken for the newest, and then for so long a token that they proved: one taken back is trusted for twice this. */
+/** How long keys count as current, and then how long a token verified with them does: a revoked key is trusted for up to twice this. */
 const KEYS_LIFE_MS = 5 * 60_000
-/** How long a caller waits for newer keys where there are older ones. */
+/** How long a caller waits for newer keys if there are older ones. */
 const RELOAD_GRACE_MS = 1_000
-/** Tokens with keys that we do not know make us ask for newer ones, but not more often than this. */
+/** A token signed with an unknown key triggers a reload of the keys, but not more often than this. */
 const MIN_RELOAD_MS = 5_000
 const CLOCK_TOLERANCE_SECONDS = 5
-/** Tokens that were found good, the oldest forgotten first. */
+/** Verified tokens that are remembered; the oldest are forgotten first. */
 const MAX_REMEMBERED = 1_000
 const BEARER = /^Bearer +([^\s]+) *$/i
 
@@ -65,22 +65,22 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     })
     const from = namespaceOf(payload)
     if (from !== namespace)
-      return { status: 403, message: `This gateway is for pods of the namespace ${namespace} alone.` }
+      return { status: 403, message: `This gateway serves only pods of the namespace ${namespace}.` }
     good.set(hashOf(token), Math.min((payload.exp ?? 0) * 1_000, clock.now() + KEYS_LIFE_MS))
     return undefined
   }
 
   return async authorization => {
     const token = BEARER.exec(authorization ?? '')?.[1]
-    if (!token) return refused('A ServiceAccount token is wanted: Authorization: Bearer <token>.')
+    if (!token) return refused('A ServiceAccount token is required: Authorization: Bearer <token>.')
     const goodUntil = good.get(hashOf(token))
     if (goodUntil !== undefined && goodUntil > clock.now()) return undefined
     try {
       return await check(token)
     } catch (error) {
       if (error instanceof errors.JOSEError) return refused(sentenceOf(error, audience))
-      log.warn({ error: messageOf(error) }, 'a token could not be checked')
-      return { status: 503, message: 'Tokens cannot be checked now; try again in a moment.' }
+      log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
+      return { status: 503, message: 'Tokens cannot be verified now; try again in a moment.' }
     }
   }
 }
@@ -89,13 +89,13 @@ function refused(message: string): Refusal {
   return { status: 401, message }
 }
 
-/** What is wrong with a token, without repeating any of it. */
+/** Describes what is wrong with a token, without repeating any part of it. */
 function sentenceOf(error: errors.JOSEError, audience: string): string {
   if (error instanceof errors.JWTExpired)
-    return 'The token has expired: read the file again, it is renewed in time.'
+    return 'The token has expired: read the token file again, kubelet renews it.'
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')
     return `The token is for another audience: project one for audience ${audience}.`
-  return 'The token is not one of this cluster.'
+  return 'The token was not issued by this cluster.'
 }
 
 function namespaceOf(payload: JWTPayload): JsonValue | undefined {
@@ -109,7 +109,7 @@ function hashOf(token: string): string {
 
 type Issuer = { name: string; keys: JWTVerifyGetKey; at: number }
 
-/** The issuer's name and keys, read at first need, kept while they cannot be read again. */
+/** The issuer's name and keys, read at first use. If reading them again fails, the old ones stay in use. */
 function createIssuer({ read, clock }: AuthenticatorOptions) {
   let known: Issuer | undefined
   let reading: Promise<Issuer> | undefined
@@ -135,7 +135,7 @@ function createIssuer({ read, clock }: AuthenticatorOptions) {
       const late = delay(clock, RELOAD_GRACE_MS).then(() => last)
       return Promise.race([reload().catch(() => last), late])
     },
-    /** Not older than a moment. */
+    /** Keys that are at most a few seconds old. */
     newer: async (): Promise<Issuer> => (known && !olderThan(MIN_RELOAD_MS) ? known : reload()),
   }
 }
@@ -145,6 +145,6 @@ async function readIssuer(read: AuthenticatorOptions['read'], clock: Clock): Pro
   const [configuration, keys] = await Promise.all([read(CONFIGURATION_PATH), read(KEYS_PATH)])
   if (!isObject(configuration) || typeof configuration.issuer !== 'string')
     throw new Error('the API server does not say who issues its tokens')
-  // Throws where these are no keys.
+  // Throws if these are not keys.
   return { name: configuration.issuer, keys: createLocalJWKSet(keys as JSONWebKeySet), at }
 }

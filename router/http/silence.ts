@@ -1,31 +1,31 @@
-/** Tells a replica that takes its time from one that is frozen, or whose machine is gone: only the latter says nothing of its health. */
+/** Distinguishes a slow replica from a frozen one or a failed machine: only a live replica answers health checks. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/async.ts'
 
 export type Silence = {
-  /** Calls `onSilent` where a replica that is waited for says nothing any more; until the returned function is called. */
+  /** Calls `onSilent` if a replica we wait for stops answering health checks, until the returned function is called. */
   watch(origin: string, onSilent: () => void): () => void
 }
 
-/** So often is a replica asked that somebody waits for, and so long may it think. */
-export const LOOK_EVERY_MS = 5_000
-export const ANSWER_WITHIN_MS = 2_000
+/** Interval of the health checks of a replica we wait for, and how long it has to answer one. */
+export const HEALTH_CHECK_INTERVAL_MS = 5_000
+export const HEALTH_CHECK_TIMEOUT_MS = 2_000
 
 type Waiting = Set<() => void>
 
 export function createSilence(agent: Dispatcher, clock: Clock): Silence {
   const waitedFor = new Map<string, Waiting>()
 
-  function later(origin: string, waiting: Waiting): void {
-    clock.after(LOOK_EVERY_MS, () => {
-      if (waiting.size > 0) void look(origin, waiting)
+  function scheduleCheck(origin: string, waiting: Waiting): void {
+    clock.after(HEALTH_CHECK_INTERVAL_MS, () => {
+      if (waiting.size > 0) void check(origin, waiting)
       else waitedFor.delete(origin)
     })
   }
 
-  async function look(origin: string, waiting: Waiting): Promise<void> {
-    later(origin, waiting)
-    if (await isThere(agent, origin, clock)) return
+  async function check(origin: string, waiting: Waiting): Promise<void> {
+    scheduleCheck(origin, waiting)
+    if (await isAlive(agent, origin, clock)) return
     for (const onSilent of [...waiting]) onSilent()
   }
 
@@ -35,7 +35,7 @@ export function createSilence(agent: Dispatcher, clock: Clock): Silence {
       if (!waiting) {
         waiting = new Set()
         waitedFor.set(origin, waiting)
-        later(origin, waiting)
+        scheduleCheck(origin, waiting)
       }
       waiting.add(onSilent)
       return () => waiting.delete(onSilent)
@@ -43,10 +43,10 @@ export function createSilence(agent: Dispatcher, clock: Clock): Silence {
   }
 }
 
-/** One that refuses connections is ending: it still answers what it took. */
-async function isThere(agent: Dispatcher, origin: string, clock: Clock): Promise<boolean> {
+/** A replica that refuses connections is closing: it still answers the requests it has accepted. */
+async function isAlive(agent: Dispatcher, origin: string, clock: Clock): Promise<boolean> {
   const late = new AbortController()
-  const timer = clock.after(ANSWER_WITHIN_MS, () => late.abort())
+  const timer = clock.after(HEALTH_CHECK_TIMEOUT_MS, () => late.abort())
   const { signal } = late
   try {
     const { body } = await agent.request({ origin, path: '/healthz', method: 'GET', signal })

@@ -1,4 +1,4 @@
-/** The vectors of all that is served, of one encoder: those that came with the lists, and those that are made here, in the background. */
+/** The vectors of everything that is served, for one encoder: those delivered with the lists, and those encoded here in the background. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, delay, type Timer } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
@@ -11,45 +11,45 @@ import { type Catalog, routeOf } from '../catalog/catalog.ts'
 import { createVectorTable } from '../catalog/search/vectors.ts'
 import type { PromptRoute, ResourceRoute, ServerPart, ToolRoute } from '../catalog/server-part.ts'
 
-/** While many are made, the search gets them this often. */
+/** While many are encoded, the search index gets new vectors at this interval. */
 const ANNOUNCE_EVERY_MS = 1_000
 const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 const MAX_BATCH = 64
-/** A batch that took no longer was mostly there already: the next one is twice as large. */
+/** A batch this fast was mostly cached: the next one is twice as large. */
 const QUICK_MS = 50
 const ROUTES_A_SLICE = 500
-/** Vectors of what is gone are kept, for it may come back; each is some 600 bytes. */
+/** Vectors of removed documents are kept because these may come back; each takes some 600 bytes. */
 const MAX_UNUSED = 5_000
 
 export type DocumentVectorsOptions = {
   encoder: SentenceEncoder
-  /** By key, those of this encoder that are known already; what is made is added. */
+  /** The known vectors of this encoder by key; new ones are added. */
   vectors: Map<string, Vector>
-  /** Whether what has no vector is encoded here, that many at a time at least; absent: whoever discovers does. */
+  /** Encodes documents without a vector here, in batches of at least this size. Absent: they come with the lists. */
   encodesAtOnce?: number
   clock: Clock
-  /** There are new vectors: `equip` gives them. */
+  /** Called when there are new vectors; `equip` adds them to a catalog. */
   onVectors: () => void
-  /** A batch was encoded, or why it was not. */
+  /** Called after each batch, with the error if it failed. */
   onEncoded: (error?: unknown) => void
 }
 
 type Tables = NonNullable<Catalog['vectors']>
 type Route = ToolRoute | ResourceRoute | PromptRoute
 
-/** Ends with `close`. */
+/** Must be closed with `close`. */
 export class DocumentVectors {
   readonly #options: DocumentVectorsOptions
   readonly #life = new AbortController()
   readonly #vectors: Map<string, Vector>
   readonly #makeDots = prepareDots()
-  /** Came with a list, and is in `#vectors`. */
+  /** Vectors delivered with a list that have been copied to `#vectors`. */
   #taken = new WeakSet<CatalogVectors>()
   #catalog: Catalog | undefined
-  /** Grows with whatever the tables are made of. */
+  /** Increases with every change to what the tables are made from. */
   #revision = 0
   #tables: { revision: number; tables: Tables } | undefined
-  /** What is to be encoded, by server, the next at the end: in turn, so that a large one does not keep a small one waiting. */
+  /** What is to be encoded, by server, the next one last: servers take turns, so that a large one does not delay a small one. */
   #waiting = new Map<string, Route[]>()
   #running = false
   #announcing: Timer | undefined
@@ -60,8 +60,8 @@ export class DocumentVectors {
   }
 
   /**
-   * The catalog with the vectors of its texts, as far as they are known; what is missing is made from now on. Yields often, so
-   * that its driver can give way; one is driven at a time.
+   * Returns the catalog with the vectors of its texts that are known; missing ones are encoded from now on. Yields often, so that
+   * the caller can yield to the event loop. Only one run at a time.
    */
   *equip(catalog: Catalog): Generator<void, Catalog> {
     const brought = yield* this.#take(catalog)
@@ -83,7 +83,7 @@ export class DocumentVectors {
     this.#announcing?.cancel()
   }
 
-  /** Vectors that travelled with the lists; true where there were new ones. */
+  /** Copies vectors delivered with the lists; true if there were new ones. */
   *#take({ catalogs, parts }: Catalog): Generator<void, boolean> {
     let brought = false
     for (const { server } of parts) {
@@ -122,7 +122,7 @@ export class DocumentVectors {
     const unused = [...this.#vectors.keys()].filter(key => !used.has(key))
     if (unused.length <= MAX_UNUSED) return
     for (const key of unused.slice(0, -MAX_UNUSED)) this.#vectors.delete(key)
-    // What is forgotten counts as new where it comes again.
+    // Forgotten vectors count as new if they are delivered again.
     this.#taken = new WeakSet()
   }
 
@@ -137,7 +137,7 @@ export class DocumentVectors {
     return waiting
   }
 
-  /** One batch after another until nothing waits. Never rejects. */
+  /** Encodes one batch after another until none is waiting. Never rejects. */
   async #run(): Promise<void> {
     const { encodesAtOnce = 0, clock } = this.#options
     if (this.#running) return
@@ -151,10 +151,10 @@ export class DocumentVectors {
         size = clock.now() - begun < QUICK_MS ? Math.min(size * 2, MAX_BATCH) : encodesAtOnce
         failures = 0
         this.#announce()
-        // What was there already takes no turn of the event loop.
+        // If the batch was cached, nothing has yielded to the event loop yet.
         await nextTurn()
       } else {
-        // One that cannot be encoded shall not stand in the way of the others.
+        // One text that cannot be encoded must not block the others.
         size = 1
         await delay(clock, backoffMs(RETRY, failures++, Math.random), signal).catch(() => {})
       }
@@ -162,7 +162,7 @@ export class DocumentVectors {
     this.#running = false
   }
 
-  /** A batch of the server whose turn it is; false where it failed and is to be done again, after all others. */
+  /** Encodes a batch of the next server; false if it failed and has to be repeated after all others. */
   async #encodeNext(size: number): Promise<boolean> {
     const { encoder, onEncoded } = this.#options
     const { signal } = this.#life
@@ -172,7 +172,7 @@ export class DocumentVectors {
     try {
       const vectors = await encoder.encodeTexts(texts, signal)
       if (signal.aborted) return false
-      // By the key of what was encoded: a batch that failed may be of a manifest that has changed since.
+      // By the key of the encoded text: a failed batch may belong to a manifest that has changed since.
       for (const [at, { key }] of texts.entries()) this.#vectors.set(key, vectors[at] as Vector)
       onEncoded()
       return true
@@ -197,7 +197,7 @@ export class DocumentVectors {
     return [server, [...batch.values()]]
   }
 
-  /** None of a server that is gone. */
+  /** Empty for a server that is gone. */
   #textsOf(name: string, routes: readonly Route[]): SearchText[] {
     const server = this.#catalog?.servers.get(name)
     const catalog = this.#catalog?.catalogs.get(name)
@@ -209,7 +209,7 @@ export class DocumentVectors {
     return routes.map(textOf)
   }
 
-  /** At once where these were the last, else at the end of the pause. */
+  /** At once if nothing is waiting, else at the end of the interval. */
   #announce(): void {
     const tell = () => {
       this.#announcing?.cancel()

@@ -1,4 +1,4 @@
-/** Speaks to an embeddings service over HTTP: the shape of OpenAI, or the one of text-embeddings-inference. */
+/** HTTP client of an embeddings service with the API of OpenAI or of text-embeddings-inference. */
 import { Pool } from 'undici'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
@@ -8,21 +8,21 @@ import { isObject } from '../../core/json.ts'
 
 const MAX_CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000
-/** Queries are rare, and a new connection costs as much as an answer. */
+/** Queries are rare, and opening a connection takes as long as an answer. */
 const IDLE_CONNECTION_MS = 60_000
-/** 32 texts of 4,096 dimensions are some 3 MB. */
+/** 32 texts with 4,096 dimensions take some 3 MB. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20
 const MAX_DIMENSIONS = 8_192
 
 export type EmbeddingsAddress = {
-  /** The base, such as `https://api.openai.com/v1`, or whole with `/embeddings` or `/embed` at its end. */
+  /** The base URL, such as `https://api.openai.com/v1`, or the full URL ending in `/embeddings` or `/embed`. */
   url: string
   model: string
   apiKey?: string
 }
 
 export type EmbeddingsService = {
-  /** For each text the components of its vector, of length 1, all of as many dimensions. Throws Fault `unavailable`, or `cancelled`. */
+  /** Returns for each text the components of its vector (length 1, equal dimensions). Throws Fault `unavailable`, or `cancelled`. */
   embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<number[][]>
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-    // The deadline ends a silence.
+    // The deadline covers silence.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -50,7 +50,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
       : { model: address.model, input, encoding_format: 'float' }
     const request = { method: 'POST', path, headers, body: JSON.stringify(question), signal } as const
     const { statusCode, body } = await pool.request(request)
-    const text = await readBounded(body, MAX_ANSWER_BYTES, () => fault('answers too much'))
+    const text = await readBounded(body, MAX_ANSWER_BYTES, () => fault('sent an answer that is too large'))
     if (statusCode !== 200) throw fault(statusSentence(statusCode))
     return JSON.parse(text.toString('utf8'))
   }
@@ -62,7 +62,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
         return unitVectors(await ask(texts, limit.signal), texts.length)
       } catch (cause) {
         if (signal?.aborted) throw new Fault('cancelled', 'The encoding was cancelled', { cause })
-        if (limit.signal.aborted) throw fault('does not answer in time')
+        if (limit.signal.aborted) throw fault('did not answer in time')
         throw cause instanceof Fault ? cause : fault(brokenSentence(cause), cause)
       } finally {
         limit.clear()
@@ -79,13 +79,13 @@ function endpointUrl(text: string): URL {
   return url
 }
 
-/** Throws where the answer is not one vector for each text. */
+/** Throws if the answer is not one vector for each text. */
 function unitVectors(answer: unknown, count: number): number[][] {
   const vectors = isObject(answer) && Array.isArray(answer.data) ? inOrder(answer.data) : answer
   if (!Array.isArray(vectors) || vectors.length !== count || !vectors.every(isVector))
-    throw fault('answers something that is not a vector for each text')
+    throw fault('did not answer with one vector for each text')
   if (vectors.some(({ length }) => length !== vectors[0]?.length))
-    throw fault('answers vectors of different dimensions')
+    throw fault('answered with vectors of different dimensions')
   return vectors.map(unit)
 }
 
@@ -109,15 +109,15 @@ function unit(vector: readonly number[]): number[] {
 }
 
 function statusSentence(status: number): string {
-  if (status === 401 || status === 403) return `refuses the API key, or wants one (${status})`
-  if (status === 404) return 'has no such path, or no such model (404)'
-  if (status === 429) return 'asks to slow down (429)'
+  if (status === 401 || status === 403) return `refused the API key, or requires one (${status})`
+  if (status === 404) return 'has no such path or no such model (404)'
+  if (status === 429) return 'is limiting requests (429)'
   return `answers ${status}`
 }
 
-/** Of what is neither an answer nor late: never the address. */
+/** Describes a failure that is neither an answer nor a timeout; never contains the address. */
 function brokenSentence(cause: unknown): string {
-  if (cause instanceof SyntaxError) return 'answers something that is no JSON'
+  if (cause instanceof SyntaxError) return 'answered with invalid JSON'
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : messageOf(cause)
   return `cannot be reached (${code})`
 }

@@ -1,4 +1,4 @@
-/** One way of encoding for as long as the config asks for it: opened as soon as it is there, used, closed. */
+/** Uses one encoder for as long as the config asks for it: opens it when it is available, encodes with it, closes it. */
 import { type Clock, delay } from '../../core/async.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
@@ -9,13 +9,16 @@ import type { QueryEncoder } from '../meta/meta-tool.ts'
 import { DocumentVectors } from './document-vectors.ts'
 import { createQueryEncoder, type Missed } from './query-encoder.ts'
 
-/** A model may be fetched, and a service come back, at any time. */
+/** The model may be downloaded, and the service may come back, at any time. */
 const OPEN_AGAIN_MS = 10_000
 
 export type EncodingOptions = {
-  /** Throws, with a sentence, where there is no encoder now. `onGone`: it is lost, or has become another one: to be opened anew. */
+  /**
+   * Throws with a sentence if the encoder is not available now. `onGone` is called when it was lost or has become another encoder,
+   * and must be opened again.
+   */
   open: (onGone: () => void, signal: AbortSignal) => Promise<SentenceEncoder>
-  /** What is known of an encoder's vectors, by key. */
+  /** The known vectors of an encoder, by key. */
   vectorsOf: (encoder: string) => Map<string, Vector>
   /** How long a search waits for the vector of its query. */
   queryTimeoutMs: number
@@ -23,20 +26,20 @@ export type EncodingOptions = {
   encodesAtOnce?: number
   log: Log
   clock: Clock
-  /** `equip` has something new to give. */
+  /** Called when `equip` has something new to add. */
   onVectors: () => void
-  /** What `trouble` says may be another thing now. */
+  /** Called when the result of `trouble` may have changed. */
   onTrouble: () => void
-  /** A search did without the vector of its query. */
+  /** Called when a search had to do without the vector of its query. */
   onMissed: (why: Missed) => void
 }
 
 type Opened = { encoder: SentenceEncoder; documents: DocumentVectors; encodeQuery: QueryEncoder }
 
-/** Why it is not open, why documents and why queries fail. */
+/** Why the encoder is not open, and why documents or queries fail. */
 type Troubles = { open?: string; documents?: string; queries?: string }
 
-/** Ends with `close`. */
+/** Must be closed with `close`. */
 export class Encoding {
   readonly #options: EncodingOptions
   readonly #life = new AbortController()
@@ -55,13 +58,13 @@ export class Encoding {
     return this.#opened !== undefined
   }
 
-  /** What is wrong, as a sentence; undefined where nothing is. */
+  /** The current problem as a sentence; undefined if there is none. */
   trouble(): string | undefined {
     const { open, queries, documents } = this.#troubles
     return open ?? queries ?? documents
   }
 
-  /** The catalog with its vectors, as far as they are known; see DocumentVectors. */
+  /** The catalog with its vectors that are known; see DocumentVectors. */
   *equip(catalog: Catalog): Generator<void, Catalog> {
     return this.#opened ? yield* this.#opened.documents.equip(catalog) : { ...catalog, vectors: undefined }
   }
@@ -77,7 +80,7 @@ export class Encoding {
     await this.#closing
   }
 
-  /** Tries until it is open. Never rejects. */
+  /** Tries until the encoder is open. Never rejects. */
   async #open(): Promise<void> {
     const { signal } = this.#life
     while (!signal.aborted) {
@@ -95,7 +98,7 @@ export class Encoding {
     }
   }
 
-  /** Not at once: who changes all the time is not followed. */
+  /** Reopens after a pause, so that an encoder which keeps changing is not followed each time. */
   #reopen(encoder: SentenceEncoder): void {
     if (this.#opened?.encoder !== encoder) return
     this.#drop()
@@ -143,11 +146,11 @@ export class Encoding {
     this.#options.onTrouble()
   }
 
-  /** A line for the first of several in a row. */
+  /** Logs only the first of several misses in a row. */
   #answered(missed: Missed | undefined): void {
     if (missed) this.#options.onMissed(missed)
     if (missed && !this.#missing)
-      this.#options.log.warn({ why: missed }, 'a query has no vector in time: it is searched by words alone')
+      this.#options.log.warn({ why: missed }, 'no vector for a query in time; searching by words alone')
     this.#missing = missed !== undefined
   }
 }

@@ -103,9 +103,9 @@ test('a service that fails is named by what is wrong, never by its address or it
   const service = await start(t)
   const { encoder } = await open(t, service, { apiKey: 'hush' })
   for (const [mood, message] of [
-    [401, /refuses the API key.*401/],
+    [401, /refused the API key.*401/],
     [404, /no such model/],
-    [429, /slow down/],
+    [429, /limiting requests/],
     [500, /answers 500/],
     ['nonsense', /no JSON/],
     ['oneTooFew', /a vector for each text/],
@@ -174,7 +174,7 @@ test('other dimensions make it another encoder', async t => {
   service.dimensions = 128
   await assert.rejects(encoder.encodeQuery('a'), {
     code: 'invalid_data',
-    message: /other dimensions than 256/,
+    message: /dimensions other than 256/,
   })
   assert.equal(others.length, 1)
   const again = await open(t, service)

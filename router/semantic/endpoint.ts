@@ -1,4 +1,4 @@
-/** A sentence encoder that asks an embeddings service: in batches, with limits, and not at all while it is away. */
+/** A sentence encoder that calls an embeddings service: in batches, with limits, and with pauses while the service is down. */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import type { SearchText } from '../../core/catalog/search-text.ts'
@@ -10,27 +10,27 @@ import { connectEmbeddings, type EmbeddingsAddress, type EmbeddingsService } fro
 
 export const QUERY_TIMEOUT_MS = 1_000
 const DOCUMENTS_TIMEOUT_MS = 30_000
-/** What is sent to learn that the service is there, and of how many dimensions its vectors are. */
+/** Text sent to check that the service is up and to learn the dimensions of its vectors. */
 const GREETING = 'portolan'
 const GREETING_TIMEOUT_MS = 10_000
-/** An answer of more of them would hold the event loop too long. */
+/** Parsing an answer with more texts would block the event loop too long. */
 const MAX_TEXTS = 32
 const MAX_TEXT_BYTES = 32 * 1024
 const CONCURRENCY = 2
 const FAILURES_TO_PAUSE = 3
 const PAUSE_MS = 10_000
 
-/** Opens what is kept on disk of the vectors of one encoder. */
+/** Opens the disk cache of one encoder's vectors. */
 export type OpenCache = (encoder: string, dimensions: number) => Promise<VectorCache>
 
 export type EndpointOptions = EmbeddingsAddress & {
   clock: Clock
   openCache?: OpenCache
-  /** Its vectors have other dimensions from now on: it has become another encoder, to be opened anew. */
+  /** Called when the service's vectors have other dimensions than before: it is now another encoder and must be opened again. */
   onOther: () => void
 }
 
-/** Asks the service once. Throws Fault `unavailable` where it does not answer with a vector. */
+/** Sends one request to the service. Throws Fault `unavailable` if it does not answer with a vector. */
 export async function openEndpoint(options: EndpointOptions, signal: AbortSignal): Promise<SentenceEncoder> {
   const { url, model, clock, openCache } = options
   const service = connectEmbeddings(options, clock)
@@ -62,7 +62,7 @@ function encoderOf(
     onOther()
     throw new Fault(
       'invalid_data',
-      `The embeddings service answers vectors of other dimensions than ${dimensions}`,
+      `The embeddings service now answers with vectors of dimensions other than ${dimensions}`,
     )
   }
 
@@ -107,7 +107,7 @@ function encoderOf(
   }
 }
 
-/** As few as hold all texts, each within the limits of one request. */
+/** As few batches as possible, each within the limits of one request. */
 function batchesOf(texts: readonly SearchText[]): SearchText[][] {
   const batches: SearchText[][] = []
   let room = { texts: 0, bytes: 0 }
@@ -123,7 +123,7 @@ function batchesOf(texts: readonly SearchText[]): SearchText[][] {
   return batches
 }
 
-/** Keeps queries from waiting for a service that is away: after some failures in a row it is left alone for a while. */
+/** Keeps queries from waiting for a service that is down: after several failures in a row it is not called for a while. */
 function createGuard(clock: Clock) {
   let failures = 0
   let pausedUntil = 0

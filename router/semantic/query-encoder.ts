@@ -1,16 +1,16 @@
-/** Vectors of queries, in time or not at all: kept for who asks again, encoded once for many who ask at a time. */
+/** Encodes queries within a time limit; caches vectors, and encodes equal queries in flight once. */
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
 
-/** Each some 500 bytes. */
+/** Each takes some 500 bytes. */
 const MAX_KEPT = 1_000
-/** The last of them would come too late anyhow. */
+/** With more in flight, the last would be too late anyway. */
 const MAX_UNDER_WAY = 64
 
-/** Why a search does without a vector. */
+/** Why a search has no vector. */
 export type Missed = 'timeout' | 'busy' | 'failed'
 
 export type QueryEncoderOptions = {
@@ -18,9 +18,9 @@ export type QueryEncoderOptions = {
   /** How long a search waits. */
   timeoutMs: number
   clock: Clock
-  /** An encoding came to its end, whether or not somebody still waited. */
+  /** Called when an encoding ended, even if no search waited for it any more. */
   onEncoded: (error?: unknown) => void
-  /** A search got its vector, or why it did not. */
+  /** Called when a search got its vector, or with the reason why it did not. */
   onAnswered: (missed?: Missed) => void
 }
 
@@ -34,7 +34,7 @@ export function createQueryEncoder(options: QueryEncoderOptions): QueryEncoder {
     return vector
   }
 
-  /** Goes on when all who wait have left: the query is often asked again. */
+  /** Continues after all callers have left, since the query is often repeated. */
   function begin(text: string): Promise<Vector | undefined> {
     const encoding = encoder
       .encodeQuery(text)
@@ -72,7 +72,7 @@ export function createQueryEncoder(options: QueryEncoderOptions): QueryEncoder {
   }
 }
 
-/** What comes first: the value, the end of the time, or the caller's leaving. */
+/** Whichever comes first: the value, the timeout, or the caller's cancellation. */
 function inTime<T>(
   work: Promise<T>,
   ms: number,

@@ -197,7 +197,7 @@ test('a key that is not known keeps the service off; one that changes is used fr
   const { router, publish, until } = await start(t, search, { secret: () => key })
   assert.deepEqual(router.search(), {
     semantic: 'off',
-    reason: 'the key token of the Secret vault is not known here',
+    reason: 'the key token of the Secret vault could not be read',
     pending: 0,
   })
   for (const next of ['first', 'second']) {

@@ -1,4 +1,4 @@
-/** The search by meaning of one router: the encoder that its config asks for, what it has made, and how it does. */
+/** Search by meaning of one router: follows the config's choice of encoder and reports its state. */
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { SearchConfig, SecretKey } from '../../core/catalog/router-config.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
@@ -10,68 +10,65 @@ import { Encoding, type EncodingOptions } from './encoding.ts'
 import { type OpenCache, openEndpoint, QUERY_TIMEOUT_MS } from './endpoint.ts'
 import type { Missed } from './query-encoder.ts'
 
-/** What the owner of a router gives it for the search by meaning. */
+/** What the router's owner provides for search by meaning. */
 export type SemanticDependencies = {
-  /**
-   * Opens the embedded encoder; throws, with a sentence, where it is not there: then it is asked again every few seconds, as
-   * it is after `onLost`.
-   */
+  /** Opens the embedded encoder. Throws with a sentence if it is not available; called again every few seconds then, and after `onLost`. */
   openEmbedded: (onLost: () => void) => Promise<SentenceEncoder>
-  /** Whether the router has to encode what it serves; else the vectors come with the lists. */
+  /** Whether this router encodes what it serves; otherwise the vectors come with the lists. */
   encodesDocuments: boolean
-  /** The value of what a config refers to; undefined where it is not known. */
+  /** The value of a Secret that the config refers to; undefined if it is not known. */
   secret: (key: SecretKey) => string | undefined
-  /** Absent: a service's vectors are kept in memory alone. */
+  /** Absent: vectors of an embeddings service are kept in memory only. */
   openCache?: OpenCache
 }
 
 export type SearchStatus = {
   semantic: 'embedded' | 'endpoint' | 'off'
-  /** Why it is off, or what is wrong. */
+  /** Why search by meaning is off, or what is wrong. */
   reason?: string
-  /** Texts whose vector is still to come. */
+  /** Texts that have no vector yet. */
   pending: number
 }
 
 export type SemanticOptions = {
-  /** Absent: by words alone. */
-  means?: SemanticDependencies
+  /** Absent: search uses words alone. */
+  dependencies?: SemanticDependencies
   log: Log
   clock?: Clock
-  /** `equip` has something new to give. */
+  /** Called when `equip` has something new to add. */
   onVectors: () => void
   onMissed: (why: Missed) => void
 }
 
 export type Semantic = {
-  /** Takes up what a config says of the search: the encoder is opened while the catalog is built. */
+  /** Applies the search settings of a config; the encoder opens while the catalog is built. */
   adopt(search: SearchConfig): void
-  /** The catalog with the vectors that are known so far. Yields often; one is driven at a time. */
+  /** Returns the catalog with the vectors known so far. Yields often; only one run at a time. */
   equip(catalog: Catalog): Generator<void, Catalog>
   encodeQuery: QueryEncoder
   status(): SearchStatus
   close(): Promise<void>
 }
 
-/** A search by words takes a millisecond: this is what better hits are worth. */
+/** A search by words takes a millisecond: this is how long better hits are worth waiting for. */
 const EMBEDDED_TIMEOUT_MS = 250
-/** Some hundred milliseconds of work. */
+/** Takes some hundred milliseconds. */
 const EMBEDDED_BATCH = 8
 const ENDPOINT_BATCH = 64
 
 type Off = { kind: 'off'; reason: string }
-type Way = { kind: 'endpoint'; url: string; model: string; apiKey?: string } | { kind: 'embedded' }
+type EncoderChoice = { kind: 'endpoint'; url: string; model: string; apiKey?: string } | { kind: 'embedded' }
 
 export function createSemantic(options: SemanticOptions): Semantic {
-  const { log, clock = systemClock, means } = options
-  let wanted: Way | Off = { kind: 'off', reason: 'there is no catalog yet' }
+  const { log, clock = systemClock, dependencies } = options
+  let wanted: EncoderChoice | Off = { kind: 'off', reason: 'there is no catalog yet' }
   let encoding: Encoding | undefined
   let served: Catalog | undefined
-  let told = ''
+  let lastLogged = ''
   const ending = new Set<Promise<void>>()
   let known = { encoder: '', vectors: new Map<string, Vector>() }
 
-  /** They outlive a new key of the same service. */
+  /** Kept when only the API key of the same service changes. */
   function vectorsOf(encoder: string): Map<string, Vector> {
     if (known.encoder !== encoder) known = { encoder, vectors: new Map() }
     return known.vectors
@@ -79,33 +76,35 @@ export function createSemantic(options: SemanticOptions): Semantic {
 
   const status = () => statusOf(wanted, encoding, served)
 
-  /** A line for every change of it, once it is known. */
-  function tell(): void {
+  /** Logs every change of the status once it is known. */
+  function logStatus(): void {
     if (encoding && !encoding.isOpen() && encoding.trouble() === undefined) return
     const { semantic, reason } = status()
-    if (told === JSON.stringify([semantic, reason])) return
-    told = JSON.stringify([semantic, reason])
+    if (lastLogged === JSON.stringify([semantic, reason])) return
+    lastLogged = JSON.stringify([semantic, reason])
     const level = semantic !== 'off' && reason !== undefined ? 'warn' : 'info'
     log[level]({ semantic, reason }, 'search by meaning')
   }
 
   function adopt(search: SearchConfig): void {
-    const next = wantedOf(search, means)
+    const next = wantedOf(search, dependencies)
     if (JSON.stringify(next) === JSON.stringify(wanted)) return
     wanted = next
     const last = encoding?.close()
     if (last) ending.add(last.finally(() => ending.delete(last)))
     const { onVectors, onMissed } = options
-    const shared = { log, clock, vectorsOf, onVectors, onTrouble: tell, onMissed }
+    const shared = { log, clock, vectorsOf, onVectors, onTrouble: logStatus, onMissed }
     encoding =
-      next.kind === 'off' || !means ? undefined : new Encoding({ ...shared, ...waysOf(next, means, clock) })
+      next.kind === 'off' || !dependencies
+        ? undefined
+        : new Encoding({ ...shared, ...encoderOptionsOf(next, dependencies, clock) })
   }
 
   return {
     adopt,
     *equip(catalog) {
       served = encoding ? yield* encoding.equip(catalog) : { ...catalog, vectors: undefined }
-      tell()
+      logStatus()
       return served
     },
     encodeQuery: async (text, signal) => encoding?.encodeQuery(text, signal),
@@ -117,7 +116,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
 }
 
 function statusOf(
-  wanted: Way | Off,
+  wanted: EncoderChoice | Off,
   encoding: Encoding | undefined,
   served: Catalog | undefined,
 ): SearchStatus {
@@ -132,37 +131,41 @@ function statusOf(
 
 function wantedOf(
   { semantic, embeddings }: SearchConfig,
-  means: SemanticDependencies | undefined,
-): Way | Off {
+  dependencies: SemanticDependencies | undefined,
+): EncoderChoice | Off {
   if (semantic === 'none') return { kind: 'off', reason: 'spec.search.semantic of the gateway is none' }
-  if (!means) return { kind: 'off', reason: 'this router has no encoder' }
+  if (!dependencies) return { kind: 'off', reason: 'this router has no encoder' }
   if (!embeddings) return { kind: 'embedded' }
   const { url, model, secret } = embeddings
   if (!secret) return { kind: 'endpoint', url, model }
-  const apiKey = means.secret(secret)
+  const apiKey = dependencies.secret(secret)
   if (apiKey === undefined && !secret.optional)
-    return { kind: 'off', reason: `the key ${secret.key} of the Secret ${secret.name} is not known here` }
+    return { kind: 'off', reason: `the key ${secret.key} of the Secret ${secret.name} could not be read` }
   return { kind: 'endpoint', url, model, apiKey }
 }
 
-type Ways = Pick<EncodingOptions, 'open' | 'queryTimeoutMs' | 'encodesAtOnce'>
+type EncoderOptions = Pick<EncodingOptions, 'open' | 'queryTimeoutMs' | 'encodesAtOnce'>
 
-function waysOf(way: Way, means: SemanticDependencies, clock: Clock): Ways {
-  if (way.kind === 'embedded')
+function encoderOptionsOf(
+  choice: EncoderChoice,
+  dependencies: SemanticDependencies,
+  clock: Clock,
+): EncoderOptions {
+  if (choice.kind === 'embedded')
     return {
-      open: means.openEmbedded,
+      open: dependencies.openEmbedded,
       queryTimeoutMs: EMBEDDED_TIMEOUT_MS,
-      encodesAtOnce: means.encodesDocuments ? EMBEDDED_BATCH : undefined,
+      encodesAtOnce: dependencies.encodesDocuments ? EMBEDDED_BATCH : undefined,
     }
-  const { openCache } = means
+  const { openCache } = dependencies
   return {
-    open: (onOther, signal) => openEndpoint({ ...way, clock, openCache, onOther }, signal),
+    open: (onOther, signal) => openEndpoint({ ...choice, clock, openCache, onOther }, signal),
     queryTimeoutMs: QUERY_TIMEOUT_MS,
     encodesAtOnce: ENDPOINT_BATCH,
   }
 }
 
-/** Where the encoder is not there yet, all are to come. */
+/** While the encoder is not open yet, all documents are pending. */
 function pendingOf(catalog: Catalog | undefined): number {
   if (!catalog) return 0
   const { vectors, tools, extras } = catalog

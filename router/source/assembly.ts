@@ -1,4 +1,4 @@
-/** Joins a config with the catalogs that are read for it, and publishes snapshots: whole ones where a short wait makes them so. */
+/** Joins a config with the catalogs read for it and publishes snapshots; waits a short time so that they are complete if possible. */
 import type { Clock, Timer } from '../../core/async.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -6,13 +6,13 @@ import type { LastGood } from './last-good.ts'
 import { createNewest } from './newest.ts'
 import type { Snapshot, Source } from './source.ts'
 
-/** A fresh replica serves nothing rather than half a catalog, for so long. */
+/** A new replica serves nothing for up to this time rather than an incomplete catalog. */
 const FIRST_WAIT_MS = 10_000
-/** Later a config is not held up longer than this by what belongs to it; the rest follows when it comes. */
+/** Later configs wait at most this long for what belongs to them; what is late follows in another snapshot. */
 const WAIT_MS = 250
 
 export type Assembly = Source & {
-  /** A config came; what it wants is being read already. */
+  /** A new config arrived; reading what it needs has already begun. */
   adopt(generation: number, config: RouterConfig): void
   /** Something was read, or failed. */
   progress(): void
@@ -21,7 +21,7 @@ export type Assembly = Source & {
 
 export type AssemblyOptions = {
   catalogs: Pick<LastGood<ServerCatalog>, 'get' | 'missing' | 'trying'>
-  /** What else is waited for, such as Secrets. */
+  /** What else to wait for, such as Secrets. */
   others?: Pick<LastGood<unknown>, 'missing' | 'trying'>
   clock: Clock
 }
@@ -62,7 +62,7 @@ export function createAssembly({ catalogs, others, clock }: AssemblyOptions): As
   }
 }
 
-/** Who was there before us says nothing of the search. */
+/** Defaults for a feed written by an older version, which has no `search`. */
 function withSearch(config: RouterConfig): RouterConfig {
   return { ...config, search: config.search ?? { semantic: 'auto' } }
 }

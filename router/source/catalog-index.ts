@@ -1,4 +1,4 @@
-/** What a gateway tells its sidecars at `/catalog`: the config as they need it, and which catalogs belong to it. Pure. */
+/** The answer of `/catalog` to sidecars: the config reduced to what they need, and the versions of the catalogs that belong to it. Pure. */
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { catalogVersion } from '../../core/catalog/version.ts'
@@ -10,7 +10,7 @@ export const CATALOG_PATH = '/catalog'
 export type CatalogIndex = {
   generation: number
   config: RouterConfig
-  /** By server name, the version under which `/catalog/servers/<version>` gives its catalog. */
+  /** By server name: the version under which `/catalog/servers/<version>` serves its catalog. */
   catalogs: Record<string, string>
 }
 
@@ -22,7 +22,7 @@ export function catalogIndexOf({ generation, config, catalogs }: Snapshot): Cata
   }
 }
 
-/** A sidecar calls by itself what needs no Secret and is no pod of ours; the gateway calls the rest for it. */
+/** A sidecar calls a server directly if it needs no Secret and is not run by the operator; the gateway calls the others for it. */
 function forSidecar(server: RouterServer): RouterServer {
   const { endpoint } = server
   if (endpoint.kind !== 'http') return server

@@ -1,4 +1,4 @@
-/** The source of a sidecar: a gateway's catalog, asked for as it changes; the last one stays while the gateway is away. */
+/** The source of a sidecar: polls a gateway's catalog for changes and keeps the last one while the gateway is unreachable. */
 import { type Clock, delay, systemClock } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { readBounded } from '../../core/bounded.ts'
@@ -13,28 +13,31 @@ import { CATALOG_PATH, type CatalogIndex, isCatalogIndex } from './catalog-index
 import { LastGood } from './last-good.ts'
 import type { Source } from './source.ts'
 
-/** How long the gateway is asked to wait for a change before it says that there is none. */
+/** How long the gateway is asked to wait for a change before it answers that there is none. */
 const WAIT_SECONDS = 25
 const REQUEST_TIMEOUT_MS = 40_000
 const MAX_ANSWER_BYTES = 128 * 2 ** 20
-/** After an answer that came at once and is of no newer generation: replicas may tell the same one in different words. */
+/** Pause after an immediate answer without a newer generation: replicas may describe the same generation differently. */
 const PAUSE_MS = 1_000
 const RETRY = { firstMs: 1_000, longestMs: 10_000 }
-/** A replica that lags is not believed, unless all do for so long: then the cluster was put back to an older state. */
+/**
+ * An older generation comes from a replica that lags and is ignored, unless all answers stay older for this long: then the cluster's
+ * state was restored from a backup.
+ */
 const LAG_MS = 60_000
 const MAX_QUOTED_CHARACTERS = 300
 
 export type GatewaySource = Source & {
-  /** Asks until `signal` aborts; never rejects. To be called once. */
+  /** Polls until `signal` aborts; never rejects. To be called once. */
   run(signal: AbortSignal): Promise<void>
-  /** Servers whose newest catalog is not here. */
+  /** Servers whose newest catalog was not read yet. */
   missing(): string[]
 }
 
 export type GatewaySourceOptions = {
-  /** Of the gateway's admin port, without a slash at its end. */
+  /** URL of the gateway's admin port, without a trailing slash. */
   url: string
-  /** Read anew for every request: it rotates. */
+  /** Called for every request, since the token rotates. */
   token: () => Promise<string>
   log: Log
   clock?: Clock
@@ -67,7 +70,7 @@ export function createGatewaySource(options: GatewaySourceOptions): GatewaySourc
   }
 }
 
-/** Asks again and again, each time for what is newer than the last. */
+/** Polls in a loop, each time for anything newer than the last answer. */
 async function follow(
   options: GatewaySourceOptions,
   adopt: (index: CatalogIndex) => void,
@@ -95,14 +98,14 @@ async function follow(
           generation: index?.generation ?? last.generation,
           at: clock.now(),
         }
-      if (failures > 0) log.info('the gateway answers again')
+      if (failures > 0) log.info('the gateway is reachable again')
       failures = 0
       const cameAtOnce = clock.now() - asked < PAUSE_MS
       if (cameAtOnce && !isNewer) await delay(clock, PAUSE_MS, signal).catch(() => {})
     } catch (error) {
       if (signal.aborted) return
       if (failures === 0)
-        log.warn({ error: messageOf(error) }, 'the gateway gives no catalog; the last one stays')
+        log.warn({ error: messageOf(error) }, "the gateway's catalog cannot be read; the last one stays")
       await delay(clock, backoffMs(RETRY, failures++, random), signal).catch(() => {})
     }
   }
@@ -110,7 +113,7 @@ async function follow(
 
 function readIndex(json: unknown): CatalogIndex {
   if (isCatalogIndex(json)) return json
-  throw new Fault('invalid_data', 'The gateway answers something that is no catalog')
+  throw new Fault('invalid_data', "The gateway's answer is not a catalog")
 }
 
 async function readCatalog(
@@ -122,20 +125,20 @@ async function readCatalog(
   const path = `${CATALOG_PATH}/servers/${encodeURIComponent(version)}`
   const catalog = serverCatalogOf((await get(options, path, {}, signal)).json)
   if (catalog?.server !== server || catalogVersion(catalog) !== version)
-    throw new Fault('invalid_data', `The gateway gives another catalog than that of ${server}`)
+    throw new Fault('invalid_data', `The gateway answered with a catalog other than that of ${server}`)
   return catalog
 }
 
 type Answer = { status: number; etag?: string; json?: unknown }
 
-/** Throws a Fault where the gateway cannot be reached in time, refuses, or answers too much. */
+/** Throws a Fault if the gateway is unreachable or too slow, refuses, or its answer is too large. */
 async function get(
   { url, token, clock = systemClock }: GatewaySourceOptions,
   path: string,
   headers: Record<string, string>,
   parent: AbortSignal,
 ): Promise<Answer> {
-  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'The gateway does not answer in time', parent)
+  const limit = deadline(clock, REQUEST_TIMEOUT_MS, 'The gateway did not answer in time', parent)
   const { signal } = limit
   try {
     const authorization = `Bearer ${await token()}`
@@ -145,17 +148,17 @@ async function get(
       signal,
     })
     const { status } = response
-    const tooLarge = () => new Fault('invalid_data', 'The gateway answers too much')
+    const tooLarge = () => new Fault('invalid_data', "The gateway's answer is too large")
     const text = (await readBounded(response.body ?? [], MAX_ANSWER_BYTES, tooLarge)).toString('utf8')
     const etag = response.headers.get('etag') ?? undefined
     if (status === 304) return { status, etag }
     if (status === 200) return { status, etag, json: JSON.parse(text) }
-    throw new Fault('unavailable', `The gateway answers ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
+    throw new Fault('unavailable', `The gateway answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
   } catch (cause) {
     if (signal.aborted) throw faultOf(signal)
     throw cause instanceof Fault
       ? cause
-      : new Fault('unavailable', `The gateway cannot be asked: ${messageOf(cause)}`, { cause })
+      : new Fault('unavailable', `The gateway cannot be reached: ${messageOf(cause)}`, { cause })
   } finally {
     limit.clear()
   }

@@ -1,9 +1,9 @@
-/** The source of a laptop: whoever runs in the same process publishes snapshots, the router watches them. */
+/** The source on a laptop: code in the same process publishes snapshots, and the router watches them. */
 import { createNewest } from './newest.ts'
 import type { Snapshot, Source } from './source.ts'
 
 export type InProcessSource = Source & {
-  /** Makes a snapshot the newest. Throws where its generation is not greater than the last. */
+  /** Publishes a snapshot. Throws if its generation is not greater than the last one's. */
   publish(snapshot: Snapshot): void
 }
 

@@ -1,4 +1,4 @@
-/** The source of a router in a cluster: its feed by one watch, slices and Secrets by name. Reads nothing else, writes nothing. */
+/** The source of a router in a cluster: one watch on its feed, slices and Secrets read by name. Reads nothing else and never writes. */
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import { type Clock, systemClock } from '../../core/async.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
@@ -19,9 +19,9 @@ import type { Source } from './source.ts'
 export type KubernetesSource = Source & {
   /** Reads until `signal` aborts; never rejects. To be called once. */
   run(signal: AbortSignal): Promise<void>
-  /** The values of a Secret that the feed names, by key; undefined where it could not be read yet. */
+  /** The values of a Secret that the feed names, by key; undefined if it could not be read yet. */
   secret(name: string): SecretValues | undefined
-  /** Servers whose newest slices, and Secrets whose newest version, are not here. */
+  /** Servers whose newest slices, and Secrets whose newest version, were not read yet. */
   missing(): string[]
 }
 
@@ -60,7 +60,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   const query = { apiVersion: 'v1', kind: 'ConfigMap', namespace, fieldSelector }
   const feeds = new ListWatch<ConfigMap>({ client, query, log, clock, random })
   feeds.onChange((_before, now) => {
-    if (!now) return log.warn({ gateway }, 'the feed is gone; what it said last stays')
+    if (!now) return log.warn({ gateway }, 'the feed was deleted; its last content stays in use')
     const feed = readFeed(now, log)
     if (!feed) return
     catalogs.want(new Map(Object.entries(feed.slices).map(([server, { digest }]) => [server, digest])))
@@ -78,12 +78,15 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   }
 }
 
-/** A feed that cannot be read is told, and the last good one stays. */
+/** Reads the feed; an invalid one is logged, and the last good one stays. */
 function readFeed(configMap: ConfigMap, log: Log): RouterFeed | undefined {
   try {
     const format = configMap.data?.format
     if (format !== FEED_FORMAT)
-      throw new Fault('invalid_data', `The feed has format ${format}; known is ${FEED_FORMAT}`)
+      throw new Fault(
+        'invalid_data',
+        `The feed has format ${format}; this router reads format ${FEED_FORMAT}`,
+      )
     return decodeFeed(Buffer.from(configMap.binaryData?.feed ?? '', 'base64'))
   } catch (error) {
     const { resourceVersion } = configMap.metadata

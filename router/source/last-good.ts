@@ -1,4 +1,4 @@
-/** What was read for each key in the version that is wanted: read until it succeeds, while the last good value stays. */
+/** Reads a value for each key in the wanted version, retries until it succeeds, and keeps the last good value meanwhile. */
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
@@ -8,11 +8,11 @@ const MAX_READS = 16
 const RETRY = { firstMs: 250, longestMs: 10_000 }
 
 export type LastGoodOptions<Value> = {
-  /** What is kept, for the log. */
+  /** What the values are, for the log. */
   what: string
-  /** `known` is the last good value, to be given back where it is as good as what would be read. */
+  /** `known` is the last good value, to be returned if it equals what would be read. */
   read: (key: string, version: string, known: Value | undefined, signal: AbortSignal) => Promise<Value>
-  /** Called whenever one was read, or failed for the first time. */
+  /** Called whenever a value was read, or failed for the first time. */
   onProgress: () => void
   log: Log
   clock: Clock
@@ -21,10 +21,10 @@ export type LastGoodOptions<Value> = {
 
 type Entry<Value> = {
   wanted: string
-  /** The version that `value` was read for. */
+  /** The version of `value`. */
   loaded?: string
   value?: Value
-  /** Of reading the wanted version. */
+  /** Failed attempts to read the wanted version. */
   failures: number
   stop: AbortController
 }
@@ -39,7 +39,7 @@ export class LastGood<Value> {
     this.#options = options
   }
 
-  /** From now on these keys are kept, each in this version; all others are forgotten. */
+  /** Sets the wanted keys, each with its version; all others are forgotten. */
   want(versions: ReadonlyMap<string, string>): void {
     for (const [key, entry] of this.#entries) {
       if (versions.has(key)) continue
@@ -60,20 +60,20 @@ export class LastGood<Value> {
     return this.#entries.get(key)?.value
   }
 
-  /** Keys whose wanted version is not here, sorted. */
+  /** Keys whose wanted version was not read yet, sorted. */
   missing(): string[] {
     const missing = [...this.#entries].filter(([, { loaded, wanted }]) => loaded !== wanted)
     return missing.map(([key]) => key).sort()
   }
 
-  /** Whether the first try to read what is wanted is still under way for some. */
+  /** Whether any first attempt to read a wanted version is still in progress. */
   trying(): boolean {
     return [...this.#entries.values()].some(
       ({ loaded, wanted, failures }) => loaded !== wanted && failures === 0,
     )
   }
 
-  /** Ends all reading. */
+  /** Stops all reading. */
   close(): void {
     for (const { stop } of this.#entries.values()) stop.abort()
   }
@@ -95,7 +95,7 @@ export class LastGood<Value> {
     }
   }
 
-  /** One line for a streak of failures; what is no Fault is a bug. */
+  /** Logs one line for a series of failures. An error that is not a Fault is a bug. */
   #failedFirst(key: string, error: unknown): void {
     const { log, what, onProgress } = this.#options
     if (error instanceof Fault) log.warn({ key, error: error.message }, `${what} not read yet`)

@@ -1,9 +1,9 @@
-/** The newest of values that overtake one another, for any number of watchers. */
+/** Holds the newest value for any number of watchers, which skip values they were too slow to see. */
 
 export type Newest<Value> = {
   publish(value: Value): void
   current(): Value | undefined
-  /** Yields the newest value at once, and then whatever is the newest when it is asked for; ends when `signal` aborts. */
+  /** Yields the current value at once, then the newest one whenever it has changed; ends when `signal` aborts. */
   watch(signal: AbortSignal): AsyncGenerator<Value, void>
 }
 

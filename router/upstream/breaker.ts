@@ -1,27 +1,27 @@
-/** The circuit breaker of one server: after failures in a row it refuses calls, but for one each 5 s, which tries the server. */
+/** The circuit breaker of one server: after several failures in a row it refuses all calls except one probe each 5 s. */
 import type { Clock } from '../../core/async.ts'
 
 const FAILURES_TO_OPEN = 5
-/** Always the same: a server that is back after an hour is used as soon as one that is back after a minute. */
+/** Constant, without backoff: a server that is back after an hour is used as soon as one that is back after a minute. */
 const PROBE_EVERY_MS = 5_000
 
-/** How a call was let in; `turn` is its sequence number. A probe is let in while the breaker is open. */
+/** A call that was let in. `turn` is its sequence number; a probe is a call let in while the breaker is open. */
 export type Entry = { readonly probe: boolean; readonly turn: number }
 
-/** `undecided`: neither for nor against the upstream, such as a call that its caller gave up. */
+/** `undecided`: neither a success nor a failure of the upstream, such as a call that its caller cancelled. */
 export type Verdict = 'success' | 'failure' | 'undecided'
 
 export type BreakerStatus = {
   state: 'closed' | 'open' | 'halfOpen'
   failures: number
-  /** Milliseconds until the next probe is let in; 0: now, or the breaker is closed. */
+  /** Milliseconds until the next probe is let in; 0: at once, or the breaker is closed. */
   retryInMs: number
 }
 
 export type Breaker = {
-  /** Milliseconds until a call may be let in; 0: now. */
+  /** Milliseconds until a call can be let in; 0: at once. */
   refusesForMs(): number
-  /** Lets a call in, or undefined where none may go. Every entry is given back by `leave`. */
+  /** Lets a call in; undefined if none may pass. Every entry must be returned with `leave`. */
   enter(): Entry | undefined
   leave(entry: Entry, verdict: Verdict): void
   status(): BreakerStatus
@@ -30,12 +30,12 @@ export type Breaker = {
 export function createBreaker(clock: Clock): Breaker {
   let failures = 0
   let isOpen = false
-  /** When an open breaker lets the next probe in, whether or not the last one has ended: that may hang as long as a call. */
+  /** When the next probe is let in, whether or not the last one has ended: a probe may hang as long as any call. */
   let retryAt = 0
-  /** The newest, while it is under way. */
+  /** The newest probe, while it is in flight. */
   let probe: Entry | undefined
   let turns = 0
-  /** Calls let in up to this one began before the last success. */
+  /** `turn` of the newest call that had begun when a call last succeeded. */
   let succeededAt = 0
 
   const refusesForMs = () => (isOpen ? Math.max(0, retryAt - clock.now()) : 0)
@@ -57,10 +57,10 @@ export function createBreaker(clock: Clock): Breaker {
       isOpen = false
       probe = undefined
     } else if (verdict === 'undecided') {
-      // It told nothing: the next call takes its place.
+      // It gave no verdict: the next call becomes the probe.
       if (isNewestProbe) retryAt = clock.now()
     } else if (entry.turn > succeededAt) {
-      // One of several pods may be gone: as long as others answer, calls that hung on it say nothing of the server.
+      // One of several pods may be gone: while others answer, calls that hung on it are not counted.
       failures++
       if (isOpen || failures < FAILURES_TO_OPEN) return
       isOpen = true

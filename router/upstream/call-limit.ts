@@ -1,4 +1,4 @@
-/** The time that one call may take: it ends with the call's caller too, and stands still while that one is asked something. */
+/** The time limit of one call: the call also ends when its caller leaves, and the time is paused while that caller answers a question. */
 import type { Clock, Timer } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 
@@ -24,14 +24,14 @@ export class CallLimit {
     return this.#controller.signal
   }
 
-  /** From now on there is so much time, whatever there was before. */
+  /** Replaces the remaining time. */
   restart(ms: number): void {
     this.#timer.cancel()
     this.#endsAt = this.#clock.now() + ms
     this.#timer = this.#clock.after(ms, this.#onTime)
   }
 
-  /** Time stands still; the caller is still followed. */
+  /** Stops the clock; the call still ends if the caller leaves. */
   pause(): void {
     this.#timer.cancel()
     this.#leftMs = this.#endsAt - this.#clock.now()
@@ -41,7 +41,7 @@ export class CallLimit {
     this.restart(this.#leftMs)
   }
 
-  /** Follows nobody any more. */
+  /** Cancels the timer and stops listening to the caller's signal. */
   end(): void {
     this.#timer.cancel()
     this.#caller.removeEventListener('abort', this.#onAbort)
@@ -58,5 +58,5 @@ export class CallLimit {
 }
 
 export function cancelled(): Fault {
-  return new Fault('cancelled', 'the caller went away')
+  return new Fault('cancelled', 'the caller disconnected')
 }

@@ -1,4 +1,4 @@
-/** What a call holds of its member, which is a slot, a place at the breaker and its time: all of it rests while the caller is asked. */
+/** Holds a call's slot, breaker entry and time limit, and releases them while its caller answers a question. */
 import type { Ask } from '../../core/mcp/caller.ts'
 import type { Breaker, Entry, Verdict } from './breaker.ts'
 import type { CallLimit } from './call-limit.ts'
@@ -7,33 +7,33 @@ import type { Slots } from './slots.ts'
 export type CallPermitOptions = {
   slots: Slots
   breaker: Breaker
-  /** How many calls may run at once, as it is when it is asked. */
+  /** The current limit of concurrent calls. */
   concurrency: () => number
 }
 
 export class CallPermit {
   readonly #options: CallPermitOptions
   readonly #limit: CallLimit
-  /** Undefined where the breaker is not told how it goes. */
+  /** Undefined while the call is paused. */
   #entry: Entry | undefined
   #questions = 0
   #over = false
 
-  /** Takes over a slot, an entry and a limit, and gives them back. */
+  /** Takes ownership of the slot, the entry and the limit. */
   constructor(options: CallPermitOptions, entry: Entry, limit: CallLimit) {
     this.#options = options
     this.#entry = entry
     this.#limit = limit
   }
 
-  /** Asks for a call that rests meanwhile: who is asked may have to think for minutes, which is no time of the upstream's. */
+  /** Wraps `ask` so that the call is paused meanwhile: a person may think for minutes, which must not count as the upstream's time. */
   asking(ask: Ask): Ask {
     return async (request, signal) => {
-      if (this.#questions++ === 0) this.#rest()
+      if (this.#questions++ === 0) this.#pause()
       try {
         return await ask(request, signal)
       } finally {
-        if (--this.#questions === 0) this.#goOn()
+        if (--this.#questions === 0) this.#resume()
       }
     }
   }
@@ -41,25 +41,25 @@ export class CallPermit {
   end(verdict: Verdict): void {
     this.#over = true
     this.#limit.end()
-    if (this.#questions === 0) this.#giveBack(verdict)
+    if (this.#questions === 0) this.#release(verdict)
   }
 
-  /** Whoever asks lives. */
-  #rest(): void {
+  /** An upstream that asks a question is alive, hence a success. */
+  #pause(): void {
     if (this.#over) return
     this.#limit.pause()
-    this.#giveBack('success')
+    this.#release('success')
   }
 
-  /** Takes a slot again without waiting for one: the upstream is at work on this call already. */
-  #goOn(): void {
+  /** Retakes a slot without waiting: the upstream is already working on this call. */
+  #resume(): void {
     if (this.#over) return
     this.#options.slots.retake()
     this.#entry = this.#options.breaker.enter()
     this.#limit.resume()
   }
 
-  #giveBack(verdict: Verdict): void {
+  #release(verdict: Verdict): void {
     const { slots, breaker, concurrency } = this.#options
     if (this.#entry) breaker.leave(this.#entry, verdict)
     this.#entry = undefined

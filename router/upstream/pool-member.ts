@@ -1,4 +1,4 @@
-/** The way to one server: its upstream, made at the first call, behind slots, time limits and a circuit breaker. */
+/** Calls to one server: its upstream, created at the first call, behind slots, time limits and a circuit breaker. */
 import type { Clock } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
@@ -9,10 +9,10 @@ import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
 import { createSlots, type Slots } from './slots.ts'
 
-/** Results are read up to here, whatever `maxResultBytes` is: their texts can only be cut once they are there. */
+/** Results are read up to this size, whatever `maxResultBytes` is: their texts can only be cut after they were read. */
 const MOST_BYTES_READ = 64 * 1024 * 1024
 
-/** What speaks against the upstream itself. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
+/** Faults that count as failures of the upstream. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
 const FAILURES: ReadonlySet<FaultCode> = new Set([
   'upstream_unreachable',
   'upstream_timeout',
@@ -24,22 +24,22 @@ export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
 
 export type PoolMemberStatus = {
   server: string
-  /** Whether an upstream was made; one that nobody called yet costs nothing. */
+  /** Whether the upstream was created; a server that was never called costs nothing. */
   used: boolean
   active: number
   waiting: number
-  /** Calls whose callers are asked something; absent: none. */
+  /** Calls whose callers are answering a question; absent: none. */
   asking?: number
-  /** When the last call came, in milliseconds since the epoch. */
+  /** When the last call arrived, in milliseconds since the epoch. */
   lastCallAt?: number
   breaker: BreakerStatus
 }
 
 export type PoolMemberOptions = {
-  /** Makes the upstream, without doing anything yet. */
+  /** Creates the upstream without starting it. */
   connect: (server: RouterServer) => Upstream
   clock: Clock
-  /** Hears what the upstream says to one client between its calls. */
+  /** Receives what the upstream sends to one client between that client's calls. */
   listener: SessionListener
 }
 
@@ -50,10 +50,10 @@ export class PoolMember {
   readonly #breaker: Breaker
   readonly #ways: CallPermitOptions
   #upstream: Upstream | undefined
-  /** Whether the upstream is up, so that a call need not wait for a start. */
+  /** Whether the upstream is up, so that a call does not wait for a start. */
   #warm = false
   #closed = false
-  /** Calls that were sent and not answered, those that rest too. */
+  /** Calls sent and not answered yet, paused ones included. */
   #underWay = 0
   #lastCallAt: number | undefined
   #onIdle: (() => void) | undefined
@@ -71,15 +71,15 @@ export class PoolMember {
     return this.#server
   }
 
-  /** Takes on new limits of the same server. */
+  /** Applies new limits of the same server. */
   adopt(server: RouterServer): void {
     this.#server = server
     this.#slots.admit(server.limits.concurrency)
   }
 
   /**
-   * Sends one request. Throws Faults; an error that the upstream answers is an answer. While the caller is asked something, the call's
-   * time stands still, and another one may have its slot.
+   * Sends one request. Throws Faults; an upstream's JSON-RPC error is a normal answer. While the caller answers a question, the
+   * call's time is paused and another call may use its slot.
    */
   call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(cancelled())
@@ -89,7 +89,10 @@ export class PoolMember {
     return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
   }
 
-  /** Passes on updates of a resource until `signal` aborts or the member ends; resolves once the upstream took it on. Throws Faults. */
+  /**
+   * Passes on updates of a resource until `signal` aborts or the member is closed. Resolves once the upstream accepted the
+   * subscription. Throws Faults.
+   */
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
@@ -108,12 +111,12 @@ export class PoolMember {
     }
   }
 
-  /** Hands a client's own session what it says besides requests. */
+  /** Forwards a notification of a client to its own session. */
   tell(client: string, notification: Notification): void {
     this.#upstream?.tell?.(client, notification)
   }
 
-  /** Ends what the upstream keeps for a client that went away. */
+  /** Ends what the upstream keeps for a client that left. */
   forget(client: string): void {
     this.#upstream?.forget?.(client)
   }
@@ -138,7 +141,7 @@ export class PoolMember {
     }
   }
 
-  /** Sends with a slot that was taken, where the breaker lets it; whatever ends the call early, its fault is what is thrown. */
+  /** Sends a call that has a slot, if the breaker allows it. If the call is ended early, throws the fault that ended it. */
   async #pass(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { sessions, limits } = this.#server
     const entry = this.#closed ? undefined : this.#breaker.enter()
@@ -147,7 +150,7 @@ export class PoolMember {
       throw this.#closed ? closedFault() : openFault(this.#breaker)
     }
     const up = this.#warm && sessions === 'shared'
-    // A call that may have to wait for a start gets the start's time on top of its own, until it is sent.
+    // A call that may have to wait for the server's start gets the start's time in addition to its own, until it is sent.
     const ms = limits.callTimeoutMs + (up ? 0 : limits.startTimeoutMs)
     const limit = new CallLimit(this.#options.clock, ms, signal)
     const permit = new CallPermit(this.#ways, entry, limit)
@@ -191,7 +194,7 @@ export class PoolMember {
   }
 }
 
-/** The caller is asked through the permit, which rests meanwhile. */
+/** The caller is asked through the permit, which pauses the call meanwhile. */
 function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undefined): UpstreamCall {
   const { method, params, argumentsText, caller } = call
   const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller

@@ -1,4 +1,4 @@
-/** The upstreams of all servers, one member each, kept in step with the router config. */
+/** The upstreams of all servers, one member for each, kept in sync with the router config. */
 import type { Clock } from '../../core/async.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
@@ -7,34 +7,37 @@ import type { SessionListener, Subscription, Upstream } from '../../core/mcp/ups
 import { type PoolCall, PoolMember, type PoolMemberStatus } from './pool-member.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-/** The longest that a replaced upstream is kept for its calls in flight. */
+/** The longest time for which a replaced upstream is kept for its calls in flight. */
 const LONGEST_RETIREMENT_MS = 5 * 60_000
 
 export type PoolOptions = {
-  /** Makes the upstream of a server, without doing anything yet. The pool closes what it was given. */
+  /** Creates the upstream of a server without starting it. The pool closes the upstreams that it was given. */
   connect: (server: RouterServer) => Upstream
   clock: Clock
 }
 
 export type Pool = {
-  /** Takes a new config: new servers are known at once, those gone or changed retire after their calls in flight. */
+  /** Applies a new config: new servers can be called at once; removed or changed ones retire after their calls in flight. */
   update(config: RouterConfig): void
-  /** Sends one request to a server by name. Throws Faults; an error that the upstream answers is an answer. */
+  /** Sends one request to a server by name. Throws Faults; an upstream's JSON-RPC error is a normal answer. */
   call(server: string, call: PoolCall, signal: AbortSignal): Promise<McpResponse>
   /**
-   * Passes on updates of a resource until `signal` aborts, over changes of the config too; resolves once the server took it on.
-   * Throws Faults; an error that the upstream answers is an answer.
+   * Passes on updates of a resource until `signal` aborts, also across changes of the config. Resolves once the server accepted the
+   * subscription. Throws Faults; an upstream's JSON-RPC error is a normal answer.
    */
   subscribe(server: string, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
-  /** Who hears what sessions of single clients say and ask between calls; of several, each is told, and the first that can is asked. */
+  /**
+   * Adds a listener for what single clients' sessions send and ask between calls. All listeners get notifications; the first one
+   * able to answer gets questions.
+   */
   attach(listener: SessionListener): void
-  /** Hands a client's own sessions what it says besides requests, such as `notifications/roots/list_changed`. */
+  /** Forwards a client's notification, such as `notifications/roots/list_changed`, to its own sessions. */
   tell(client: string, notification: Notification): void
-  /** Ends what the upstreams keep for a client that went away, such as its own child. */
+  /** Ends what the upstreams keep for a client that left, such as its own child process. */
   forget(client: string): void
-  /** One entry a server, sorted by name. */
+  /** One entry for each server, sorted by name. */
   status(): PoolMemberStatus[]
-  /** Ends every upstream at once, retiring ones too. */
+  /** Closes every upstream at once, retiring ones too. */
   close(): Promise<void>
 }
 
@@ -47,9 +50,9 @@ export function createPool({ connect, clock }: PoolOptions): Pool {
 
   async function retire(member: PoolMember): Promise<void> {
     retiring.add(member)
-    // A person who is being asked has more time than a call.
+    // A person who answers a question has more time than a call.
     const withinMs = member.status().asking ? LONGEST_RETIREMENT_MS : member.server.limits.callTimeoutMs
-    // What an upstream says at its end helps nobody: its calls are answered by then.
+    // Errors while closing are ignored: all calls have been answered by then.
     await member.retire(Math.min(withinMs, LONGEST_RETIREMENT_MS)).catch(() => {})
     retiring.delete(member)
   }

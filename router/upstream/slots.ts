@@ -1,4 +1,4 @@
-/** How many calls run at once against one server; a few more wait in line, first come first served. */
+/** Limits how many calls run at once against one server; a few more wait in line, first come first served. */
 import type { Clock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 
@@ -6,13 +6,13 @@ const LONGEST_LINE = 256
 const LONGEST_WAIT_MS = 10_000
 
 export type Slots = {
-  /** Takes a slot: at once where one is free (undefined), else when its turn comes. Faults upstream_busy, cancelled. */
+  /** Takes a slot: returns undefined if one is free, else a promise that resolves at its turn. Faults: upstream_busy, cancelled. */
   acquire(limit: number, signal: AbortSignal): Promise<void> | undefined
-  /** Takes a slot whether one is free or not: for a call that gave its own back for a while. */
+  /** Takes a slot even if none is free: for a call that released its own while its caller was asked. */
   retake(): void
-  /** Gives a slot back to those who wait. */
+  /** Releases a slot to the next waiting call. */
   release(limit: number): void
-  /** Lets in who may enter under a new limit. */
+  /** Lets in the waiting calls that a new limit allows. */
   admit(limit: number): void
   active(): number
   waiting(): number
@@ -29,7 +29,8 @@ export function createSlots(clock: Clock): Slots {
         settle()
         reject(fault)
       }
-      const onAbort = (): void => leave(new Fault('cancelled', 'the caller went away while its call waited'))
+      const onAbort = (): void =>
+        leave(new Fault('cancelled', 'the caller disconnected while its call waited'))
       const timer = clock.after(LONGEST_WAIT_MS, () => leave(busy('waited too long for a free slot')))
       const settle = (): void => {
         timer.cancel()

@@ -1,4 +1,4 @@
-/** Subscriptions to resources of servers, kept for as long as somebody wants them, whatever becomes of the members that they go over. */
+/** Resource subscriptions that survive changes of the upstreams they use: they are kept until the subscriber ends them. */
 import type { Clock } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
@@ -8,23 +8,23 @@ import { cancelled } from './call-limit.ts'
 import type { PoolMember } from './pool-member.ts'
 
 const MAX_SUBSCRIPTIONS = 10_000
-/** After a member did not take one on. */
+/** Backoff after a failed attempt to subscribe again. */
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 const TAKEN: McpResponse = { result: {} }
 
 export type Subscriptions = {
-  /** As Pool.subscribe. */
+  /** See Pool.subscribe. */
   subscribe(server: string, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
-  /** Members have changed: what was subscribed to over those that are gone is subscribed to over the new ones. */
+  /** To be called when members have changed: subscriptions of removed members are moved to the new ones. */
   renew(): void
 }
 
 type KeptSubscription = {
   server: string
   subscription: Subscription
-  /** The member that it goes over; undefined while its server is not there. */
+  /** The member in use; undefined while the server is not in the config. */
   member: PoolMember | undefined
-  /** Ends it on that member. */
+  /** Ends the subscription on the current member. */
   life: AbortController
 }
 
@@ -46,14 +46,14 @@ export function createSubscriptions(
     const { subscription, life } = kept
     const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
     if (life.signal.aborted) return
-    // Changes may have been missed.
+    // Updates may have been missed.
     if (answer?.result) return subscription.onUpdate(updated(subscription.uri))
     const pauseMs = backoffMs(RETRY, failures, random)
     const again = clock.after(pauseMs, () => void resubscribe(kept, member, failures + 1))
     life.signal.addEventListener('abort', () => again.cancel(), { once: true })
   }
 
-  /** The first answer is the caller's: where it is none, the subscription is not kept, unless it goes over another member by then. */
+  /** The first answer goes to the caller: if it is an error, the subscription is dropped, unless it has moved to another member by then. */
   async function begin(kept: KeptSubscription, member: PoolMember, end: () => void): Promise<McpResponse> {
     try {
       const answer = await member.subscribe(kept.subscription, kept.life.signal)

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
 import { ownerAt } from '../../router/http/owner.ts'
-import { ANSWER_WITHIN_MS, LOOK_EVERY_MS } from '../../router/http/silence.ts'
+import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from '../../router/http/silence.ts'
 import { legacy, post } from '../front/post.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { startReplica } from './replica.ts'
@@ -22,9 +22,9 @@ test('who waits for a frozen owner is told so; what comes after it is served her
     fetch(replica.url, { headers: { accept: 'text/event-stream', ...session } }),
   ]
   await frozen.reached(2)
-  clock.advance(LOOK_EVERY_MS)
+  clock.advance(HEALTH_CHECK_INTERVAL_MS)
   await frozen.reached(3)
-  clock.advance(ANSWER_WITHIN_MS)
+  clock.advance(HEALTH_CHECK_TIMEOUT_MS)
   assert.deepEqual(await statuses(asked), [502, 404])
   assert.equal(replica.seen.length, 0)
   assert.equal((await post(replica.url, who, session)).status, 200)
@@ -41,7 +41,7 @@ test('an owner that takes its time is waited for as long as it shows that it liv
   const { signal } = (await called).caller
   const waiting = clock.pending()
   for (let look = 0; look < 5; look++) {
-    clock.advance(LOOK_EVERY_MS)
+    clock.advance(HEALTH_CHECK_INTERVAL_MS)
     while (clock.pending() > waiting) await new Promise(resolve => setImmediate(resolve))
   }
   assert.equal(signal.aborted, false)

@@ -146,7 +146,7 @@ test('a feed that cannot be read changes nothing, nor does its deletion', { skip
   })
   await log.said('the feed cannot be read; the last good one stays')
   await api.client.delete({ ...ref, ...metadata })
-  await log.said('the feed is gone; what it said last stays')
+  await log.said('the feed was deleted; its last content stays in use')
   assert.equal(await until(source, () => true), before)
 })
 
