@@ -83,7 +83,7 @@ test('a port that is taken is told with its number and the option that changes i
   const port = Number(new URL(origin).port)
   await assert.rejects(startEchoServer(t, { port }), {
     name: 'Fault',
-    code: 'io',
+    code: 'unavailable',
     message: `Port ${port} on 127.0.0.1 is already in use; choose another with --port, or stop what uses it.`,
   })
 })

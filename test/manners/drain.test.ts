@@ -52,7 +52,7 @@ for (const [lingerMs, refused] of [
 
 test('calls that a replica hands over are not lost when their owner ends: it says so in time', async t => {
   const [owner, replica] = [
-    await startReplica(t, { sessions: 'perClient', lingerMs: 200 }),
+    await startReplica(t, { sessions: 'perClient', lingerMs: 2_000 }),
     await startReplica(t, { sessions: 'perClient' }),
   ]
   const session = await beginSession(owner.url)

@@ -22,6 +22,8 @@ const MOST_MORE_HEAP_BYTES = 24 * 1024 * 1024
 
 /** `count` requests, a fifth of them as bytes on a socket. */
 export async function fuzz(t: TestContext, count: number): Promise<void> {
+  // Other tests of this process may have sockets of their own.
+  const others = tcpResources()
   const { url, origin, errors, close } = await startFuzzed(t)
   const session = (await beginSession(url))['mcp-session-id'] ?? ''
   const agent = new Agent({ connections: AT_A_TIME })
@@ -46,8 +48,11 @@ export async function fuzz(t: TestContext, count: number): Promise<void> {
   await close()
   assert.ok(performance.now() - begun < 5_000)
   await turns(10)
-  const left = process.getActiveResourcesInfo().filter(name => name.startsWith('TCP'))
-  assert.deepEqual(left, [])
+  assert.ok(tcpResources() <= others, `${tcpResources()} TCP resources are left, ${others} were there before`)
+}
+
+function tcpResources(): number {
+  return process.getActiveResourcesInfo().filter(name => name.startsWith('TCP')).length
 }
 
 async function startFuzzed(t: TestContext) {

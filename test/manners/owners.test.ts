@@ -63,7 +63,7 @@ test('subscriptions and the log level are told to the owner, whose stream shows 
   first.subscribed[0]?.onUpdate(updated)
   assert.partialDeepStrictEqual(await stream.next(), updated)
   await post(third.url, legacy('resources/unsubscribe', { uri }), session)
-  assert.equal(first.subscribed[0]?.caller.signal.aborted, true)
+  assert.equal(first.subscribed[0]?.signal.aborted, true)
 })
 
 test('the answer to a question finds who asked, whichever replica it is sent to', async t => {
