@@ -30,16 +30,16 @@ import { refuse } from './wording/answers.ts'
 import { quote } from './wording/sentences.ts'
 
 export type HandlerOptions = {
-  /** The catalog of the moment; each request keeps the one it began with. */
+  /** The current catalog; each request keeps the one it began with. */
   current: () => Catalog
-  /** Yields the newest catalog whenever there is one: clients are told which lists changed. Absent: nobody is told. */
+  /** Yields the newest catalog whenever it changes, so that clients can be notified of changed lists. Absent: no notifications. */
   watch?: ListChangesOptions['watch']
   pool: Pool
   observer: RouterObserver
   encodeQuery?: QueryEncoder
-  /** Keeps what is cut out of results; absent: it is lost, and the answers say so. */
+  /** Stores what is cut out of results. Absent: it is lost, and answers say so. */
   results?: KeptResults
-  /** Clients between their requests; absent: nothing is said to them then. */
+  /** State of clients between their requests. Absent: clients get no notifications between requests. */
   clients?: Clients
 }
 
@@ -90,8 +90,8 @@ export function createHandler(options: HandlerOptions): McpHandler {
 }
 
 /**
- * What a server says or asks in a client's own session reaches that client. Which lists it has now, the catalog says; of a resource that
- * changed, whoever subscribed to it is told.
+ * Passes what a server sends in a client's own session to that client, except changes of lists, which are detected from the catalog,
+ * and updates of resources, which go to the subscribers.
  */
 function listenerOf(clients: Clients): SessionListener {
   const isToldElsewhere = (method: string): boolean =>

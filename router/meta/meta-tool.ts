@@ -1,4 +1,4 @@
-/** What a meta-tool is, and what it works with. */
+/** The type of a meta-tool, and the context of a request that it works with. */
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
@@ -16,52 +16,52 @@ import type { ActivatedSets } from './profiles/registry/activated.ts'
 import type { KeptResults } from './results/kept-results.ts'
 import type { ProfileWords } from './wording/profile-words.ts'
 
-/** One request under way: it keeps the catalog it began with, whatever is swapped meanwhile. */
+/** The context of one request. It keeps the catalog it began with, even if a new one is swapped in meanwhile. */
 export type Work = {
   readonly request: McpRequest
   readonly catalog: Catalog
-  /** Of the profile that the caller uses. */
+  /** Texts of the profile that the caller uses. */
   readonly words: ProfileWords
   readonly pool: Pool
   readonly observer: RouterObserver
-  /** The vector of a query; undefined where there is none to be had now, and words alone have to do. Absent: there is no encoder. */
+  /** Encodes a query; resolves with undefined if there is no vector now and search must use words alone. Absent: no encoder. */
   readonly encodeQuery?: QueryEncoder
-  /** What the clients of the registry profile have activated. */
+  /** The tools that clients of the registry profile have activated. */
   readonly activated: ActivatedSets
   readonly schemas: SchemaChecks
-  /** What is made once a catalog. */
+  /** Caches values for the lifetime of a catalog. */
   readonly once: Once
-  /** Clients between their requests; absent: nothing is said to them then. */
+  /** State of clients between their requests. Absent: clients get no notifications between requests. */
   readonly clients?: Clients
-  /** What was cut out of results; absent: it is lost, and the answer says so. */
+  /** Stores what is cut out of results. Absent: it is lost, and the answer says so. */
   readonly results?: KeptResults
   /** performance.now() at the request's arrival. */
   readonly arrivedMs: number
-  /** Of the request; absent: nothing is traced. */
+  /** Span of the request; absent: not traced. */
   readonly span?: Span
 }
 
 /** Never rejects. */
 export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector | undefined>
 
-/** Tells the caller something that is no part of its request: on a stream of its own where it has one, else ahead of the answer. */
+/** Sends the caller a notification that does not belong to its request: on its own stream if it has one, else before the answer. */
 export function tellCaller({ clients, request }: Work, notification: Notification): void {
   const { client, notify } = request.caller
   const told = client !== undefined && clients?.notify(client, notification)
   if (!told) notify?.(notification)
 }
 
-/** Under which label the tokens of an answer are counted. */
+/** Label under which the tokens of an answer are counted. */
 export function tokenRoute({ request: { route } }: Work): TokenRoute {
   return route.kind === 'server' ? 'server' : route.profile
 }
 
-/** Tells routes apart. */
+/** A unique name for each route. */
 export function routeName(route: McpRoute): string {
   return route.kind === 'server' ? `server ${route.server}` : `profile ${route.profile}`
 }
 
-/** Whether all tools are listed. */
+/** Whether the route lists all tools. */
 export function isDirect(route: McpRoute): boolean {
   return route.kind === 'gateway' && route.profile === 'direct'
 }

@@ -1,6 +1,6 @@
-/** What is made once and kept for as long as the object that it is made of: of a catalog, of what one server offers. */
+/** Caches values by the object they are computed from (such as a catalog); they are garbage-collected with it. */
 
-/** The value of `make` the first time that it is asked for by this owner and name, and the same ever after. */
+/** Returns the value of `make`, which is called only the first time for this owner and name. */
 export type Once = <T>(owner: object, name: string, make: () => T) => T
 
 export function createOnce(): Once {

@@ -1,4 +1,4 @@
-/** The spans of a request: its own, those of what it sends to servers, and those of searches; by OpenTelemetry's conventions for MCP. */
+/** The spans of a request: its own, those of calls to servers and those of searches, by OpenTelemetry's conventions for MCP. */
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
@@ -8,7 +8,7 @@ import type { Forwarded } from './calling/forward.ts'
 import type { FoundItems } from './finding/search-catalog.ts'
 import type { Work } from './meta-tool.ts'
 
-/** What stands for a method that is none of MCP's: names are never taken from a request. */
+/** Stands for a method that MCP does not define: span names are never taken from a request. */
 const OTHER = '_OTHER'
 const METHODS: ReadonlySet<string> = new Set([
   'tools/call',
@@ -26,7 +26,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'tasks/cancel',
 ])
 
-/** Answers a request within a span of its own, under the one that the request names. */
+/** Answers a request within a span whose parent is the one that the request names. */
 export async function traced(
   tracer: Tracer,
   work: Work,
@@ -55,15 +55,15 @@ function requestAttributes({ route, caller: { client, era } }: McpRequest, metho
   }
 }
 
-/** The request calls one of our own tools. */
+/** Names the span of a request that calls a meta-tool. */
 export function nameMetaTool(span: Span, name: string): void {
   span.rename(`tools/call ${name}`)
   span.set({ ...toolAttributes(name), 'portolan.meta_tool': name })
 }
 
 /**
- * The span of a request to a server, which is to be sent with its context. What is called lends its name to the caller's request too,
- * whatever meta-tool that came by.
+ * Begins the span of a request to a server, which must be sent with this span's context. The called server and tool are also
+ * recorded on the caller's own span, whatever meta-tool the call came by.
  */
 export function beginSent(span: Span, { request, catalog }: Work, sent: Forwarded): Span {
   const { server } = sent
@@ -91,7 +91,7 @@ export function beginSent(span: Span, { request, catalog }: Work, sent: Forwarde
   })
 }
 
-/** Searches for one query, its vector included, within a span. */
+/** Runs the search of one query, including its encoding, within a span. */
 export async function searched(parent: Span, find: () => Promise<FoundItems>): Promise<FoundItems> {
   const span = parent.begin({ name: 'search', kind: 'internal' })
   const found = await find()
@@ -100,7 +100,7 @@ export async function searched(parent: Span, find: () => Promise<FoundItems>): P
   return found
 }
 
-/** Ends the span of a request, or of one that was sent on. */
+/** Ends the span of a request or of a call to a server. */
 export function end(span: Span, answer: McpResponse | McpResponse | Fault): void {
   if (answer instanceof Fault) span.end(answer.code)
   else if (answer.error) {
@@ -110,7 +110,7 @@ export function end(span: Span, answer: McpResponse | McpResponse | Fault): void
   } else span.end(answer.result.isError === true ? 'tool_error' : undefined)
 }
 
-/** Only what the server's own lists name. */
+/** Only names that the server's own lists contain. */
 function targetOf({ tool, method, params }: Forwarded, known: ServerCatalog | undefined): string | undefined {
   if (tool || method !== 'prompts/get') return tool?.tool
   const { name } = params

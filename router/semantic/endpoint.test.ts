@@ -107,7 +107,7 @@ test('a service that fails is named by what is wrong, never by its address or it
     [404, /no such model/],
     [429, /limiting requests/],
     [500, /answers 500/],
-    ['nonsense', /no JSON/],
+    ['nonsense', /invalid JSON/],
     ['oneTooFew', /a vector for each text/],
     ['huge', /too much/],
   ] as const) {

@@ -1,4 +1,4 @@
-/** Decides what becomes of a call's arguments: sent as they are, mended and said, or refused with what the schema wants. */
+/** Decides whether a call's arguments are sent unchanged, corrected with a note, or refused with the part of the schema they violate. */
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'

@@ -1,4 +1,4 @@
-/** Calls a tool of a server for a gateway route: checks arguments, forwards, translates faults, rewrites what the result points at. */
+/** Calls a server's tool for a gateway route: checks arguments, forwards, translates faults and rewrites URIs in the result. */
 import type { ErrorObject } from 'ajv'
 import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
@@ -28,8 +28,8 @@ import { hiddenFor } from './hidden-tools.ts'
 import type { ToolTarget } from './targets.ts'
 
 /**
- * `params` of the request: all but name and arguments is passed on, progress token and trace context included.
- * `notes`: what was mended on the way here, said under the result.
+ * Calls the tool. Of the request's `params` everything but name and arguments is passed on, including progress token and trace
+ * context. `notes`: what was corrected before; appended to the result.
  */
 export async function callTool(
   work: Work,
@@ -46,7 +46,7 @@ export async function callTool(
   }
   const { value: args, text: argumentsText } = checked.args
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
-  // A task would belong to the server's session, and whoever asks for it later names no server.
+  // A task would belong to the server's session, and later requests about it do not name a server.
   if (sent.task !== undefined) delete sent.task
   const answer = await forward(work, { server, method: 'tools/call', params: sent, tool, argumentsText })
   const said = [...notes, ...checked.notes]
@@ -68,7 +68,7 @@ export async function callTool(
   return withResult(answer, result)
 }
 
-/** What the agent should know beyond the result: wrong arguments that explain an error, state that is gone. */
+/** Notes for the agent besides the result: arguments that may explain an error, and state that was lost. */
 function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonObject): string[] {
   const { server } = target
   const stateLost = server.sessions === 'perClient' && work.request.caller.client === undefined
@@ -78,7 +78,7 @@ function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonO
   ]
 }
 
-/** The server denies the tool, perhaps because it cannot ask this client. */
+/** Added if the server denies the tool, perhaps because it cannot ask this client. */
 function hidden({ request }: Work, server: RouterServer, answer: McpResponse): string[] {
   const notAskable = hiddenFor(answer, request.caller.capabilities)
   return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
@@ -89,7 +89,7 @@ function rejection(work: Work, target: ToolTarget, error: JsonRpcError, args: Js
   return [refusalSentence(server, tool.path, error), ...explanation(work, target, args)]
 }
 
-/** What of the arguments may have been the reason of an error: bounds and unknown names too, which stop no call. */
+/** Arguments that may have caused an error, including violated bounds and unknown names, which do not stop a call. */
 function explanation(work: Work, { tool }: ToolTarget, args: JsonObject): string[] {
   const { inputSchema } = tool.definition
   const line = `${argumentsLine(tool.path)}:`
@@ -108,7 +108,7 @@ function argumentsRefusalOf(
   return frame(argumentHelp(inputSchema, args, problems, tokensBeside(work, frame(''))))
 }
 
-/** What the budget of an answer leaves beside a text. */
+/** The tokens that the answer's budget leaves beside a text. */
 function tokensBeside({ catalog }: Work, text: string): number {
   return catalog.config.budget.responseTokens - estimateTokens(text)
 }

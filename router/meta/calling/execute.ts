@@ -1,4 +1,4 @@
-/** Calls a tool, gets a prompt or reads a resource, whichever a name means: what the execute meta-tool of every profile does. */
+/** Calls a tool, gets a prompt or reads a resource, depending on the name; used by the execute meta-tool of every profile. */
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { Given, GivenArguments } from '../arguments/given-arguments.ts'
@@ -11,10 +11,10 @@ import { callTool } from './call-tool.ts'
 import { findCalled } from './find-called.ts'
 import type { PromptTarget, ToolTarget } from './targets.ts'
 
-/** `server|uri`, a page of an app, or the handle of a result that was cut. */
+/** `server|uri`, the page of an app, or the handle of a result that was cut. */
 const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
 
-/** `given`: what stands where the arguments belong; `beside`: what stands next to it. */
+/** `given`: the value of the field for arguments; `beside`: the fields next to it. */
 export function execute(
   work: Work,
   name: string,

@@ -1,4 +1,4 @@
-/** Finds the tool or prompt that a name means: one rule for all that take a name, also where it is only nearly as it should be. Pure. */
+/** Finds the tool or prompt that a name stands for, tolerating small mistakes; used by everything that takes a name. Pure. */
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
@@ -9,16 +9,16 @@ import { findTarget, type PromptTarget, type ToolTarget } from './targets.ts'
 
 export type Called = {
   target: ToolTarget | PromptTarget
-  /** How the name was taken, where it was not one that we give. */
+  /** How the name was interpreted, if it was not given exactly. */
   notes: string[]
 }
 
-/** Of a request: the catalog, what was made of it once, and the words in which to refuse. */
+/** Parts of a request's context that finding a name needs. */
 export type Naming = Pick<Work, 'catalog' | 'once' | 'words'>
 
 const LONGEST_NAME = 300
 
-/** `server/tool`, `server.tool`, another case or no server: taken where only one tool can be meant. */
+/** Also accepts `server/tool`, `server.tool`, another case, or no server, if only one tool matches. */
 export function findCalled(naming: Naming, name: string): Called | Refusal {
   const { catalog, words } = naming
   const found = findTarget(catalog, name, words)
@@ -29,7 +29,7 @@ export function findCalled(naming: Naming, name: string): Called | Refusal {
   return 'refusal' in target ? target : { target, notes: [takenAs(name, path)] }
 }
 
-/** The one tool whose path is the same but for case and what stands between the words; else the one of that name. */
+/** The one tool whose path differs only in case and separators; otherwise the one whose own name does. */
 export function nearlyNamed({ catalog, once }: Omit<Naming, 'words'>, name: string): ToolRoute | undefined {
   const wanted = name.length <= LONGEST_NAME ? lettersOf(name) : ''
   if (wanted === '') return undefined
@@ -40,7 +40,7 @@ export function nearlyNamed({ catalog, once }: Omit<Naming, 'words'>, name: stri
   return meant.length === 1 ? meant[0] : undefined
 }
 
-/** Tools by the letters of their paths, and of their own names. */
+/** Tools by the letters of their paths and of their own names. */
 function spellingsOf({ tools }: Catalog) {
   return {
     paths: Map.groupBy(tools, ({ path }) => lettersOf(path)),
@@ -55,7 +55,7 @@ function lettersOf(name: string): string {
     .trim()
 }
 
-/** Of a bare name where the profile shows none: it happens to be unambiguous. */
+/** A note for a bare name in a profile that does not show bare names: it happened to be unambiguous. */
 function notesOn(name: string, target: ToolTarget | PromptTarget, words: ProfileWords): string[] {
   if (!('tool' in target) || words.showsOwnNames) return []
   const { path, listedName } = target.tool

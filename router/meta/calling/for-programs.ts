@@ -1,15 +1,15 @@
-/** Answers that are for the program that called, not for a model: questions to its user, and errors that it acts on. Pure. */
+/** Distinguishes answers for the calling program from those for its model: questions to the user, and errors the program acts on. Pure. */
 import type { JsonObject } from '../../../core/json.ts'
 import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 
-/** An error that means nothing in a text; any is where the request with these params brought answers back: a model wrote none of that. */
+/** True for errors that a text cannot express, and for any error if the params bring back answers: these were not written by a model. */
 export function isForProgram({ code }: JsonRpcError, { requestState, inputResponses }: JsonObject): boolean {
   const brings = requestState !== undefined || inputResponses !== undefined
   return brings || code === MISSING_CAPABILITY || code === URL_ELICITATION_REQUIRED
 }
 
-/** What a repeated request carries of the answers to such a question, for where its params are made anew. */
+/** The fields of a repeated request that carry answers to questions, for params that are built anew. */
 export function answersIn({ inputResponses, requestState }: JsonObject): JsonObject {
   return {
     ...(inputResponses !== undefined && { inputResponses }),

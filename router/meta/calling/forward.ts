@@ -1,4 +1,4 @@
-/** Sends a request to its server through the pool with all that its caller can take and be asked, and reports what came of it. */
+/** Sends a request to its server through the pool with the caller's capabilities, and reports the outcome. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
@@ -16,13 +16,13 @@ export type Forwarded = {
   server: RouterServer
   method: string
   params: JsonObject
-  /** Where the request calls a tool. */
+  /** Set if the request calls a tool. */
   tool?: ToolRoute
-  /** The text of `params.arguments` as the caller wrote it, where nothing in them was changed. */
+  /** The text of `params.arguments` as the caller wrote it, if nothing in them was changed. */
   argumentsText?: string
 }
 
-/** The upstream's answer, or the fault that stood for it. Anything else that is thrown is a bug, and passes. */
+/** Returns the upstream's answer, or the fault in its place. Any other error is a bug and is thrown on. */
 export async function forward(work: Work, sent: Forwarded): Promise<McpResponse | Fault> {
   const { caller } = work.request
   const { server, method, argumentsText } = sent
@@ -43,13 +43,13 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   return answer
 }
 
-/** Params and headers as they are sent: with the context of the span, and with the arguments that the tool wants repeated in headers. */
+/** Params and headers to send: with the span's context, and with the arguments that the tool requires in headers. */
 function carried({ params, tool }: Forwarded, caller: Caller, span: Span | undefined) {
   const headers = tool ? withParamHeaders(caller.headers, tool, params.arguments) : caller.headers
   return span ? carrying(span.context(), params, headers) : { params, headers }
 }
 
-/** Whatever the caller sent: it may know nothing of the tool but its name. */
+/** Set here whatever the caller sent: it may know nothing of the tool but its name. */
 function withParamHeaders(
   headers: Caller['headers'],
   { paramHeaders }: ToolRoute,

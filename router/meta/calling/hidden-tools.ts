@@ -1,4 +1,4 @@
-/** Tells a tool that its server hides from clients it cannot ask from one that is gone: discovery can be asked for everything. Pure. */
+/** Detects that a server may deny a tool because it hides it from clients it cannot ask; discovery declares all capabilities. Pure. */
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 
@@ -7,7 +7,7 @@ const LONGEST_DENIAL = 300
 const DENIES_TOOL =
   /\b(unknown tool|no such tool|tool:?\s\S{1,200}\s(is |was )?(not found|unknown|disabled|not available|does(n.t| not) exist))/i
 
-/** What the caller cannot be asked for, where that may be why the server denies a tool; else nothing. */
+/** What the caller cannot be asked for, if that may be why the server denies a tool; otherwise empty. */
 export function hiddenFor(answer: McpResponse, capabilities: JsonObject = {}): string[] {
   const text = textOf(answer)
   if (text.length > LONGEST_DENIAL || !DENIES_TOOL.test(text)) return []

@@ -1,4 +1,4 @@
-/** What of a call may stand in the request log. Pure. */
+/** Selects what of a call may be written to the request log. Pure. */
 import type { Payloads } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'
@@ -11,7 +11,7 @@ const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie|session/i
 const LONGEST_REDACTED_TEXT = 200
 const DEEPEST_REDACTED = 6
 
-/** `redacted`: the arguments without values that look secret, long texts cut, and no result. */
+/** `redacted`: arguments without values that look secret, with long texts cut, and no result. */
 export function payloadOf(
   allowed: Payloads,
   sent: Forwarded,

@@ -1,4 +1,4 @@
-/** Refusals and faults as JSON-RPC errors, for requests whose answer is no tool result. */
+/** Refusals and faults as JSON-RPC errors, for requests whose answer is not a tool result. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import {
@@ -21,7 +21,7 @@ export function notFound(message: string): McpResponse {
   return { error: { code: METHOD_NOT_FOUND, message } }
 }
 
-/** Reports a request that goes no further, and answers it. */
+/** Reports a refused request and answers it. */
 export function refuseNatively(work: Work, refusal: Refusal): McpResponse {
   reportRefusal(work, refusal)
   return {
@@ -32,7 +32,7 @@ export function refuseNatively(work: Work, refusal: Refusal): McpResponse {
   }
 }
 
-/** The same for a URI: where it is nobody's, in the code that says so. */
+/** The same for a URI; an unknown one gets the error code for that. */
 export function unknownResource(work: Work, uri: string, refusal: Refusal): McpResponse {
   if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
   reportRefusal(work, refusal)

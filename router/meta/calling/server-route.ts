@@ -1,4 +1,4 @@
-/** One server as it is, at /servers/<name>/mcp: its lists from the catalog, its answers untouched. */
+/** The endpoint of one server, /servers/<name>/mcp: its lists come from the catalog, its answers are passed on unchanged. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
@@ -14,7 +14,7 @@ import { invalid, notFound, refuseNatively, unanswered } from './rpc-errors.ts'
 import { findServer } from './targets.ts'
 
 const PAGE_ITEMS = 500
-/** Of methods that we do not know, which stand in logs. */
+/** Limit for the name of an unknown method, which appears in logs. */
 const LONGEST_METHOD = 128
 
 const LISTS: ReadonlyMap<string, ListName> = new Map([
@@ -42,7 +42,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
     : notFound('There is no method of such a name.')
 }
 
-/** A page of a list; the first one is written once a catalog. */
+/** A page of a list; the first page is serialized once for each catalog. */
 function listOf(work: Work, server: RouterServer, list: ListName): McpResponse {
   const { catalog, once, request, observer } = work
   const { name } = server
@@ -73,7 +73,7 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }
 
-/** To a server that declares no tasks, the wish for one means nothing. */
+/** Removes `task` for a server that does not support tasks. */
 function untasked({ task: _, ...params }: JsonObject): JsonObject {
   return params
 }
@@ -85,7 +85,7 @@ function unknownTool(work: Work, server: RouterServer): McpResponse {
   return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
 }
 
-/** Whatever else a server may know, methods that we have never heard of too. */
+/** Passes on every other method, including ones that we do not know. */
 async function passOn(work: Work, server: RouterServer): Promise<McpResponse> {
   const { params, method } = work.request
   const answer = await forward(work, { server, method, params })

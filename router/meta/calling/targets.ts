@@ -1,4 +1,4 @@
-/** Finds the tool or prompt that a name in a request means, or says why there is none. Pure. */
+/** Finds the tool or prompt that a name in a request refers to, or explains why there is none. Pure. */
 import { parseListedName, parseToolPath, type ToolRef } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
@@ -16,8 +16,8 @@ export type ToolTarget = { server: RouterServer; tool: ToolRoute }
 export type PromptTarget = { server: RouterServer; prompt: PromptRoute }
 
 /**
- * By `server:tool`, `server__tool`, or the tool's own name where only one server has it; prompts likewise. A refusal says what
- * to do in the words of the profile.
+ * Finds by `server:tool`, `server__tool`, or the tool's own name if only one server has it; likewise prompts. A refusal says what to
+ * do next, in the terms of the profile.
  */
 export function findTarget(
   catalog: Catalog,
@@ -36,7 +36,7 @@ export function findTarget(
   return unknownTool(catalog, name, words)
 }
 
-/** Why the server of a path cannot be used in the state it is in, or has no list yet; undefined where it can be. */
+/** Why the server in a path cannot be used in its state, or has no list yet; undefined if it can be used. */
 export function stateRefusal(catalog: Catalog, path: string): Refusal | undefined {
   const tool = catalog.toolByName.get(path)
   const server = tool ? serverOf(catalog, tool.server) : meantServer(catalog, path)
@@ -44,7 +44,7 @@ export function stateRefusal(catalog: Catalog, path: string): Refusal | undefine
   return { ...stateRefusalOf(server), tool: tool?.tool }
 }
 
-/** By `server:prompt`, `server__prompt`, or the prompt's own name where only one server has it. */
+/** Finds by `server:prompt`, `server__prompt`, or the prompt's own name if only one server has it. */
 export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refusal {
   const refused = stateRefusal(catalog, name)
   if (refused) return refused
@@ -64,14 +64,14 @@ export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refus
   }
 }
 
-/** A server by its name, where it may be used. */
+/** Finds a server by name, if it can be used. */
 export function findServer(catalog: Catalog, name: string): RouterServer | Refusal {
   const server = catalog.servers.get(name)
   if (!server) return unknownServer(catalog, name)
   return server.status.hidden ? stateRefusalOf(server) : server
 }
 
-/** Why a server cannot be used in the state it is in. */
+/** Why a server cannot be used in its state. */
 export function stateRefusalOf(server: RouterServer): Refusal {
   return { refusal: stateSentence(server), outcome: 'unavailable', server }
 }
@@ -85,12 +85,12 @@ function shownServers({ servers }: Catalog): string[] {
   return [...servers.values()].filter(({ status }) => !status.hidden).map(({ name }) => name)
 }
 
-/** Of an item in the catalog, whose server is in it too. */
+/** The server of an item in the catalog; it is always in the catalog too. */
 function serverOf(catalog: Catalog, name: string): RouterServer {
   return catalog.servers.get(name) as RouterServer
 }
 
-/** The server that a path or listed name begins with, whatever follows. */
+/** The server with which a path or listed name begins. */
 function meantServer({ servers }: Catalog, name: string): RouterServer | undefined {
   const { server = '' } = parseToolPath(name) ?? {}
   return servers.get(server) ?? servers.get(parseListedName(name)?.server ?? '')
@@ -102,7 +102,7 @@ function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWord
   return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${words.wholeName}`
 }
 
-/** Names the nearest tools: those of the server that was meant, then others. Of an unknown server, the nearest servers. */
+/** Suggests the nearest tools: those of the named server first, then others. For an unknown server, the nearest servers. */
 function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refusal {
   const server = meantServer(catalog, name)
   const path = parseToolPath(name) ?? parseListedName(name)
@@ -119,7 +119,7 @@ function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refus
   }
 }
 
-/** The nearest servers, each by its tool of that name where it has one; where none has, the nearest of the others that have it too. */
+/** Suggests the nearest servers, each with its tool of that name if it has one; otherwise the nearest servers that have such a tool. */
 function toolOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): Refusal {
   const servers = shownServers(catalog)
   const pathOf = (name: string): string | undefined => catalog.toolByName.get(`${name}:${tool}`)?.path
@@ -134,7 +134,7 @@ function orFinding(hint: string, { finding }: ProfileWords): string {
   return sentenceOf(hint === '' ? finding : `or ${finding}`)
 }
 
-/** Three of `names`; what is missing comes from `others`. */
+/** Three of `names`; if there are fewer, more from `others`. */
 function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
   const found = nearestNames(name, names, MOST_NAMES)
   if (found.length < MOST_NAMES) found.push(...nearestNames(name, others(), MOST_NAMES - found.length))

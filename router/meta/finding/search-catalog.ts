@@ -1,4 +1,4 @@
-/** Finds tools, resources and prompts for one need or several: what every profile's search is made of. */
+/** Finds tools, resources and prompts for one or several queries; the search of every profile is built on it. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type Catalog, type Extra, isShown, routeOf } from '../../catalog/catalog.ts'
@@ -13,27 +13,27 @@ import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { searched } from '../spans.ts'
 
-/** `whole`: named by its exact path. */
+/** `whole`: the query was the item's exact path. */
 export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
 
 export type FoundItems = {
-  /** Best first; of several queries the first of each, then the second of each, without repeating one. */
+  /** Best first; for several queries the first hit of each, then the second of each, without duplicates. */
   tools: Found<ToolRoute>[]
   extras: Found<Extra>[]
-  /** How many tools matched at all. */
+  /** How many tools matched in all. */
   total: number
 }
 
-/** What may be wanted or not: a tool, a resource, a template or a prompt. */
+/** Anything a filter decides about: a tool, a resource, a template or a prompt. */
 export type Item = { server: string; definition: JsonObject }
 
 export type SearchScope = {
-  /** Of what may be shown, that which is wanted; default: all. */
+  /** Filters visible items; default: all. */
   wanted?: (item: Item) => boolean
 }
 
 const MOST_EXTRAS = 3
-/** Resources and prompts are a by-product: only those that match well are worth their tokens. */
+/** Resources and prompts are secondary: only good matches are worth their tokens. */
 const LEAST_EXTRA_RELEVANCE = 0.4
 
 export async function searchCatalog(
@@ -45,7 +45,7 @@ export async function searchCatalog(
   return joinFound(await Promise.all(queries.map(query => findItems(work, query, limit, scope))), limit)
 }
 
-/** What was found for several queries as one answer. */
+/** Joins the hits of several queries into one answer. */
 export function joinFound(found: readonly FoundItems[], limit: number): FoundItems {
   const tools = interleave(
     found.map(({ tools }) => tools),
@@ -61,7 +61,7 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
   }
 }
 
-/** What was found for one query; a tool's whole path or listed name finds that tool alone. */
+/** Searches for one query; a tool's whole path or listed name finds only that tool. */
 export function findItems(
   work: Work,
   query: string,
@@ -85,7 +85,7 @@ async function find(work: Work, query: string, limit: number, { wanted }: Search
   return { tools, extras: findExtras(catalog, query, extraVector, wanted), total }
 }
 
-/** For the tools and for the extras: of two texts where one index takes for a slip what is a word of the other. */
+/** Vectors for the tool index and the extra index: the text to encode differs if a word is a typo for one index but known to the other. */
 async function queryVectors(
   { catalog, encodeQuery, request }: Work,
   query: string,
@@ -98,7 +98,7 @@ async function queryVectors(
   return Promise.all([vector, extraText === text ? vector : encodeQuery?.(extraText, request.caller.signal)])
 }
 
-/** Why the tools are found that are found for a query, whoever asks. */
+/** Explains why a query finds its tools, independent of the caller. */
 export async function explainSearch(
   { catalog, encodeQuery }: Pick<Work, 'catalog' | 'encodeQuery'>,
   query: string,
@@ -109,7 +109,7 @@ export async function explainSearch(
   return catalog.index.explain(query, { limit, visible: visibleOf(catalog, undefined), meaning })
 }
 
-/** How near to a query the documents of one index are; undefined where words have to do. */
+/** What search by meaning in one index needs; undefined if only words can be used. */
 export async function meaningIn(
   index: SearchIndex,
   documents: VectorTable | undefined,
@@ -156,7 +156,7 @@ function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHi
   return { item: items[document] as T, relevance, weak, whole: false }
 }
 
-/** The first of each list, then the second of each, and so on, without repeating an item. */
+/** The first of each list, then the second of each, and so on, without duplicates. */
 function interleave<T>(lists: readonly Found<T>[][], limit: number): Found<T>[] {
   const [first, second] = lists
   if (first && !second) return first.slice(0, limit)

@@ -1,4 +1,4 @@
-/** Reads what a search was asked: the queries, and how many answers are wanted. Pure. */
+/** Reads the parameters of a search: its queries and how many hits are wanted. Pure. */
 import type { JsonValue } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { stateRefusal } from '../calling/targets.ts'
@@ -6,11 +6,11 @@ import type { Refusal } from '../wording/answers.ts'
 
 const MOST_QUERIES = 10
 const HIGHEST_LIMIT = 50
-/** How far a search can be paged through. */
+/** How many hits of a search can be paged through. */
 export const DEEPEST_RANK = 200
 export const ENDS_HERE = `These are the best ${DEEPEST_RANK}: narrow the query.`
 
-/** One text or several in an array, trimmed; undefined where there is none, or too many. */
+/** One text or an array of several, trimmed; undefined if there is none, or too many. */
 export function readQueries(query: JsonValue | undefined): string[] | undefined {
   const given = Array.isArray(query) ? query : [query]
   if (!given.every(one => typeof one === 'string')) return undefined
@@ -18,7 +18,7 @@ export function readQueries(query: JsonValue | undefined): string[] | undefined 
   return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
 }
 
-/** Nothing, or nothing but spaces. */
+/** Missing, or white space only. */
 export function isBlank(query: JsonValue | undefined): boolean {
   return String(query ?? '').trim() === ''
 }
@@ -28,7 +28,7 @@ export const QUERY_MISSING: Refusal = {
   outcome: 'rejected',
 }
 
-/** Within 1 to 50, whatever number was asked for, in digits too; undefined for what is no number. */
+/** Limits the number to 1 to 50; digits in a string are accepted. Undefined if it is not a number. */
 export function readLimit(limit: JsonValue | undefined, usual: number): number | undefined {
   const given = limit ?? usual
   const asked = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
@@ -46,12 +46,12 @@ export const CURSOR_WRONG: Refusal = {
   outcome: 'rejected',
 }
 
-/** As the definition of a meta-tool says it. */
+/** The schema of `limit` in a meta-tool's definition. */
 export function limitSchema(usual: number) {
   return { type: 'integer', minimum: 1, maximum: HIGHEST_LIMIT, default: usual }
 }
 
-/** Why a single query that is a path cannot be answered: its server cannot be used now. A bare name is a search like any other. */
+/** If a single query is the path of a tool whose server cannot be used now, returns why. A bare name is searched as usual. */
 export function refusedPath(catalog: Catalog, queries: readonly string[]): Refusal | undefined {
   const [query = ''] = queries
   return queries.length === 1 && /:|__/.test(query) ? stateRefusal(catalog, query) : undefined

@@ -1,4 +1,4 @@
-/** What a route declares to its clients: what can be done on a gateway, or what one server can do that reaches its clients here. Pure. */
+/** Describes what a route offers its clients: a gateway's capabilities, or those of one server that work for clients here. Pure. */
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
 import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
@@ -11,7 +11,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { PROFILES } from '../profiles/profiles.ts'
 import { instructionsOf } from './instructions.ts'
 
-/** `tells`: whether clients are told of changed lists. Undefined: no such route. */
+/** `tells`: whether clients are notified of changed lists. Returns undefined for an unknown route. */
 export function describe(catalog: Catalog, route: McpRoute, tells: boolean): RouteDescription | undefined {
   return route.kind === 'server'
     ? describeServer(catalog, route.server, tells)
@@ -22,7 +22,7 @@ export function isServed({ config }: Catalog, profile: Profile): boolean {
   return profile === config.profile || config.allowedProfiles.includes(profile)
 }
 
-/** Whether what becomes of a task can be asked for later: the session that began it is the caller's own, or there are none. */
+/** Whether a task's results can be requested later: only if each client has its own session, or the server uses none. */
 export function carriesTasks({ sessions }: RouterServer, known: ServerCatalog | undefined): boolean {
   return sessions === 'perClient' || (known !== undefined && isModernVersion(known.protocol))
 }
@@ -63,7 +63,7 @@ function describeServer(
   }
 }
 
-/** What of a capability its clients have here; undefined: nothing. One that we do not know passes, as its methods do. */
+/** The part of a capability that works for clients here; undefined: none. Unknown capabilities pass, as unknown methods do. */
 function carriedOf(
   server: RouterServer,
   known: ServerCatalog | undefined,
@@ -90,7 +90,7 @@ function listCapability(value: JsonValue | undefined, tells: boolean): JsonObjec
   return tells && declares(value, 'listChanged') ? { listChanged: true } : {}
 }
 
-/** Whose call a message of a log belongs to is known only where there is a stream or a session for it alone. */
+/** Log messages can be assigned to a call only if it has a stream or a session of its own. */
 function hasOwnLog({ sessions, transport }: RouterServer): boolean {
   return sessions === 'perClient' || transport === 'http'
 }

@@ -1,15 +1,15 @@
-/** What a client is told about a gateway when it connects: how to use it, and what is behind it. Pure. */
+/** The instructions a client gets when it connects to a gateway: how to use it, and which servers are behind it. Pure. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { OTHER } from '../profiles/registry/categories.ts'
 import { shorten } from '../wording/shorten.ts'
 
-/** So that all of it, with how to use it, stays within 150. */
+/** Keeps the whole text, including how to use the gateway, within 150 tokens. */
 const LIST_TOKENS = 90
 const LONGEST_CATEGORY = 40
 
-/** At most 150 tokens, however many servers there are. `usage` is a part of a sentence. */
+/** At most 150 tokens, however many servers there are. `usage` is part of a sentence. */
 export function instructionsOf(catalog: Catalog, usage: string): string {
   const { servers, tools } = catalog.totals
   if (servers === 0) return 'No server is available behind this gateway at the moment.'
@@ -18,7 +18,7 @@ export function instructionsOf(catalog: Catalog, usage: string): string {
   return `${tools} tools of ${servers} ${servers === 1 ? 'server' : 'servers'}: ${usage}. ${list}.`
 }
 
-/** Names by category where they all fit; else the categories with how many servers each has; else as many names as fit. */
+/** Names by category if all fit; otherwise categories with their number of servers; otherwise as many names as fit. */
 function listOf(servers: readonly RouterServer[]): string {
   const names = servers.map(server => server.name)
   const groups = [...Map.groupBy(servers, server => shorten(server.category ?? OTHER, LONGEST_CATEGORY))]

@@ -1,6 +1,6 @@
 /**
- * Tells clients that a list changed: on the stream where they listen. Those of the direct profile who keep none are told of their tools
- * ahead of their next answer.
+ * Notifies clients of changed lists: on their stream, or, for clients of the direct profile without a stream, before their next
+ * answer if the tools changed.
  */
 import { BoundedMap } from '../../../core/bounded-map.ts'
 import type { Listening, McpRequest, McpRoute } from '../../../core/mcp/server/handler.ts'
@@ -12,20 +12,20 @@ import { gatewayLists, type Listed, serverList } from './lists.ts'
 export const LIST_CHANGED = { method: 'notifications/tools/list_changed' }
 
 export type ListChanges = {
-  /** Takes note of a request: what it lists is known to its client, and what changed since then is told. */
+  /** To be called for each request: remembers which list its client has seen, and notifies it of changes since. */
   notice(request: McpRequest, catalog: Catalog): void
-  /** Tells until `signal` aborts. */
+  /** Notifies a stream until `signal` aborts. */
   listen(listening: Listening): Promise<void>
   forget(client: string): void
 }
 
 export type ListChangesOptions = {
-  /** Yields the newest catalog at once and whenever there is one; ends when `signal` aborts. */
+  /** Yields the current catalog at once, then the newest whenever it changes; ends when `signal` aborts. */
   watch: (signal: AbortSignal) => AsyncIterable<Catalog>
   once: Once
 }
 
-/** The items of each server: the same arrays as long as nothing changed. */
+/** The items of each server; the same arrays as long as nothing changed. */
 type Items = readonly (readonly Listed[])[]
 type Kind = 'tools' | 'resources' | 'prompts'
 type State = Partial<Record<Kind, Items>>
@@ -35,9 +35,9 @@ const MAX_CLIENTS = 10_000
 const MAX_LISTENERS = 4_096
 
 export function createListChanges({ watch, once }: ListChangesOptions): ListChanges {
-  /** What clients of the direct profile know. Never the catalog itself: its vectors would live on with it. */
+  /** What clients of the direct profile have seen. Not the catalog itself, which would keep its vectors in memory. */
   const known = new BoundedMap<{ servers: Catalog['servers']; tools: Items }>(MAX_CLIENTS)
-  /** Clients of the direct profile with a stream: they are told there, and nowhere else. */
+  /** Open streams of clients of the direct profile, which are notified only there. */
   const streaming = new Map<string, number>()
   let listeners = 0
 
@@ -86,7 +86,7 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
   }
 }
 
-/** Meta-tools never change; what a session activates is told when it does. */
+/** State of a gateway's lists. Meta-tools never change; changes by `activate` are notified when they happen. */
 function gatewayState(once: Once, catalog: Catalog, route: McpRoute): State {
   const items = gatewayLists.bind(undefined, once, catalog)
   return {
@@ -112,7 +112,7 @@ function isChanged(before: Items | undefined, now: Items | undefined): boolean {
   )
 }
 
-/** A server that offers nothing is none. */
+/** Without servers that offer nothing. */
 function some(items: Items): Items {
   return items.filter(({ length }) => length > 0)
 }

@@ -1,6 +1,6 @@
 /**
- * A tool, resource, template or prompt in a list of a gateway. Official clients refuse a whole list for one wrong field of one item:
- * such fields are left out, so that a server's slip costs only itself. Pure.
+ * A tool, resource, template or prompt as a gateway lists it. Official clients reject a whole list because of one invalid field of
+ * one item, so such fields are left out. Pure.
  */
 import * as z from 'zod'
 import { exposeItem } from '../../../core/catalog/expose.ts'
@@ -36,7 +36,7 @@ const annotations = z.object({
   lastModified: z.iso.datetime({ offset: true }),
 })
 
-/** What clients want of the fields that an item may have. */
+/** What clients require of the optional fields of an item. */
 const OPTIONAL_FIELDS: readonly (readonly [string, z.ZodType])[] = Object.entries({
   title: text,
   description: text,
@@ -50,7 +50,7 @@ const OPTIONAL_FIELDS: readonly (readonly [string, z.ZodType])[] = Object.entrie
   _meta: z.custom(isObject),
 })
 
-/** What is right passes unchanged; URIs are those of the gateway. */
+/** Valid fields pass unchanged; URIs become those of the gateway. */
 export function listedItem(server: string, item: JsonObject): JsonObject {
   const wrong = OPTIONAL_FIELDS.filter(
     ([field, right]) => item[field] !== undefined && !right.safeParse(item[field]).success,
@@ -64,7 +64,7 @@ export function listedItem(server: string, item: JsonObject): JsonObject {
   }
 }
 
-/** Some servers leave out that arguments are an object, or mark required properties as draft-03 did. */
+/** Some servers omit `type: object` from arguments, or mark required properties as draft-03 did. */
 function listedSchema(schema: JsonObject): JsonObject {
   if (objectSchema.safeParse(schema).success) return schema
   const { properties, required } = schema

@@ -1,4 +1,4 @@
-/** The items of native lists, each with its text: written once for as long as what its server offers stays the same. */
+/** The items of native lists with their JSON text, serialized once for as long as the server's offer stays the same. */
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
@@ -9,29 +9,29 @@ import { listedDefinition, listedTokens } from './listed-definition.ts'
 import { listedItem } from './listed-item.ts'
 import { pageOf } from './pages.ts'
 
-/** As the protocol names them in its results. */
+/** Named as in the protocol's results. */
 export type ListName = 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
 
 export type Listed = {
-  /** By which the list is sorted. */
+  /** The key that the list is sorted by. */
   key: string
   item: JsonObject
-  /** The item in JSON. */
+  /** The item as JSON. */
   text: string
-  /** What a tool costs an agent so; 0 for anything else. */
+  /** What listing a tool costs an agent; 0 for other items. */
   tokens: number
 }
 
 export type ListPage = { reply: McpResponse; tokens: number }
 
-/** What a gateway lists, of all servers that are shown, by server. */
+/** What a gateway lists: the items of all visible servers, grouped by server. */
 export function gatewayLists(once: Once, catalog: Catalog, list: ListName): readonly (readonly Listed[])[] {
   return catalog.parts
     .filter(part => isShown(catalog, part.server))
     .map(part => once(part, `exposed ${list}`, () => sorted(exposedItems(part, list))))
 }
 
-/** What one server lists itself. */
+/** What one server lists. */
 export function serverList(once: Once, catalog: Catalog, server: string, list: ListName): readonly Listed[] {
   const known = catalog.catalogs.get(server)
   if (list !== 'tools')
@@ -42,7 +42,7 @@ export function serverList(once: Once, catalog: Catalog, server: string, list: L
   return part ? once(part, 'own tools', () => sorted(toolsOf(part))) : NOTHING
 }
 
-/** The page at a cursor, of as many items and tokens as are allowed, but at least one; undefined where the cursor is none of ours. */
+/** The page at a cursor, limited in items and tokens but with at least one item; undefined if the cursor is invalid. */
 export function listPage(
   list: ListName,
   items: readonly Listed[],

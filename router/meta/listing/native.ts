@@ -1,4 +1,4 @@
-/** The protocol's own resources, prompts and completions on a gateway route, under names that tell the servers apart. */
+/** The protocol's own methods for resources, prompts and completions on a gateway route, with names that include the server. */
 import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
@@ -15,7 +15,7 @@ import { gatewayLists, type ListName, listPage, sorted } from './lists.ts'
 
 const PAGE_ITEMS = 200
 
-/** A page of what all servers that are shown have; the first one is written once a catalog. */
+/** A page of the items of all visible servers; the first page is serialized once for each catalog. */
 export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpResponse {
   const { catalog, once, request } = work
   const { cursor } = request.params
@@ -76,7 +76,7 @@ export async function completeNatively(work: Work): Promise<McpResponse> {
 
 type Rewrite = (server: string, result: JsonObject) => JsonObject
 
-/** An upstream's error is passed on as it is; a fault becomes an error that says what to do. */
+/** Passes an upstream's error on unchanged; a fault becomes an error that says what to do. */
 async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpResponse> {
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server, work.words)

@@ -1,22 +1,22 @@
-/** Pages of sorted lists by a cursor that stays right when the list changes: it tells the last key that was given. Pure. */
+/** Pages of sorted lists. A cursor contains the last key returned, so it stays valid when the list changes. Pure. */
 import { createHash } from 'node:crypto'
 
 const LONGEST_CURSOR = 256
-/** Cursors cost tokens: of a longer key only its beginning is in the cursor, and a hash that tells it from its like. */
+/** Cursors cost tokens: for longer keys they contain only the beginning and a hash that distinguishes keys with the same beginning. */
 const LONGEST_KEY = 32
 const BEGINNING = 24
 const HASH_CHARACTERS = 8
 const HASH_SIGN = '\0'
-/** Of a hash of what was asked, by which cursors of something else are told. */
+/** Length of the hash of the request parameters, which rejects cursors of other requests. */
 const ASKED_CHARACTERS = 4
 const RANK = /^\d{1,4}$/
 
 export type Page<T> = { items: T[]; nextCursor?: string }
 
 /**
- * The items after the cursor's key, as long as `fits` takes them, but at least one; `keyOf` must grow with the position.
- * `asked`: what is paged through; its cursors are valid for nothing else. Undefined where the cursor is none of them. Nothing is missed, whatever came or went meanwhile; where the last item itself went,
- * some that begin like it may come twice.
+ * Returns the items after the cursor's key while `fits` accepts them, at least one; `keyOf` must increase with the position. `asked`
+ * identifies what is paged through: cursors of anything else are invalid. Returns undefined for an invalid cursor. No item is missed
+ * when the list changes between pages; if the last item itself was removed, some items that begin alike may be repeated.
  */
 export function pageOf<T>(
   items: Iterable<T>,
@@ -51,12 +51,12 @@ function itemsAfter<T>(
   return rest.slice(last + 1)
 }
 
-/** The cursor of the place `rank`, from 0, in what a search found. */
+/** The cursor of position `rank` (from 0) in the hits of a search. */
 export function rankCursor(rank: number, asked: string): string {
   return cursorOf(String(rank), asked)
 }
 
-/** The place that such a cursor leads to; undefined where it is none of that search. */
+/** The position of such a cursor; undefined if it does not belong to that search. */
 export function rankAt(cursor: unknown, asked: string): number | undefined {
   const told = toldBy(cursor, asked)
   return told !== undefined && RANK.test(told) ? Number(told) : undefined

@@ -1,4 +1,4 @@
-/** What a profile is: the meta-tools that it shows, and what tools/list answers. */
+/** The type of a profile: its meta-tools and its answer to tools/list. */
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
@@ -6,14 +6,14 @@ import type { ProfileWords } from '../wording/profile-words.ts'
 export type ProfileTools = {
   /** By name, in the order in which they are listed. */
   tools: ReadonlyMap<string, MetaTool>
-  /** o200k_base tokens of the meta-tools' definitions as they are listed, from definition-tokens.json. */
+  /** o200k_base tokens of the meta-tools' definitions as listed, from definition-tokens.json. */
   definitionTokens: number
   words: ProfileWords
   /** Answers tools/list. */
   list(work: Work): McpResponse
 }
 
-/** A profile of meta-tools alone: the same list for everyone, written once. */
+/** A profile with only meta-tools: its list is the same for everyone and serialized once. */
 export function metaToolProfile(
   tools: readonly MetaTool[],
   { definitionTokens, words }: Pick<ProfileTools, 'definitionTokens' | 'words'>,
@@ -35,7 +35,7 @@ export function byName(tools: readonly MetaTool[]): ReadonlyMap<string, MetaTool
   return new Map(tools.map(tool => [tool.definition.name, tool]))
 }
 
-/** Counts what a list cost, and what all tools would have. */
+/** Counts the tokens of a list, and those of listing all tools directly. */
 export function countList(work: Work, directTokens: number, listedTokens: number): void {
   work.observer.tokensDirect(tokenRoute(work), directTokens)
   work.observer.tokensServed(tokenRoute(work), 'definitions', listedTokens)

@@ -1,4 +1,4 @@
-/** The profiles of a gateway, and what each shows at once. */
+/** The profiles of a gateway, and the tokens of what each lists. */
 import type { Profile } from '../../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
@@ -12,19 +12,19 @@ import { search } from './search/profile.ts'
 
 export const PROFILES: Readonly<Record<Profile, ProfileTools>> = { hierarchical, search, registry, direct }
 
-/** In whose words a route's answers speak; a single server has no meta-tools. */
+/** The texts used in a route's answers; a single server's endpoint has no meta-tools. */
 export function wordsOf(route: McpRoute): ProfileWords {
   return PROFILES[route.kind === 'server' ? 'direct' : route.profile].words
 }
 
-/** o200k_base tokens of what tools/list answers to a client that has activated nothing. */
+/** o200k_base tokens of the answer of tools/list to a client that has activated nothing. */
 export function exposedTokens(catalog: Catalog, profile: Profile): number {
   if (profile !== 'direct') return PROFILES[profile].definitionTokens
   const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
   return shown.reduce((sum, tool) => sum + listedTokens(tool), 0)
 }
 
-/** The same for every profile that the gateway serves, its own first. */
+/** The same for every profile that the gateway serves, its default first. */
 export function servedTokens(catalog: Catalog): Partial<Record<Profile, number>> {
   const { profile, allowedProfiles } = catalog.config
   const names = [...new Set([profile, ...allowedProfiles])]

@@ -1,4 +1,4 @@
-/** Checks that a prompt is given what it cannot do without, before its server is asked. Pure. */
+/** Checks that a prompt's required arguments are given before its server is called. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { PromptTarget } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
@@ -7,7 +7,7 @@ import { shorten } from '../wording/shorten.ts'
 
 const LONGEST_LIST = 400
 
-/** Undefined where nothing that is required is missing. */
+/** Undefined if no required argument is missing. */
 export function missingArguments(
   { server, prompt }: PromptTarget,
   given: JsonValue | undefined,
@@ -26,7 +26,7 @@ export function missingArguments(
   }
 }
 
-/** Names of a prompt's arguments; those that may be left out end with a question mark. Undefined where it declares none. */
+/** Names of a prompt's arguments; optional ones end with a question mark. Undefined if it declares none. */
 export function argumentNames(definition: JsonObject): string[] | undefined {
   if (!Array.isArray(definition.arguments)) return undefined
   return argumentsOf(definition).map(({ name, required }) => `${name}${required === true ? '' : '?'}`)

@@ -1,4 +1,4 @@
-/** Fetches a prompt for execute_mcp_tool and gives its messages as text. */
+/** Gets a prompt for an execute meta-tool and returns its messages as text. */
 import { exposeToolResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
@@ -14,8 +14,8 @@ import { faultSentence, refusalSentence } from '../wording/sentences.ts'
 import { missingArguments } from './prompt-arguments.ts'
 
 /**
- * One text a message, with its role in front; content that is no text stays what it is, below its role. `notes`: what was mended on
- * the way here, said under the messages.
+ * Returns one text for each message, beginning with its role; other content follows unchanged after its role. `notes`: what was
+ * corrected before; appended to the messages.
  */
 export async function getPromptAsText(
   work: Work,

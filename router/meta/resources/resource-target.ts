@@ -1,4 +1,4 @@
-/** Finds the server that a resource's URI means, in any of its forms. Pure. */
+/** Finds the server that a resource's URI refers to, in any of its forms. Pure. */
 import { parseResource } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
@@ -10,11 +10,12 @@ import { mayMatch } from './template-match.ts'
 
 const MOST_NAMES = 3
 
-/** `uri` is the upstream's own; it need not be in any list, since a template may stand behind it. */
+/** `uri` is the upstream's own. It need not be in a list, since it may match a template. */
 export type ResourceTarget = { server: RouterServer; uri: string }
 
 /**
- * From `server|uri`, `server+uri`, `ui://server/…`, or an upstream's own URI that only one server lists, or else has a template for.
+ * Accepts `server|uri`, `server+uri`, `ui://server/…`, and an upstream's own URI if only one server lists it, or else has a template
+ * for it.
  */
 export function findResource(catalog: Catalog, text: string): ResourceTarget | Refusal {
   const parsed = parseResource(text)
@@ -34,7 +35,7 @@ export function findResource(catalog: Catalog, text: string): ResourceTarget | R
   }
 }
 
-/** What is shown under this very URI; else the templates that it may have been made of. */
+/** Resources with exactly this URI; otherwise the templates that it may match. */
 function ownResources(catalog: Catalog, uri: string): readonly ResourceRoute[] {
   const shown = (resource: ResourceRoute): boolean => isShown(catalog, resource.server)
   const exact = (catalog.resourcesByOwnUri.get(uri) ?? []).filter(shown)

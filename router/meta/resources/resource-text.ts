@@ -1,4 +1,4 @@
-/** Reads a resource for execute and read_mcp_resource, always from its origin, or the next part of a result that was cut. */
+/** Reads a resource for an execute meta-tool and for read_mcp_resource, never from a cache, or the next part of a cut result. */
 import { exposeReadResult } from '../../../core/catalog/expose.ts'
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
@@ -14,7 +14,7 @@ import { errorReply, refuse } from '../wording/answers.ts'
 import { faultSentence, refusalSentence } from '../wording/sentences.ts'
 import { findResource } from './resource-target.ts'
 
-/** `uri`: of a resource in any of its forms, or a handle. */
+/** `uri`: of a resource in any form, or a handle. */
 export async function readAsText(work: Work, uri: string): Promise<McpResponse> {
   const kept = readKept(work, uri)
   if (kept) return kept
@@ -42,7 +42,7 @@ export async function readAsText(work: Work, uri: string): Promise<McpResponse> 
   }
 }
 
-/** Text as a text, with its `_meta`; binary as an embedded resource, with all that it came with. */
+/** Text as text content with its `_meta`; binary data as an embedded resource with all its fields. */
 function contentOf(item: JsonObject, asked: string): JsonValue {
   const { text, uri, _meta } = item
   if (typeof text === 'string') return { type: 'text', text, ...(_meta !== undefined && { _meta }) }

@@ -1,4 +1,4 @@
-/** Subscribes to a resource for a client: updates are passed on under the URI that the client knows. */
+/** Subscribes to a resource for a client; updates carry the URI that the client used. */
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonValue } from '../../../core/json.ts'
@@ -24,7 +24,7 @@ export type SubscribeDependencies = {
   words: ProfileWords
 }
 
-/** Replies once the server took it on; then passes updates on until the signal aborts. */
+/** Replies once the server has accepted the subscription, then passes updates on until the signal aborts. */
 export async function subscribe(
   means: SubscribeDependencies,
   route: McpRoute,
@@ -56,7 +56,7 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   return 'refusal' in server ? server : { server, uri }
 }
 
-/** To the server under its own URI. An update may be of a part of the resource, with a URI of its own. */
+/** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own. */
 function translated(route: McpRoute, subscription: Subscription, target: ResourceTarget): Subscription {
   const known = subscription.uri
   const { uri, server } = target

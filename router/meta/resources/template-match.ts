@@ -1,9 +1,9 @@
-/** Whether a URI may be one that a URI template stands for. Pure. */
+/** Whether a URI may be an expansion of a URI template. Pure. */
 
 const EXPRESSION = /\{[^{}]*\}/
 const LONGEST_URI = 8_192
 
-/** What stands between the expressions has to be there, in order; only templates that begin with a scheme of their own count. */
+/** The literals between expressions must occur in order; only templates that begin with a literal scheme count. */
 export function mayMatch(template: string, uri: string): boolean {
   const literals = template.split(EXPRESSION)
   const [first = '', ...rest] = literals

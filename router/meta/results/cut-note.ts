@@ -1,4 +1,4 @@
-/** What stands under a text that was cut: how much there is, and how to get what comes next. Pure. */
+/** The note after a text that was cut: how long it is, and how to read the next part. Pure. */
 import type { Work } from '../meta-tool.ts'
 import { spelled } from '../wording/profile-words.ts'
 import type { Handle } from './handle.ts'
@@ -9,7 +9,7 @@ export function cutNote({ words }: Work, end: number, bytes: number, next: Handl
   return `[Cut after ${end} of ${bytes} bytes. What follows, within ${KEPT_MINUTES} minutes: ${how}.]`
 }
 
-/** Where nothing could be kept. */
+/** The note if nothing could be stored. */
 export function lossNote(bytes: number, mostBytes: number): string {
   return `[Cut: ${bytes} more bytes of text are over the server's limit of ${mostBytes}. Ask for less: a filter, a page or a smaller range.]`
 }

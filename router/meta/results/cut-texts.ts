@@ -1,10 +1,10 @@
-/** Keeps the texts of a tool result within a byte limit; what is cut off can be asked for, and the result says how. */
+/** Limits the texts of a tool result in bytes; what is cut off is stored, and the result says how to read it. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Work } from '../meta-tool.ts'
 import { cutNote, lossNote } from './cut-note.ts'
 import { endOfPart } from './end-of-part.ts'
 
-/** The same object where nothing has to be cut. Only text items are cut: no other content, no structured content. */
+/** Returns the same object if nothing must be cut. Only text content is cut, no other content and no structured content. */
 export function cutTexts(work: Work, result: JsonObject, mostBytes: number): JsonObject {
   const { content } = result
   if (!Array.isArray(content)) return result
@@ -16,7 +16,7 @@ export function cutTexts(work: Work, result: JsonObject, mostBytes: number): Jso
   return bytes <= mostBytes ? result : cut(work, result, content, texts, mostBytes)
 }
 
-/** The first text that does not fit is cut, and those after it are left out: they are kept together, a line break between two. */
+/** Cuts the first text that does not fit and leaves out those after it; they are stored together, joined by line breaks. */
 function cut(
   work: Work,
   result: JsonObject,

@@ -1,6 +1,6 @@
-/** Where a part of a long text ends: between elements of JSON, at a line's end, at a word, never within a character. Pure. */
+/** Finds where a part of a long text ends: between JSON elements, at a line's end, or at a word, never within a character. Pure. */
 
-/** How much of a part may be given up for a better place. */
+/** Share of a part that may be given up for a better end. */
 const SEARCHED_SHARE = 0.25
 
 const QUOTE = 0x22
@@ -11,7 +11,10 @@ const SPACE = 0x20
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** The end of the part of UTF-8 `text` that begins at `from` and has at most `most` bytes; where `most` is positive, one character at least. */
+/**
+ * Returns the end of the part of UTF-8 `text` that begins at `from` and has at most `most` bytes; if `most` is positive, at least
+ * one character.
+ */
 export function endOfPart(text: Buffer, from: number, most: number): number {
   if (most <= 0) return from
   const end = from + most
@@ -30,8 +33,9 @@ function isJson(text: Buffer): boolean {
 }
 
 /**
- * After the outermost comma or line break that is in no string, the last of those of one depth. Parts begin where one ended: outside
- * of a string, but for strings longer than a part; what is taken for a place within one is still between two characters.
+ * The last position at the lowest depth after a comma or line break outside strings. Parts begin where the last one ended, which is
+ * outside a string unless the string is longer than a part; a position wrongly found within such a string is still between two
+ * characters.
  */
 function elementEnd(text: Buffer, from: number, least: number, end: number): number | undefined {
   let depth = 0
@@ -59,7 +63,7 @@ function endAfter(text: Buffer, byte: number, least: number, end: number): numbe
   return at >= 0 && at + 1 >= least ? at + 1 : undefined
 }
 
-/** The last end of a character up to `end`, or that of the first one, where even that is longer. */
+/** The last character boundary up to `end`, or the end of the first character if even that is longer. */
 function characterEnd(text: Buffer, from: number, end: number): number {
   const isWithin = (at: number): boolean => ((text[at] ?? 0) & 0xc0) === 0x80
   let at = end

@@ -1,19 +1,19 @@
-/** Names of kept results: `portolan|result/<owner>/<id>?from=<byte>`, where the id proves that one of our replicas made it. */
+/** Handles of stored results: `portolan|result/<owner>/<id>?from=<byte>`. The id proves that one of our replicas made it. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { exposedUri, resourcePath } from '../../../core/catalog/names.ts'
 
 export type Handle = {
-  /** The process that keeps the result. */
+  /** The process that stores the result. */
   owner: string
   id: string
-  /** Where to go on, in bytes. */
+  /** Start of the next part, in bytes. */
   from: number
 }
 
 export type HandleSigner = {
-  /** An id that nobody can guess. */
+  /** Creates an id that cannot be guessed. */
   issue(owner: string): string
-  /** Whether the handle was made by a process with the same key: only then its owner may be asked. */
+  /** Whether the handle was made by a process with the same key: otherwise its owner must not be called. */
   isOurs(handle: Handle): boolean
 }
 
@@ -24,12 +24,12 @@ const LIKE_A_HANDLE = /^portolan[|+]result\//
 const NONCE_BYTES = 6
 const PROOF_BYTES = 12
 
-/** As meta-tools print it. */
+/** The form in meta-tools' answers. */
 export function shownHandle(handle: Handle): string {
   return resourcePath(RESERVED_NAME, pathOf(handle))
 }
 
-/** As the protocol's own resources/read has it: a valid URI. */
+/** The form for the protocol's resources/read: a valid URI. */
 export function listedHandle(handle: Handle): string {
   return exposedUri(RESERVED_NAME, pathOf(handle))
 }

@@ -1,4 +1,4 @@
-/** What was cut out of results and can be asked for: kept by the process that cut it, found from each of its replicas. */
+/** Texts cut out of results: stored by the process that cut them, readable from each of its replicas. */
 import type { Clock } from '../../../core/async.ts'
 import type { Log } from '../../../core/log.ts'
 import { endOfPart } from './end-of-part.ts'
@@ -8,9 +8,9 @@ import { createRemoteReader } from './remote.ts'
 import { createTextStore, MOST_KEPT_BYTES } from './store.ts'
 
 export type KeptResults = {
-  /** Keeps a text, or as much of it as may be kept; the handle leads to `from`. */
+  /** Stores a text, or as much of it as the limit allows; the handle points at `from`. */
   keep(text: Buffer, from: number, partBytes: number): { handle: Handle; keptBytes: number }
-  /** Throws Fault `not_found` where nothing is kept under that name any more, `upstream_unreachable` where its owner is gone. */
+  /** Throws Fault `not_found` if the result is not stored any more, `upstream_unreachable` if its owner is gone. */
   read(handle: string, signal: AbortSignal): Promise<Part>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export type KeptResults = {
 export type KeptResultsOptions = {
   /** Signs the handles; the same for all replicas. */
   key: string | Uint8Array
-  /** Our own name in handles: made by `ownerAt` where there are replicas. */
+  /** This process's name in handles, made by `ownerAt` if there are replicas. */
   owner: string
   clock: Clock
   log: Log

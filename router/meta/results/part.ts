@@ -1,21 +1,21 @@
-/** A part of a kept result, and how resources/read carries it: its text, and under `_meta` how much there is and what comes next. Pure. */
+/** A part of a stored result, and its form in resources/read: the text, with total size and next handle under `_meta`. Pure. */
 import { Fault } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { type Handle, listedHandle, parseHandle } from './handle.ts'
 
-/** Places in bytes of the whole text; `next` leads to the part after it, and is absent at the end. */
+/** Positions in bytes of the whole text; `next` points at the following part and is absent at the end. */
 export type Part = { text: string; end: number; bytes: number; next?: Handle }
 
 const NEXT = 'portolan.dev/next'
 const BYTES = 'portolan.dev/bytes'
 
-/** The result of resources/read for a part. */
+/** The resources/read result of a part. */
 export function nativePart(uri: string, { text, bytes, next }: Part): JsonObject {
   const _meta: JsonObject = { [BYTES]: bytes, ...(next && { [NEXT]: listedHandle(next) }) }
   return { contents: [{ uri, mimeType: 'text/plain', text, _meta }] }
 }
 
-/** Reads such a result, which answered for `handle`; undefined where it carries no part. */
+/** Parses such a result, read with `handle`; undefined if it carries no part. */
 export function readNativePart(result: JsonValue | undefined, { from }: Handle): Part | undefined {
   const contents = isObject(result) && Array.isArray(result.contents) ? result.contents : []
   const [content] = contents.filter(isObject)

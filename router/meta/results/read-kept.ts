@@ -1,4 +1,4 @@
-/** Answers whoever asks for the next part of a result that was cut: as a tool result, or as resources/read does. */
+/** Answers requests for the next part of a cut result: as a tool result or as a resources/read result. */
 import { Fault } from '../../../core/errors.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { refuseNatively } from '../calling/rpc-errors.ts'
@@ -9,7 +9,7 @@ import { isHandle } from './handle.ts'
 import { nativePart, type Part } from './part.ts'
 import { KEPT_MINUTES } from './store.ts'
 
-/** Undefined where the name is that of no result: then it means something else. */
+/** Undefined if the name is not a handle: it then refers to something else. */
 export function readKept(work: Work, name: string): Promise<McpResponse> | undefined {
   return isHandle(name) ? replyWithPart(work, name) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a part of a result that another replica keeps, over its MCP endpoint. The handle proves that it may be read: whoever has it was
- * given it in an answer, and nobody else can make its id.
+ * Reads a part of a result that another replica stores, over its MCP endpoint. The handle is the authorization: it was given out in
+ * an answer, and its id cannot be forged.
  */
 import { Agent } from 'undici'
 import { readBounded } from '../../../core/bounded.ts'
@@ -13,14 +13,14 @@ import { notKept, type Part, readNativePart } from './part.ts'
 import { MOST_KEPT_BYTES } from './store.ts'
 
 export type RemoteReader = {
-  /** Asks the owner of a handle that was proved to be ours. Throws Faults as KeptResults does. */
+  /** Calls the owner of a handle that was verified before. Throws Faults as KeptResults does. */
   read(handle: Handle, signal: AbortSignal): Promise<Part>
   close(): Promise<void>
 }
 
 const CONNECT_TIMEOUT_MS = 1_000
 const ANSWER_TIMEOUT_MS = 10_000
-/** JSON writes a byte as six characters at most. */
+/** JSON writes a byte as at most six characters. */
 const MOST_ANSWER_BYTES = 6 * MOST_KEPT_BYTES + 64 * 1024
 const HEADERS = {
   'content-type': 'application/json',
@@ -56,14 +56,19 @@ export function createRemoteReader(log: Log): RemoteReader {
         )
         const message: unknown = JSON.parse(text.toString('utf8'))
         const part = isObject(message) ? readNativePart(message.result, handle) : undefined
-        // An error: it was started anew, or the time is over.
+        // An error means that the owner restarted or the result expired.
         if (!part) throw notKept()
         return part
       } catch (error) {
         if (signal.aborted) throw new Fault('cancelled', 'the caller went away')
         if (error instanceof Fault && error.code === 'not_found') throw error
-        log.warn({ owner: origin, error: messageOf(error) }, 'the keeper of a result cannot be asked')
-        throw new Fault('upstream_unreachable', 'the keeper of the result cannot be asked', { cause: error })
+        log.warn(
+          { owner: origin, error: messageOf(error) },
+          'the replica that stores a result cannot be reached',
+        )
+        throw new Fault('upstream_unreachable', 'the replica that stores the result cannot be reached', {
+          cause: error,
+        })
       }
     },
     close: () => agent.destroy(),

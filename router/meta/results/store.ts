@@ -1,13 +1,13 @@
-/** Long texts in memory for a while, each under an id: bounded in bytes, number and time, the least recently used out first. */
+/** Stores long texts in memory by id, limited in bytes, number and time; the least recently used are dropped first. */
 import type { Clock, Timer } from '../../../core/async.ts'
 
-/** How long a text is kept after it was last asked for. */
+/** How long a text is kept after it was last read. */
 export const KEPT_MINUTES = 10
 const KEPT_MS = KEPT_MINUTES * 60_000
 export const MOST_KEPT_BYTES = 32 * 1024 * 1024
 export const MOST_KEPT_TEXTS = 1_000
 
-/** `partBytes`: how much of it is given at a time. */
+/** `partBytes`: the size of the parts it is read in. */
 export type KeptText = { text: Buffer; partBytes: number }
 
 export type TextStore = {
@@ -20,7 +20,7 @@ export type TextStore = {
 type Entry = KeptText & { goneAt: number }
 
 export function createTextStore(clock: Clock): TextStore {
-  /** The least recently used first, which is the first to expire too. */
+  /** Least recently used first; that one is also the first to expire. */
   const entries = new Map<string, Entry>()
   let bytes = 0
   let timer: Timer | undefined
@@ -34,7 +34,7 @@ export function createTextStore(clock: Clock): TextStore {
     entries.set(id, { text, partBytes, goneAt: clock.now() + KEPT_MS })
     timer ??= clock.after(KEPT_MS, sweep)
   }
-  /** Drops what has expired, and comes again when the next one does. */
+  /** Drops expired entries and schedules the next run. */
   function sweep(): void {
     timer = undefined
     for (const [id, entry] of entries) {

@@ -1,4 +1,4 @@
-/** Shows a JSON Schema within a token budget: what is required first, long and deep parts by their type, and that they were folded. Pure. */
+/** Shows a JSON Schema within a token budget: required parts first, long and deep parts as their type only, marked as folded. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import { shorten } from '../wording/shorten.ts'
@@ -6,21 +6,21 @@ import { resolveReference } from './pointer.ts'
 
 export type FoldedSchema = {
   schema: JsonObject
-  /** Whether it is less than the whole: `$comment` says where. */
+  /** Whether parts were left out: `$comment` says where. */
   folded: boolean
-  /** What its JSON text costs. */
+  /** Tokens of its JSON text. */
   tokens: number
 }
 
 /** How much of a schema is shown. */
 type Detail = {
-  /** Levels of nesting: a required part goes one down, an optional one two. */
+  /** Levels of nesting: a required part uses one, an optional one two. */
   depth: number
   descriptionCharacters: number
   enumValues: number
 }
 
-/** From the finest that may fit to the coarsest. */
+/** From the finest to the coarsest. */
 const DETAILS: readonly Detail[] = [
   { depth: 8, descriptionCharacters: 240, enumValues: 20 },
   { depth: 6, descriptionCharacters: 120, enumValues: 10 },
@@ -28,7 +28,7 @@ const DETAILS: readonly Detail[] = [
   { depth: 3, descriptionCharacters: 40, enumValues: 4 },
   { depth: 2, descriptionCharacters: 0, enumValues: 2 },
 ]
-/** Kept as they are, where they are short. */
+/** Copied unchanged if short. */
 const SCALARS = [
   'type',
   'format',
@@ -49,20 +49,20 @@ const SCALARS = [
 const LONGEST_SCALAR = 80
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
-/** What makes a schema more than a leaf. */
+/** Keywords that contain further schemas. */
 const NESTING: readonly string[] = ['properties', '$ref', ...LISTS, ...SINGLES]
-/** All that is read of a schema. */
+/** All keywords that are read. */
 const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 'required']
-/** Names beyond these are not looked for among the required ones. */
+/** Names beyond this number are not looked up among the required ones. */
 const MOST_REQUIRED = 200
-/** Of the frame around the properties when only some of them fit. */
+/** Tokens of the frame around the properties if only some of them fit. */
 const FRAME_TOKENS = 30
 const LONGEST_NAME = 200
 
 /**
- * The same object where it fits; `tokens` are those of its JSON text where they are known. Never throws, whatever the schema,
- * and takes time by the budget, not by the depth of the schema or what its references would write out. These are written out as far
- * as they are shown.
+ * Returns the same object if it fits; `tokens` are those of its JSON text if known. Never throws, whatever the schema. Takes time in
+ * proportion to the budget, not to the schema's depth or to the expansion of its references, which are expanded only as far as they
+ * are shown.
  */
 export function foldSchema(
   schema: JsonObject,
@@ -86,9 +86,9 @@ export function foldSchema(
 type Drawing = {
   root: JsonObject
   detail: Detail
-  /** Nodes that may still be drawn; each costs a token at least, so that beyond the budget there is nothing to gain. */
+  /** How many more nodes may be drawn; each costs at least a token, so drawing more than the budget is useless. */
   left: number
-  /** Which lists and objects are short: many references may lead to the same large one. */
+  /** Caches which lists and objects are short: many references may point at the same large one. */
   short: WeakMap<object, boolean>
 }
 
@@ -110,7 +110,7 @@ function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): Js
   return drawn
 }
 
-/** All of a list, as long as anything may be drawn. */
+/** All items of a list, until the limit of nodes is reached. */
 function drawSome<T>(drawing: Drawing, list: readonly T[], drawOne: (item: T) => JsonValue): JsonValue[] {
   const drawn: JsonValue[] = []
   for (const item of list) {
@@ -136,7 +136,7 @@ function drawProperties(
   if (required.size > 0) into.required = [...required]
 }
 
-/** What a schema says of itself, without the schemas in it. */
+/** The keywords of a schema itself, without the schemas in it. */
 function leaf({ detail, short }: Drawing, schema: JsonObject): JsonObject {
   const shown: JsonObject = {}
   for (const key of SCALARS) {
@@ -156,7 +156,7 @@ function cutEnum(values: readonly JsonValue[], most: number, short: Drawing['sho
   return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${kept.length}` }
 }
 
-/** The last resort: as many properties as fit, with nothing but their types. */
+/** The last resort: as many properties as fit, with only their types. */
 function namesOnly(schema: JsonObject, mostTokens: number, cost: (part: JsonValue) => number): JsonObject {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const required = requiredOf(schema)
@@ -187,7 +187,7 @@ function typeOnly(root: JsonObject, value: JsonValue | undefined): JsonObject {
   return type !== undefined && isShort(type, new WeakMap()) ? { type } : {}
 }
 
-/** A schema with its reference, if it has one that leads anywhere, replaced by what that points at; what stands beside it wins. */
+/** A schema with its reference resolved, if possible; keywords beside the reference take precedence. */
 function referred(root: JsonObject, schema: JsonObject): JsonObject {
   const target = schema.$ref === undefined ? undefined : resolveReference(root, schema.$ref)
   if (!target) return schema
@@ -203,7 +203,7 @@ function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
   )
 }
 
-/** The required ones first, otherwise in their own order. */
+/** Required names first, otherwise in their own order. */
 function sortedNames(properties: JsonObject, required: ReadonlySet<string>): string[] {
   const names = Object.keys(properties)
   return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]

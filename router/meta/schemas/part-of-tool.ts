@@ -1,4 +1,4 @@
-/** A tool with one part of its schema in place of the whole, as a query such as `server:tool#/properties/filter` asks for it. Pure. */
+/** A tool with one part of its schema instead of the whole, as requested by `server:tool#/properties/filter`. Pure. */
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { isShown } from '../../catalog/catalog.ts'
 import { tokensOfCut } from '../../catalog/estimate.ts'
@@ -15,7 +15,7 @@ const LONGEST_DESCRIPTION = 100
 const LONGEST_LIST = 400
 const MOST_NAMES = 12
 
-/** Undefined where the query asks for no part of a known tool. */
+/** Undefined if the query does not ask for a part of a known tool. */
 export function findPart(
   work: Pick<Work, 'catalog' | 'once'>,
   query: string,
@@ -23,13 +23,13 @@ export function findPart(
   const { catalog } = work
   const asked = catalog.toolByName.has(query) ? undefined : parsePartQuery(query)
   if (!asked) return undefined
-  // Words before a "#" are a search, unless what follows is a pointer.
+  // Words before a "#" are a search, unless a pointer follows.
   const nearly = () => (asked.pointer.startsWith('/') ? nearlyNamed(work, asked.path) : undefined)
   const tool = catalog.toolByName.get(asked.path) ?? nearly()
   return tool && isShown(catalog, tool.server) ? partOfTool(tool, asked.pointer) : undefined
 }
 
-/** Of a pointer that leads nowhere the refusal names the properties that there are. */
+/** If the pointer matches nothing, the refusal lists the existing properties. */
 export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusal {
   const { inputSchema, description = '' } = tool.definition
   const part = schemaPart(inputSchema, pointer)
@@ -47,7 +47,7 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
   }
 }
 
-/** Names of properties, those first that are like the end of the pointer. */
+/** Names of properties, those similar to the end of the pointer first. */
 function namesOf({ properties }: JsonObject, pointer: string): string {
   const names = isObject(properties) ? Object.keys(properties) : []
   if (names.length === 0) return 'no properties.'

@@ -1,22 +1,22 @@
-/** Takes one part out of a JSON Schema by a JSON pointer, such as `/properties/filter`, with the definitions it needs. Pure. */
+/** Extracts one part of a JSON Schema by a JSON pointer, such as `/properties/filter`, with the definitions it needs. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
 const MOST_STEPS = 64
 const LONGEST_POINTER = 4_096
 const MOST_REFERENCES = 8
 const POSITION = /^\d{1,6}$/
-/** Where the definitions of a schema are: the place of today, and that of draft-07. */
+/** Keywords for definitions: the current one, and that of draft-07. */
 const DEFINITIONS = ['$defs', 'definitions'] as const
 
-/** The tool and the part of its schema that a query such as `server:tool#/properties/filter` asks for; undefined for any other. */
+/** Parses a query such as `server:tool#/properties/filter`; undefined for any other. */
 export function parsePartQuery(query: string): { path: string; pointer: string } | undefined {
   const at = query.lastIndexOf('#')
   return at > 0 ? { path: query.slice(0, at), pointer: query.slice(at + 1) } : undefined
 }
 
 /**
- * The part that a pointer leads to, as a schema of its own. References are followed on the way, and `properties` may be left out.
- * Of a list of values (`…/enum/40`) it is the values from there on. Undefined where the pointer leads nowhere.
+ * The part at a pointer, as a schema of its own. References are followed on the way, and `properties` may be left out. For a list of
+ * values (`…/enum/40`), the values from there on. Undefined if the pointer matches nothing.
  */
 export function schemaPart(schema: JsonObject, pointer: string): JsonObject | undefined {
   const steps = stepsOf(pointer)
@@ -35,7 +35,7 @@ export function schemaPart(schema: JsonObject, pointer: string): JsonObject | un
   return withDefinitions(schema, part)
 }
 
-/** What a local reference such as `#/$defs/Filter` points at, through further ones; undefined for any other. */
+/** The target of a local reference such as `#/$defs/Filter`, following further references; undefined for any other. */
 export function resolveReference(root: JsonObject, reference: JsonValue | undefined): JsonObject | undefined {
   let target: JsonValue | undefined = { $ref: reference }
   for (let hops = 0; isObject(target) && typeof target.$ref === 'string'; hops++) {
@@ -62,7 +62,7 @@ function childOf(value: JsonValue | undefined, step: string): JsonValue | undefi
   return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
 }
 
-/** Of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is undone. */
+/** Steps of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is decoded. */
 function stepsOf(pointer: string): string[] | undefined {
   if (pointer.length > LONGEST_POINTER) return undefined
   const steps = pointer.replace(/^\//, '').split('/')
@@ -70,7 +70,7 @@ function stepsOf(pointer: string): string[] | undefined {
   return steps.filter((step, at) => step !== '' || at > 0).map(step => unescaped(decoded(step)))
 }
 
-/** A step of a JSON pointer as the name that it stands for (RFC 6901). */
+/** Decodes a step of a JSON pointer (RFC 6901). */
 export function unescaped(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
@@ -83,7 +83,7 @@ function decoded(step: string): string {
   }
 }
 
-/** The part with those definitions of its schema that it refers to, through others too. */
+/** The part with the definitions that it refers to, directly or through others. */
 function withDefinitions(root: JsonObject, part: JsonObject): JsonObject {
   if (part === root) return part
   let whole = part

@@ -8,11 +8,11 @@ import type { CallOutcome } from '../../observer.ts'
 import { tokenRoute, type Work } from '../meta-tool.ts'
 import { shortenToTokens } from './shorten.ts'
 
-/** Why a request goes no further. */
+/** Why a request is not carried out. */
 export type Refusal = {
   refusal: string
   outcome: CallOutcome
-  /** What it was about, where the catalog knows it. */
+  /** The server it was about, if the catalog knows it. */
   server?: RouterServer
   tool?: string
 }
@@ -21,14 +21,14 @@ export function textReply(text: string): McpResponse {
   return { result: { content: [textContent(text)] } satisfies CallToolResult }
 }
 
-/** What a search or a list found; its tokens are counted as served. */
+/** Answers with the hits of a search or a list; its tokens are counted as served. */
 export function discoveryReply(work: Work, answer: JsonObject): McpResponse {
   const text = JSON.stringify(answer)
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }
 
-/** An answer with schemas in it: what they cost, and what the rest did, is counted as served. */
+/** An answer with schemas: tokens of the schemas and of the rest are counted separately. */
 export function schemaReply(
   work: Work,
   text: string,
@@ -47,7 +47,7 @@ export function errorReply(work: Work, given: string): McpResponse {
   return { result: { content: [textContent(sentence)], isError: true } satisfies CallToolResult }
 }
 
-/** Says more under a result; its tokens are counted as served. */
+/** Appends notes to a result; their tokens are counted as served. */
 export function withNotes(work: Work, result: JsonObject, notes: readonly string[]): JsonObject {
   if (notes.length === 0 || !Array.isArray(result.content)) return result
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(notes.join('\n')))
@@ -58,7 +58,7 @@ function textContent(text: string) {
   return { type: 'text', text } satisfies TextContent
 }
 
-/** Reports a request that was refused, and answers it with its sentence. */
+/** Reports a refused request and answers it with the refusal's sentence. */
 export function refuse(work: Work, refusal: Refusal): McpResponse {
   reportRefusal(work, refusal)
   return errorReply(work, refusal.refusal)

@@ -1,12 +1,12 @@
-/** Puts lines into an answer while the token budget lasts. Pure. */
+/** Fits lines into an answer within the token budget. Pure. */
 import type { JsonObject } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 
-/** Lines are estimated, not counted: an answer shall not go over its budget where they cost a little more. */
+/** Lines are estimated, not counted: leaves a margin so that an answer does not exceed its budget. */
 const SAFE_SHARE = 0.85
 
-/** What the lines of one answer may cost, by estimate. */
+/** Estimated tokens available for the lines of one answer. */
 export function answerBudget({ config }: Catalog): number {
   return config.budget.responseTokens * SAFE_SHARE
 }
@@ -15,7 +15,7 @@ export function lineCost(line: JsonObject): number {
   return estimateTokens(JSON.stringify(line))
 }
 
-/** The first lines that fit, at least one where there is any. */
+/** The first lines that fit, at least one if there are any. */
 export function fitLines(
   lines: Iterable<JsonObject>,
   budget: number,
@@ -41,7 +41,7 @@ export function fitNames(names: readonly string[], budget: number): string[] {
   return end < 0 ? [...names] : [...names.slice(0, end), `and ${names.length - end} more`]
 }
 
-/** A relevance or a time as answers give it. */
+/** A relevance or a time, rounded as in answers. */
 export function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }

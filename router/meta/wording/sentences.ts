@@ -1,4 +1,4 @@
-/** What agents are told when something cannot be done: one or two sentences that say what to do next. Pure. */
+/** Sentences for agents when something cannot be done: what happened and what to do next. Pure. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
@@ -8,12 +8,12 @@ import { shorten } from './shorten.ts'
 const LONGEST_ECHO = 120
 const LONGEST_UPSTREAM_MESSAGE = 1_000
 
-/** A name out of a request, safe to repeat. */
+/** Quotes a name from a request so that it is safe to repeat. */
 export function quote(name: string): string {
   return `"${shorten(name, LONGEST_ECHO)}"`
 }
 
-/** Why a server cannot be used in the state it is in. Never the state's own message: it may know addresses. */
+/** Why a server cannot be used in its state. Never the state's own message, which may contain addresses. */
 export function stateSentence(server: RouterServer): string {
   const { state, reason } = server.status
   const because = reasonText(reason)
@@ -34,18 +34,18 @@ export function stateSentence(server: RouterServer): string {
   }
 }
 
-/** Said under a result of a server that keeps state for each client, where the caller cannot be told from others. */
+/** Note for a result of a server with state for each client, if this client has no session. */
 export function stateLostSentence(server: RouterServer): string {
   return `Note: server ${quote(server.name)} keeps its state for each session, and this client has none. It was started for this call alone: what the call opened or set is gone.`
 }
 
-/** Said where a server denies a tool that it lists, to a client that cannot be asked for all that a server may want to ask for. */
+/** Note if a server denies a tool that it lists, for a client that cannot be asked everything the server may want to ask. */
 export function hiddenToolSentence(server: RouterServer, notAskable: readonly string[]): string {
   const missing = notAskable.join(', ')
   return `Note: server ${quote(server.name)} does list this tool. Some servers offer a tool only to clients that they can ask for what it needs, and this client did not declare that it can be asked for ${missing}.`
 }
 
-/** What became of a call that its server did not answer. Never the fault's own text: it may know addresses. */
+/** What happened to a call that its server did not answer. Never the fault's own text, which may contain addresses. */
 export function faultSentence(fault: Fault, server: RouterServer, words: ProfileWords): string {
   const name = quote(server.name)
   switch (fault.code) {
@@ -90,7 +90,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
   }
 }
 
-/** A call that was not made, since its arguments do not fit: `help` says what does not, a line each. */
+/** Refusal of a call whose arguments do not fit: `help` has one line for each problem. */
 export function argumentsRefusal(path: string, words: ProfileWords, help: string): string {
   return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${spelled(words.schema(path))}.`
 }
@@ -99,7 +99,7 @@ export function argumentsLine(path: string): string {
   return `The arguments do not fit the input_schema of ${path}`
 }
 
-/** An upstream's JSON-RPC error about what was asked of it, in its own words. */
+/** An upstream's JSON-RPC error about the request, in the upstream's own words. */
 export function refusalSentence(
   server: RouterServer,
   asked: string,
@@ -112,7 +112,7 @@ function reasonOf(fault: Fault): string {
   return reasonText(fault.details.reason)
 }
 
-/** A CamelCase reason in parentheses, and what it means where that is not plain: ` (NotMcp: what it writes is not MCP)`. */
+/** A CamelCase reason in parentheses, with an explanation if it needs one: ` (NotMcp: what it writes is not MCP)`. */
 function reasonText(reason: unknown): string {
   if (typeof reason !== 'string' || !/^[A-Za-z]{1,40}$/.test(reason)) return ''
   const meaning = Object.hasOwn(MEANINGS, reason) ? `: ${MEANINGS[reason]}` : ''

@@ -1,7 +1,7 @@
-/** Cuts a text to a length or to a token budget, at a word where one is near. Pure. */
+/** Cuts a text to a length or to a token budget, at a word boundary if one is near. Pure. */
 import { estimateTokens } from '../../catalog/estimate.ts'
 
-/** Of a budget, what an estimate may take: it can be too low. */
+/** Share of a budget that an estimate may use, since estimates can be too low. */
 const SAFE_SHARE = 0.85
 
 /** At most `most` characters; a cut text ends with an ellipsis. */
@@ -13,7 +13,7 @@ export function shorten(text: string, most: number): string {
   return `${cut.replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`
 }
 
-/** A text that costs more than `most` tokens, cut until it does not. */
+/** Cuts a text until it costs at most `most` tokens. */
 export function shortenToTokens(text: string, most: number): string {
   let cut = text
   for (let tokens = estimateTokens(cut); tokens > most * SAFE_SHARE; tokens = estimateTokens(cut)) {

@@ -1,4 +1,4 @@
-/** The direct profile: all tools under their listed names, for clients that search themselves. */
+/** The direct profile: all tools under their listed names, for clients that search by themselves. */
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { invalid } from '../../calling/rpc-errors.ts'
 import { gatewayLists, listPage, sorted } from '../../listing/lists.ts'
@@ -7,7 +7,7 @@ import prices from '../definition-tokens.json' with { type: 'json' }
 import type { ProfileTools } from '../profile.ts'
 import { DIRECT_WORDS } from './words.ts'
 
-/** Many clients read the first page only, so pages are large: some 4 MB at most. */
+/** Many clients read only the first page, so pages are large: up to some 4 MB. */
 const PAGE_ITEMS = 1_000
 const PAGE_TOKENS = 1_000_000
 
@@ -25,7 +25,7 @@ function list(work: Work): McpResponse {
   const pageAt = (at: unknown) => listPage('tools', tools, at, PAGE_ITEMS, PAGE_TOKENS)
   const page = cursor === undefined ? once(catalog, 'first tools', () => pageAt(undefined)) : pageAt(cursor)
   if (!page) return invalid('cursor is not valid')
-  // Direct use costs the whole list once, however many pages it is read in.
+  // Counted once for the whole list, however many pages it is read in.
   if (cursor === undefined) observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
   observer.tokensServed(tokenRoute(work), 'definitions', page.tokens)
   return page.reply

@@ -1,4 +1,4 @@
-/** What the direct profile, which has no meta-tools, calls the methods of the protocol. */
+/** How the shared sentences name the methods of the direct profile, which has no meta-tools. */
 import { listedHandle } from '../../results/handle.ts'
 import type { ProfileWords } from '../../wording/profile-words.ts'
 

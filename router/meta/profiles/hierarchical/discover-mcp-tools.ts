@@ -1,4 +1,4 @@
-/** The meta-tool that finds tools: reads the question, asks the index, leaves the answer's form to discovery-answer. */
+/** The meta-tool discover_mcp_tools: reads the query and searches; discovery-answer formats the answer. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
@@ -55,7 +55,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const part = queries.length === 1 ? findPart(work, queries[0] as string) : undefined
   if (part && 'refusal' in part) return refuse(work, part)
   const end = Math.min(from + limit, DEEPEST_RANK)
-  // One more tells whether there is a page after this.
+  // One hit more shows whether there is another page.
   const found = part ? onlyPart(part) : await searchCatalog(work, queries, end + 1)
   const searchMs = performance.now() - startedMs
   const tools = found.tools.slice(from, end)

@@ -1,4 +1,4 @@
-/** Puts what was found into an answer that keeps to the token budget: short lines for all, schemas for the best. Pure. */
+/** Formats hits within the token budget: a short line for each, schemas for the best. Pure. */
 import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
@@ -10,21 +10,21 @@ import { rounded } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 import { SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
-/** Lines may take this share of the budget; what is left buys schemas. */
+/** Share of the budget for lines; the rest is for schemas. */
 const LINES_SHARE = 0.75
-/** Hits that are so much less relevant than the best one are seldom the tool that is called: they come without a schema. */
+/** Hits this much less relevant than the best one are seldom called: they come without a schema. */
 const LEAST_SHARE_OF_BEST = 0.6
-/** Of what is left when the best hit's schema does not fit: the rest is for those after it. */
+/** Share of the rest for the best hit's schema if it does not fit whole; what remains is for the following hits. */
 const FOLDED_SHARE = 0.6
-/** A schema folded to less says nothing. */
+/** A schema folded to fewer tokens shows nothing useful. */
 const LEAST_FOLDED_TOKENS = 40
-/** What is planned with: estimates may be a little too low, and `more` costs its part. */
+/** Share of the budget to plan with: estimates may be slightly too low, and `more` needs room. */
 const SAFE_SHARE = 0.94
 const MORE_TOKENS = 50
-/** Characters of the query that are repeated, a token of the budget. */
+/** Tokens of the budget for each repeated character of the query. */
 const ECHOED_SHARE = 0.25
 const LONGEST_ECHO = 500
-/** What quotes and commas of a list cost, in characters. */
+/** Characters that quotes and commas of a list cost. */
 const QUOTED_CHARACTERS = 4
 
 export type Discovery = {
@@ -33,17 +33,17 @@ export type Discovery = {
   extras: readonly Found<Extra>[]
   totalFound: number
   searchMs: number
-  /** Whether there are tools behind these. */
+  /** Whether there are more tools after these. */
   hasMore: boolean
-  /** The cursor behind the first `shown` of the tools; undefined where a search ends. */
+  /** The cursor after the first `shown` tools; undefined at the end of a search. */
   cursorAfter(shown: number): string | undefined
-  /** As it was asked. */
+  /** The query as it was given. */
   query: string | string[]
 }
 
 export type DiscoveryAnswer = {
   text: string
-  /** What the text costs, schemas included: an estimate, but for the schemas, which were counted at discovery. */
+  /** Tokens of the text including schemas: estimated, except schemas, which were counted at discovery. */
   tokens: number
   schemaTokens: number
 }
@@ -80,7 +80,10 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
 
 type Schemas = { tokens: number; folded: boolean; omitted: boolean }
 
-/** Puts schemas into the lines, best first (of each of the `needs` first), while `room` lasts; one too large is folded where it is the best or was asked for. */
+/**
+ * Adds schemas to lines while `room` lasts, best first (of each of the `needs` first). One that is too large is folded if it belongs to
+ * the best hit or was asked for by path.
+ */
 function addSchemas(lines: readonly ToolLine[], room: number, needs: number): Schemas {
   const schemas: Schemas = { tokens: 0, folded: false, omitted: false }
   const best = lines[0]?.found.relevance ?? 0
@@ -103,7 +106,7 @@ function addSchemas(lines: readonly ToolLine[], room: number, needs: number): Sc
   return schemas
 }
 
-/** What was left out and how to get it, in few words. */
+/** Says briefly what was left out and how to get it. */
 function moreOf(hits: number, { folded, omitted }: Schemas, ends: boolean): string | undefined {
   const parts = [
     ...(ends ? [ENDS_HERE] : hits > 0 ? [`${hits} hits left out: go on with nextCursor`] : []),
@@ -113,7 +116,7 @@ function moreOf(hits: number, { folded, omitted }: Schemas, ends: boolean): stri
   return parts.length > 0 ? parts.join('; ') : undefined
 }
 
-/** A query as the answer repeats it; of several, each gets its share. */
+/** The query as the answer repeats it; several queries share the budget. */
 function echo(query: string | string[], budget: number): string | string[] {
   const most = Math.min(LONGEST_ECHO, Math.floor(budget * ECHOED_SHARE))
   if (typeof query === 'string') return shorten(query, most)

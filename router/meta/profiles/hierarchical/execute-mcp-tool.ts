@@ -33,7 +33,7 @@ function call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse> 
   return callWith(work, args, ['arguments', 'arguments'], [])
 }
 
-/** `path` leads to the tool's arguments from the params of the request. */
+/** `path`: where the tool's arguments are in the params of the request. */
 function callWith(
   work: Work,
   args: JsonObject,
@@ -55,13 +55,13 @@ function callWith(
   return execute(work, read.name, given, beside, [...notes, ...read.notes])
 }
 
-/** As it is described, and as nearly every call is: there is nothing to be read out of it. */
+/** The documented form, which nearly every call has: nothing needs to be interpreted. */
 function isPlain(args: JsonObject): args is JsonObject & { tool_path: string } {
   for (const name in args) if (name !== 'tool_path' && name !== 'arguments') return false
   return typeof args.tool_path === 'string' && args.tool_path !== ''
 }
 
-/** The call with its path as `tool_path`, for prompts too; undefined where it has none. */
+/** Moves the path to `tool_path`, for prompts too; undefined if there is none. */
 function pathOf({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
   const path = tool_path ?? prompt_path
   return path === undefined ? undefined : { ...rest, tool_path: path }

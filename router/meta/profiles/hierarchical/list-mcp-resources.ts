@@ -1,4 +1,4 @@
-/** The meta-tool that lists resources and resource templates, a page within the token budget at a time. */
+/** The meta-tool that lists resources and resource templates in pages within the token budget. */
 import { exposeItem } from '../../../../core/catalog/expose.ts'
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
@@ -14,7 +14,7 @@ import { shorten } from '../../wording/shorten.ts'
 import { allEntries, foundEntries, type ResourceEntry } from './resource-entries.ts'
 
 const LONGEST_DESCRIPTION = 200
-/** Of what stands around the lines, the cursor included. */
+/** Tokens of the JSON around the lines, including the cursor. */
 const FRAME_TOKENS = 70
 
 export const listMcpResources: MetaTool = {
@@ -92,7 +92,7 @@ function pageOfLines(
   )
 }
 
-/** The line of an entry; of one that is larger than a whole answer may be, only what it takes to read it. */
+/** The line of an entry; if it is larger than a whole answer may be, only the fields needed to read it. */
 function lineWithin(entry: ResourceEntry, room: number): JsonObject {
   const line = lineOf(entry)
   if (lineCost(line) <= room) return line

@@ -1,4 +1,4 @@
-/** The hierarchical profile: discover with schemas, execute, and resources in two tools of their own. */
+/** The hierarchical profile: discover with schemas, execute, and two tools for resources. */
 import prices from '../definition-tokens.json' with { type: 'json' }
 import { metaToolProfile, type ProfileTools } from '../profile.ts'
 import { discoverMcpTools } from './discover-mcp-tools.ts'

@@ -1,25 +1,25 @@
-/** Which resources and resource templates a list is of: all of them in the order of their URIs, or those that a query finds, best first. */
+/** Selects the resources and templates of a list: all in order of their URIs, or the hits of a query, best first. */
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ResourceRoute } from '../../../catalog/server-part.ts'
 import { meaningIn } from '../../finding/search-catalog.ts'
 import type { Work } from '../../meta-tool.ts'
 
-/** A resource or template; `key` grows with the position in the list. */
+/** A resource or template; `key` increases with the position in the list. */
 export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
 
 const MOST_FOUND = 200
-/** A list is narrowed by its query: what matches so much worse than the best is not what was meant. */
+/** A query narrows the list: hits this much less relevant than the best were not meant. */
 const LEAST_SHARE_OF_BEST = 0.5
 const RANK_DIGITS = 4
 
-/** All that may be shown, of one server where it is given; resources before templates. */
+/** All visible entries, of one server if given; resources before templates. */
 export function* allEntries(catalog: Catalog, server: string | undefined): Generator<ResourceEntry> {
   for (const kind of ['resource', 'template'] as const)
     for (const route of kind === 'resource' ? catalog.resources : catalog.templates)
       if (isWanted(catalog, route, server)) yield { key: `${kind} ${route.shownUri}`, kind, route }
 }
 
-/** What a query finds by its words, and by meaning where there is an encoder; weak matches only where there is nothing else. */
+/** Hits of a query by words, and by meaning if there is an encoder; weak hits only if there are no others. */
 export async function foundEntries(
   work: Work,
   query: string,

@@ -1,4 +1,4 @@
-/** The lines of found tools in a discovery answer, without their schemas, and what they cost. Pure. */
+/** The lines of found tools in a discovery answer, without their schemas, and their token costs. Pure. */
 import { exposeItem } from '../../../../core/catalog/expose.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../../core/json.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
@@ -8,25 +8,25 @@ import type { Found } from '../../finding/search-catalog.ts'
 import { lineCost, rounded } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 
-/** Tokens of the key and the punctuation around a schema. */
+/** Tokens of the key and punctuation around a schema. */
 export const SCHEMA_KEY_TOKENS = 4
 
 export type ToolLine = { line: JsonObject; found: Found<ToolRoute>; tokens: number }
 
-/** The first few hits are read closely, the others skimmed. */
+/** The first few hits get longer descriptions than the rest. */
 const CLOSE_HITS = 3
 const CLOSE_CHARACTERS = 130
 const SKIMMED_CHARACTERS = 80
-/** Of a tool that was asked for by its path: what its description may take at the cost of its schema. */
+/** Share of the room that the description of a tool asked for by path may take from its schema. */
 const WHOLE_DESCRIPTION_SHARE = 0.4
 const MOST_META_TOKENS = 30
-/** A cut text may cost a little more than its share of the whole. */
+/** A cut text may cost slightly more than its share of the whole. */
 const CUT_SHARE = 0.9
-/** Of a description that is cut, what is looked at. */
+/** Length of a long description that is looked at. */
 const LONGEST_SKIMMED = 16_384
 const LEAST_DESCRIPTION_CHARACTERS = 40
 
-/** As many as `room` allows, best first, but the first in any case. */
+/** As many as `room` allows, best first, but at least one. */
 export function toolLines(catalog: Catalog, tools: readonly Found<ToolRoute>[], room: number): ToolLine[] {
   const lines: ToolLine[] = []
   const wholes = tools.filter(({ whole }) => whole).length
@@ -49,7 +49,7 @@ function toolLine(catalog: Catalog, found: Found<ToolRoute>, rank: number, room:
     server_name: item.server,
     transport: catalog.servers.get(item.server)?.transport,
     relevance_score: rounded(relevance),
-    input_schema: undefined, // Its place in the order of fields; whether it comes is decided later.
+    input_schema: undefined, // Fixes the position of the field; its value is set later.
     weak: weak || undefined,
     _meta: exposeItem(item.server, { _meta: shownMeta(meta) })._meta,
   }
@@ -58,7 +58,7 @@ function toolLine(catalog: Catalog, found: Found<ToolRoute>, rank: number, room:
   return { line: { ...line, description }, found, tokens: frameTokens + descriptionCost(description, item) }
 }
 
-/** Of an exact path the whole description, where its schema fits too; else what leaves room for the schema. */
+/** For an exact path the whole description if its schema fits too; otherwise shortened to leave room for the schema. */
 function describe({ item, whole }: Found<ToolRoute>, rank: number, room: number): string {
   const { description = '' } = item.definition
   const most = rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
@@ -76,7 +76,7 @@ function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRou
   return tokensOfCut(cut, whole) + escapeTokens(cut)
 }
 
-/** The tool's own, where it is small; else only what says which page shows its results. */
+/** The tool's own _meta if it is small; otherwise only the page that shows its results. */
 function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(meta)) return undefined
   if (lineCost(meta) <= MOST_META_TOKENS) return meta
@@ -86,7 +86,7 @@ function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
   return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
-/** Without line breaks and indentation, which say little and cost the same. */
+/** Without line breaks and indentation, which cost tokens and say little. */
 function oneLine(text: string): string {
   return text.slice(0, LONGEST_SKIMMED).replaceAll(/\s+/g, ' ').trim()
 }

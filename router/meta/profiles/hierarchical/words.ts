@@ -1,4 +1,4 @@
-/** What the hierarchical profile calls its tools. */
+/** How the shared sentences name the tools of the hierarchical profile. */
 import { shownHandle } from '../../results/handle.ts'
 import type { ProfileWords } from '../../wording/profile-words.ts'
 

@@ -1,4 +1,4 @@
-/** The meta-tool that loads tools: into the session's list where there is a session, and their definitions into the answer. */
+/** The meta-tool that loads tools: into the list of the session, if there is one, and their definitions into the answer. */
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { isShown } from '../../../catalog/catalog.ts'
@@ -17,11 +17,11 @@ import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
 
 const MOST_TOOLS = 50
-/** To so many unknown names the nearest ones are named, which takes time. */
+/** Suggestions take time: only this many unknown names get them. */
 const MOST_EXPLAINED = 3
-/** Of a name that was not loaded, what is repeated. */
+/** Limit for repeating a name that was not loaded. */
 const LONGEST_NAME = 100
-/** What may be said about tools that were not loaded, and what the names of those loaded, and of those evicted, may take. */
+/** Share of the budget for tools that were not loaded, and for the names of loaded and of evicted tools. */
 const NOT_LOADED_SHARE = 0.3
 const NAMES_SHARE = 0.15
 
@@ -39,7 +39,7 @@ export const activate: MetaTool = {
   call,
 }
 
-/** What the client of a request has activated and may see now, the least recently used first. */
+/** The visible tools that the client has activated, least recently used first. */
 export function activeTools({ activated, catalog, request }: Work): ToolRoute[] {
   return activated
     .of(request.caller.client)
@@ -70,7 +70,7 @@ function call(work: Work, args: JsonObject): McpResponse {
   return schemaReply(work, text, frameTokens, schemaTokens)
 }
 
-/** A name, several in an array, or several with commas between; undefined where there is none, or too many. */
+/** One name, an array, or several separated by commas; undefined if there is none, or too many. */
 function readNames(tools: JsonValue | undefined): string[] | undefined {
   const given = typeof tools === 'string' ? tools.split(',') : tools
   if (!Array.isArray(given) || !given.every(name => typeof name === 'string')) return undefined
@@ -82,7 +82,7 @@ type Failed = { tool: string; refusal: Refusal }
 
 type FoundTools = {
   wanted: ToolRoute[]
-  /** Of names such as `server:tool#/properties/filter`: tools with that part as their schema, to be shown and not loaded. */
+  /** For names such as `server:tool#/properties/filter`: tools with that part as their schema, shown but not loaded. */
   parts: ToolRoute[]
   failed: Failed[]
 }
@@ -99,7 +99,7 @@ function findTools(work: Work, names: readonly string[]): FoundTools {
   return found
 }
 
-/** `explains`: whether to say what comes near to a name that is unknown. */
+/** `explains`: whether to suggest tools for an unknown name. */
 function findTool(work: Work, name: string, explains: boolean): ToolRoute | Refusal {
   if (!explains && !isKnown(work, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
   const called = findCalled(work, name)

@@ -1,16 +1,16 @@
-/** Which tools each client of the registry profile has activated, for as long as its session lasts. */
+/** The tools that each client of the registry profile has activated, for the lifetime of its session. */
 import { BoundedMap } from '../../../../core/bounded-map.ts'
 
 export type ActivatedSets = {
-  /** Tool paths, the least recently used first; none for a client without a session. */
+  /** Tool paths, least recently used first; empty for a client without a session. */
   of(client: string | undefined): readonly string[]
   keep(client: string, paths: readonly string[]): void
-  /** A call of an activated tool makes it the most recently used. */
+  /** Marks a tool as the most recently used, if it is active. */
   touch(client: string | undefined, path: string): void
   forget(client: string): void
 }
 
-/** Sessions do not always end: beyond these the one that was longest not heard of is forgotten. */
+/** Sessions do not always end: above this number the least recently used one is forgotten. */
 const MAX_CLIENTS = 10_000
 const NONE: readonly string[] = []
 

@@ -1,4 +1,4 @@
-/** Categories, by which tools are browsed where a search finds nothing good. Pure. */
+/** Categories for browsing tools if a search finds nothing good. Pure. */
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { Item } from '../../finding/search-catalog.ts'
@@ -7,18 +7,18 @@ export const OTHER = 'other'
 
 export type Category = {
   category: string
-  /** Names of the servers with a tool in it. */
+  /** Names of the servers with a tool in the category. */
   servers: string[]
   tools: number
 }
 
-/** What the manifest says of the tool, else of its server. */
+/** The category the manifest gives the tool, otherwise its server's. */
 export function categoryOf(server: RouterServer | undefined, own: string): string {
   const overrides = server?.tools.overrides ?? {}
   return (Object.hasOwn(overrides, own) ? overrides[own]?.category : undefined) ?? server?.category ?? OTHER
 }
 
-/** Of the tools that may be shown; the largest first. */
+/** Categories of the visible tools, the largest first. */
 export function categoriesOf(catalog: Catalog): Category[] {
   const found = new Map<string, { servers: Set<string>; tools: number }>()
   for (const { server, tool } of catalog.tools) {
@@ -34,7 +34,7 @@ export function categoriesOf(catalog: Catalog): Category[] {
     .sort((a, b) => b.tools - a.tools || (a.category < b.category ? -1 : 1))
 }
 
-/** Whether an item is of a category, or of the server that is meant by its name or title; capital letters do not matter. */
+/** Whether an item belongs to a category, or to a server given by name or title; case-insensitive. */
 export function inCategory(catalog: Catalog, wanted: string): (item: Item) => boolean {
   const name = wanted.toLowerCase()
   return ({ server: serverName, definition }) => {

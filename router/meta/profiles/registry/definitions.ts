@@ -1,4 +1,4 @@
-/** Puts the definitions of loaded tools into an answer while its token budget lasts. Pure. */
+/** Adds the definitions of loaded tools to an answer within its token budget. Pure. */
 import type { JsonObject } from '../../../../core/json.ts'
 import { escapeTokens, estimateTokens, tokensOfCut } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
@@ -7,22 +7,22 @@ import { foldSchema } from '../../schemas/fold.ts'
 import { lineCost } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 
-/** Of a description beside a schema that does not fit whole. */
+/** Limit for the description beside a schema that does not fit whole. */
 const CUT_DESCRIPTION = 400
-/** Less shows nothing of a definition. */
+/** A definition folded to fewer tokens shows nothing useful. */
 const LEAST_TOKENS = 60
-/** Of the sentences about what does not fit. */
+/** Tokens of the sentences about what does not fit. */
 const MORE_TOKENS = 70
 
 export type ShownDefinitions = {
   definitions: JsonObject[]
-  /** Where those are that did not fit. */
+  /** Where to find the definitions that did not fit. */
   more?: string
   frameTokens: number
   schemaTokens: number
 }
 
-/** As many as fit beside `frame`, each as it is listed; the first is folded where it does not. */
+/** As many definitions as fit beside `frame`, as they are listed; the first is folded if it does not fit. */
 export function composeDefinitions(
   tools: readonly ToolRoute[],
   frame: JsonObject,

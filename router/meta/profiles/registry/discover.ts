@@ -1,4 +1,4 @@
-/** The meta-tool that finds tools in a few words each, and names the categories where it finds none. */
+/** The meta-tool that finds tools with short descriptions, and names the categories if it finds none. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
@@ -22,7 +22,7 @@ import { categoriesOf, categoryOf, inCategory } from './categories.ts'
 
 const DEFAULT_LIMIT = 5
 const LONGEST_DESCRIPTION = 100
-/** What categories may take of the budget. */
+/** Share of the budget for categories. */
 const CATEGORIES_SHARE = 0.5
 const SHOWN_SERVERS = 8
 
@@ -47,7 +47,7 @@ export const discover: MetaTool = {
 async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const { catalog, observer } = work
   const { query, category } = args
-  // Without a query: the categories, or what is in one.
+  // Without a query: the categories, or the tools of one.
   const queries = isBlank(query) ? [] : readQueries(query)
   if (!queries) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
@@ -66,14 +66,14 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   return discoveryReply(work, compose(catalog, found, queries.length > 0 ? found.tools.length : found.total))
 }
 
-/** The first tools of a category by name; without one there is nothing to browse but the categories themselves. */
+/** The first tools of a category by name; without a category, nothing but the list of categories. */
 function browse(catalog: Catalog, wanted: ((item: Item) => boolean) | undefined, limit: number): FoundItems {
   const all = wanted ? catalog.tools.filter(tool => isShown(catalog, tool.server) && wanted(tool)) : []
   const tools = all.slice(0, limit).map(item => ({ item, relevance: 1, weak: false, whole: false }))
   return { tools, extras: [], total: all.length }
 }
 
-/** `all`: of how many the tools are the first. */
+/** `all`: the number of hits, of which these tools are the first. */
 function compose(catalog: Catalog, { tools, extras }: FoundItems, all: number): JsonObject {
   const budget = answerBudget(catalog)
   const isPoor = tools.every(({ weak }) => weak)

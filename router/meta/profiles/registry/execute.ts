@@ -1,4 +1,4 @@
-/** The meta-tool that calls a tool, whether it is activated or not; it gets prompts and reads resources too. */
+/** The meta-tool that calls a tool, activated or not; it also gets prompts and reads resources. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { textAt } from '../../arguments/given-arguments.ts'

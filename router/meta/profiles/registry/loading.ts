@@ -1,27 +1,30 @@
-/** Decides which tools are active after some more were wanted: within the budget, the least recently used go first. Pure. */
+/** Decides which tools are active after more were requested: within the budget, the least recently used are evicted first. Pure. */
 
 export type LoadingBudget<T> = {
-  /** What the definitions may cost together, those of the meta-tools included. */
+  /** Limit for the tokens of all definitions, including the meta-tools. */
   definitionTokens: number
   activeTools: number
-  /** What the meta-tools cost, and what a definition costs. */
+  /** Tokens of the meta-tools, and of one definition. */
   metaTokens: number
   tokensOf: (tool: T) => number
 }
 
 export type Loading<T> = {
-  /** The least recently used first. */
+  /** Least recently used first. */
   active: T[]
   loaded: T[]
-  /** Active before, and no longer. */
+  /** Active before, and not any more. */
   evicted: T[]
-  /** Wanted, and over the budget even when everything else goes. */
+  /** Requested, but over the budget even if everything else is evicted. */
   refused: T[]
-  /** What the meta-tools and `active` cost. */
+  /** Tokens of the meta-tools and of `active`. */
   tokens: number
 }
 
-/** `active`: the least recently used first. Of `wanted` the first are loaded first; what was active already is loaded again. */
+/**
+ * `active`: least recently used first. `wanted` tools are loaded in their order; one that was already active becomes the most
+ * recently used.
+ */
 export function load<T>(
   active: readonly T[],
   wanted: readonly T[],

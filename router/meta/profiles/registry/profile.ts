@@ -1,4 +1,4 @@
-/** The registry profile: discover, activate what is needed often, execute; tools/list shows what the session has activated. */
+/** The registry profile: discover, activate and execute; tools/list also shows what the session has activated. */
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { listedDefinition, listedTokens } from '../../listing/listed-definition.ts'
 import type { Work } from '../../meta-tool.ts'

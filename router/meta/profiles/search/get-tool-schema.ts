@@ -15,7 +15,7 @@ import { shorten } from '../../wording/shorten.ts'
 import { TOOL_NAME_MISSING } from './execute-tool.ts'
 import { nameWithin, readServerScope } from './servers.ts'
 
-/** Of a description that does not fit whole beside its schema. */
+/** Limit for the description beside a schema that does not fit whole. */
 const CUT_DESCRIPTION = 400
 
 export const mcpGetToolSchema: MetaTool = {
@@ -40,7 +40,7 @@ function call(work: Work, { toolName, serverId }: JsonObject): McpResponse {
   return schemaReply(work, text, frameTokens, schemaTokens)
 }
 
-/** Of a name such as `create_issue#/properties/labels` the tool has that part as its schema. */
+/** A name such as `create_issue#/properties/labels` returns the tool with that part as its schema. */
 function findTool(work: Work, toolName: string, serverId: JsonValue | undefined): ToolRoute | Refusal {
   const scope = readServerScope(work.catalog, { serverId })
   if ('refusal' in scope) return scope

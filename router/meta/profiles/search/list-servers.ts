@@ -1,4 +1,4 @@
-/** The meta-tool that lists the servers that may be used. */
+/** The meta-tool that lists the servers that can be used. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'

@@ -1,14 +1,14 @@
-/** Reads the regular expressions of mcp_search_tool_regex: those of RE2, small enough to be matched quickly. Pure. */
+/** Compiles the regular expressions of mcp_search_tool_regex: RE2 syntax, limited in size so that matching is fast. Pure. */
 import { RE2JS } from 're2js'
 import type { Refusal } from '../../wording/answers.ts'
 import { shorten } from '../../wording/shorten.ts'
 
 const LONGEST_PATTERN = 256
-/** What a pattern may be compiled to: repeated ranges such as x{1,1000} cost as many steps for each character. */
+/** Limit for the compiled program: a repetition such as x{1,1000} costs as many steps for each character. */
 const MOST_INSTRUCTIONS = 500
-/** Of what is written out roughly: what is far too large is not even compiled, which can take half a second. */
+/** Limit for a rough estimate of that size: compiling a pattern that is far too large can take half a second. */
 const MOST_WRITTEN_OUT = 4 * MOST_INSTRUCTIONS
-/** Compiling takes stack by the depth of the pattern. */
+/** Compiling uses stack in proportion to the depth of groups. */
 const DEEPEST_GROUPS = 50
 const LONGEST_REASON = 200
 /** An escape, a class, a repetition, or a single character. */
@@ -37,7 +37,7 @@ function problemOf(query: string): string | undefined {
   return writtenOut(query) > MOST_WRITTEN_OUT ? TOO_LARGE : undefined
 }
 
-/** How many characters, classes and groups a pattern has with its repetitions written out, roughly. */
+/** A rough count of characters, classes and groups with repetitions expanded. */
 function writtenOut(query: string): number {
   const outer: number[] = []
   let size = 0

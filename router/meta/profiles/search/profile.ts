@@ -1,4 +1,4 @@
-/** The search profile: five tools to search, look at schemas and call, for agents that go step by step. */
+/** The search profile: five tools to search, read schemas and call, for agents that work step by step. */
 import prices from '../definition-tokens.json' with { type: 'json' }
 import { metaToolProfile, type ProfileTools } from '../profile.ts'
 import { mcpExecuteTool } from './execute-tool.ts'

@@ -1,4 +1,4 @@
-/** Reads the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
+/** Parses the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
 import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { nearlyNamed } from '../../calling/find-called.ts'
@@ -9,9 +9,9 @@ import { nameWithin, type ServerScope } from './servers.ts'
 const SELECT = 'select:'
 
 export type ToolQuery =
-  /** Names of which each picks the tools that it names. */
+  /** Each name selects the tools that have it. */
   | { kind: 'select'; names: string[] }
-  /** Words to rank by; each of `required`, in lower case, must stand in name, description or server. */
+  /** Words to rank by; each of `required` (in lower case) must occur in name, description or server. */
   | { kind: 'words'; text: string; required: string[] }
 
 export function isSelection(query: string): boolean {
@@ -35,7 +35,10 @@ export function readToolQuery(query: string): ToolQuery {
   }
 }
 
-/** All tools that may be shown and that a name names: by path, by listed name, or by their own name, which several servers may share; else the one that it nearly names. */
+/**
+ * All visible tools with this name: by path, by listed name, or by their own name, which several servers may share; otherwise the
+ * one it nearly matches.
+ */
 export function selectTools(work: Work, name: string, { id, includes }: ServerScope): ToolRoute[] {
   const { catalog } = work
   const wanted = nameWithin(catalog, name, id)
@@ -45,7 +48,7 @@ export function selectTools(work: Work, name: string, { id, includes }: ServerSc
   return meant.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
 }
 
-/** What may be shown, is of the servers wanted, and holds all terms; a test for the rest of the search. */
+/** A filter for visible items of the wanted servers that contain all terms. */
 export function itemsHolding(
   catalog: Catalog,
   terms: readonly string[],

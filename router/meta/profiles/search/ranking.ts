@@ -1,4 +1,4 @@
-/** Finds the tools that queries of mcp_search_tools mean: picked by name, or ranked within what is required. */
+/** Finds the tools for queries of mcp_search_tools: selected by name, or ranked among those with the required words. */
 import type { Catalog } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { type Found, type FoundItems, findItems, type Item, joinFound } from '../../finding/search-catalog.ts'
@@ -7,12 +7,12 @@ import { shorten } from '../../wording/shorten.ts'
 import { itemsHolding, readToolQuery, selectTools, type ToolQuery } from './query.ts'
 import type { ServerScope } from './servers.ts'
 
-/** Of a name that names nothing, what is repeated. */
+/** Limit for repeating a name that was not found. */
 const LONGEST_NAME = 100
 
 export type Ranking = {
   found: FoundItems
-  /** Names that were to be picked, and name nothing. */
+  /** Names to select that matched nothing. */
   notFound: string[]
 }
 
@@ -32,12 +32,12 @@ export async function rankTools(
   }
 }
 
-/** `isAll`: no tool holds the words of the queries, so that these are all. */
+/** `isAll`: no tool contains the words of the queries, so all are listed. */
 export type Listing = { tools: ToolRoute[]; isAll: boolean }
 
 /**
- * The tools of the servers wanted, by path: those that hold every word of a query. Where none does and no word is required, all of
- * them: whoever asks for a list with a query such as "all tools" wants the list.
+ * Lists the tools of the wanted servers by path: those that contain every word of a query. If there are none and no word is
+ * required, all of them: a request for a list with a query such as "all tools" wants the list.
  */
 export function listTools(catalog: Catalog, queries: readonly string[], scope: ServerScope): Listing {
   const holding = (words: readonly string[]): ToolRoute[] => {
@@ -79,7 +79,7 @@ function select(work: Work, names: readonly string[], scope: ServerScope): Ranki
   }
 }
 
-/** What is required is wanted, whether or not the words rank it: the rest comes behind, by name. */
+/** Tools with the required words are included whether or not the other words rank them: unranked ones follow by name. */
 function withRest(
   catalog: Catalog,
   { tools, extras }: FoundItems,

@@ -1,4 +1,4 @@
-/** The meta-tool that finds tools by a regular expression, in time that is linear and bounded. */
+/** The meta-tool that finds tools by a regular expression, in linear and bounded time. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RE2JS } from 're2js'
 import type { JsonObject } from '../../../../core/json.ts'
@@ -14,10 +14,10 @@ import { compilePattern } from './pattern.ts'
 import { toolLine } from './servers.ts'
 
 const DEFAULT_LIMIT = 10
-/** Of a description, what is matched. */
+/** How much of a description is matched. */
 const LONGEST_TEXT = 1_000
 const LONGEST_DESCRIPTION = 140
-/** The longest that matching holds the event loop, and the longest in all. */
+/** The longest time for which matching blocks the event loop at once, and the longest in all. */
 const SLICE_MS = 5
 const MOST_MS = 1_000
 
@@ -62,7 +62,7 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   })
 }
 
-/** Those whose name matches, then those whose description does, each by path. Gives way often, and ends in time. */
+/** Tools whose name matches, then those whose description does, each sorted by path. Yields often and stops at the time limit. */
 async function matching(catalog: Catalog, pattern: RE2JS, signal: AbortSignal) {
   const named: ToolRoute[] = []
   const described: ToolRoute[] = []

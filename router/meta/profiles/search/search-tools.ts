@@ -1,4 +1,4 @@
-/** The meta-tool that searches tools by words, picks them by name, or pages through those of a server. */
+/** The meta-tool that searches tools by words, selects them by name, or pages through those of a server. */
 import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
@@ -33,7 +33,7 @@ const CLOSE_CHARACTERS = 240
 const SKIMMED_CHARACTERS = 140
 const LONGEST_LIST_DESCRIPTION = 100
 const LISTS_ALL = 'No tool holds the words of the query: all are listed.'
-/** What names that name nothing may take of an answer. */
+/** Share of the answer for names that were not found. */
 const MISSING_SHARE = 0.25
 
 export const mcpSearchTools: MetaTool = {
@@ -68,7 +68,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const cursor = args.cursor || undefined
   const blank = isBlank(query)
   const queries = blank ? [] : readQueries(query)
-  // Whoever gives a server and no query wants to see what it has.
+  // A request with a server but without a query wants a list of its tools.
   const lists = operation === 'list' || (blank && (scope.includes !== undefined || cursor !== undefined))
   const isList = lists && !queries?.some(isSelection)
   if (!queries || (blank && !isList)) return refuse(work, QUERY_MISSING)
@@ -87,7 +87,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   return answerRanking(work, ranking, { limit, cursor, asked })
 }
 
-/** `asked`: what the cursor belongs to. */
+/** `asked`: identifies the request that a cursor belongs to. */
 type Paging = { limit: number; cursor: JsonValue | undefined; asked: string }
 
 function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {

@@ -1,4 +1,4 @@
-/** Which servers serverId and serverName leave, and how the tools of the search profile speak of servers. Pure. */
+/** Selects servers by serverId and serverName, and formats how the search profile names servers. Pure. */
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
@@ -8,9 +8,9 @@ import type { Refusal } from '../../wording/answers.ts'
 import { quote } from '../../wording/sentences.ts'
 
 export type ServerScope = {
-  /** Undefined: all. */
+  /** Undefined: all servers. */
   includes?: (server: string) => boolean
-  /** The one that serverId names. */
+  /** The server given by serverId. */
   id?: string
 }
 
@@ -18,7 +18,7 @@ export function serverNameOf({ title, name }: RouterServer): string {
   return title ?? name
 }
 
-/** Servers whose name, title, category, description or keywords hold every word of a text, in any case; hidden ones too. */
+/** Servers whose name, title, category, description or keywords contain every word of a text; case-insensitive, hidden ones included. */
 export function serversCalled({ servers }: Catalog, text: string): RouterServer[] {
   const words = new Set(text.toLowerCase().split(/\s+/))
   return [...servers.values()].filter(({ name, title, category, description, keywords }) => {
@@ -27,7 +27,7 @@ export function serversCalled({ servers }: Catalog, text: string): RouterServer[
   })
 }
 
-/** serverId is exact; serverName means what mcp_list_servers finds. Servers that are unknown, or cannot be used, are refused. */
+/** serverId must match exactly; serverName matches what mcp_list_servers finds. Refuses servers that are unknown or cannot be used. */
 export function readServerScope(
   catalog: Catalog,
   { serverId, serverName }: JsonObject,
@@ -59,8 +59,8 @@ function findNamed(catalog: Catalog, text: string): { names: ReadonlySet<string>
 }
 
 /**
- * The name that findTarget takes for a tool (or prompt) that was given with or without its server: the server's own tool where it
- * has one of that name, else what was given.
+ * The name to pass to findTarget for a tool (or prompt) given with or without its server: the server's own tool of that name if
+ * there is one, else the name as given.
  */
 export function nameWithin(
   { toolByName, promptByName }: Catalog,

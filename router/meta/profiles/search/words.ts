@@ -1,4 +1,4 @@
-/** What the search profile calls its tools. */
+/** How the shared sentences name the tools of the search profile. */
 import { shownHandle } from '../../results/handle.ts'
 import type { ProfileWords } from '../../wording/profile-words.ts'
 
