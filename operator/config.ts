@@ -1,4 +1,4 @@
-/** What the operator takes from the environment; the chart sets it. */
+/** The operator's configuration from environment variables, which the chart sets. */
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
@@ -11,25 +11,25 @@ import type { OperatorSettings, Resources } from './plan/settings.ts'
 import type { Namespaces } from './runtime/cache.ts'
 
 /*
- * PORTOLAN_MODEL                  file of the sentence encoder                                 (beside the program)
- * PORTOLAN_NAMESPACE              where the operator itself is: its Lease is there             (that of its ServiceAccount)
- * PORTOLAN_POD                    name of its pod, shown in the Lease and in events            (the host's name)
- * PORTOLAN_WATCH_NAMESPACES       namespaces to serve, with commas between                     (all)
- * PORTOLAN_IMAGE                  image of Portolan for routers, sidecars and bridges          required
- * PORTOLAN_IMAGE_PULL_POLICY      Always, IfNotPresent or Never                                (IfNotPresent)
- * PORTOLAN_IMAGE_PULL_SECRETS     names of Secrets in the namespaces of the pods, with commas  (none)
- * PORTOLAN_DELIVERY               initContainer or imageVolume                                 (initContainer)
- * PORTOLAN_NPM_IMAGE              image that npm servers run in                                (node:24-bookworm-slim)
- * PORTOLAN_NPM_REGISTRY           registry for packages whose server names none                (the image's own)
- * PORTOLAN_PYPI_IMAGE             image that PyPI servers run in                               (python:3.13-slim-bookworm)
- * PORTOLAN_PYPI_INDEX             index for packages whose server names none                   (the image's own)
- * PORTOLAN_NETWORK_POLICIES       whether NetworkPolicies are written: true or false           (true)
- * PORTOLAN_RESOURCES              JSON {server, router, install: {requests, limits}}           (none)
- * PORTOLAN_RESYNC                 how often every server and gateway is looked at again        (10m)
- * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are asked for their tools at once           (16)
- * PORTOLAN_LOG_LEVEL              trace, debug, info, warn, error or fatal                     (info)
- * PORTOLAN_PORT                   port of /healthz, /readyz and /metrics                       (8080)
- * OTEL_*                          where traces are sent and how many, see core/tracing.ts; the routers are told the same
+ * PORTOLAN_MODEL                  file of the sentence encoder                                (beside the program)
+ * PORTOLAN_NAMESPACE              the operator's own namespace, which holds its Lease         (that of its ServiceAccount)
+ * PORTOLAN_POD                    name of its pod, shown in the Lease and in events           (the host's name)
+ * PORTOLAN_WATCH_NAMESPACES       namespaces to serve, separated by commas                    (all)
+ * PORTOLAN_IMAGE                  image of Portolan for routers, sidecars and bridges         required
+ * PORTOLAN_IMAGE_PULL_POLICY      Always, IfNotPresent or Never                               (IfNotPresent)
+ * PORTOLAN_IMAGE_PULL_SECRETS     Secrets in the pods' namespaces, separated by commas        (none)
+ * PORTOLAN_DELIVERY               initContainer or imageVolume                                (initContainer)
+ * PORTOLAN_NPM_IMAGE              image that npm servers run in                               (node:24-bookworm-slim)
+ * PORTOLAN_NPM_REGISTRY           registry of packages whose manifest names none              (the image's own)
+ * PORTOLAN_PYPI_IMAGE             image that PyPI servers run in                              (python:3.13-slim-bookworm)
+ * PORTOLAN_PYPI_INDEX             index of packages whose manifest names none                 (the image's own)
+ * PORTOLAN_NETWORK_POLICIES       whether NetworkPolicies are written: true or false          (true)
+ * PORTOLAN_RESOURCES              JSON {server, router, install: {requests, limits}}          (none)
+ * PORTOLAN_RESYNC                 how often every server and gateway is reconciled            (10m)
+ * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are asked for their lists at once          (16)
+ * PORTOLAN_LOG_LEVEL              trace, debug, info, warn, error or fatal                    (info)
+ * PORTOLAN_PORT                   port of /healthz, /readyz and /metrics                      (8080)
+ * OTEL_*                          where traces are sent and their sampling, see core/tracing.ts; passed on to routers
  */
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const MIN_RESYNC_MS = 1_000
@@ -37,22 +37,22 @@ const MAX_DISCOVERY_CONCURRENCY = 256
 
 export type OperatorConfig = {
   settings: Omit<OperatorSettings, 'namespace'>
-  /** Where it is not said: that of the credentials. */
+  /** Default: the namespace of the credentials. */
   namespace?: string
   pod: string
   namespaces: Namespaces
   resyncMs: number
   discoveryConcurrency: number
-  /** Of the sentence encoder; it need not be there. */
+  /** The sentence encoder's file; it may be missing. */
   modelFile: string
   logLevel: LogLevel
   tracing: TracingChoice
   port: number
 }
 
-/** Throws a Fault bad_request that names every variable that is wrong. */
+/** Throws Fault `bad_request`, which names every invalid variable. */
 export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig {
-  // charts set what is not given to the empty text
+  // Charts set values that are not given to empty strings.
   const given = Object.entries(env).filter(([name, value]) => name.startsWith('PORTOLAN_') && value !== '')
   const parsed = variables.safeParse(Object.fromEntries(given))
   if (!parsed.success) {
@@ -85,7 +85,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
   }
 }
 
-/** What is not secret of the variables of traces. */
+/** Tracing variables without secrets: these go into the routers' pod templates. */
 const PASSED_ON = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -136,7 +136,7 @@ const variables = z.object({
   PORTOLAN_NAMESPACE: z.string().regex(NAMESPACE, NAMESPACE_HELP).optional(),
   PORTOLAN_POD: z.string().optional(),
   PORTOLAN_WATCH_NAMESPACES: list.refine(names => names.every(name => NAMESPACE.test(name)), {
-    error: 'must be names of namespaces with commas between, such as "team-a,team-b"',
+    error: 'must be names of namespaces separated by commas, such as "team-a,team-b"',
   }),
   PORTOLAN_IMAGE: z.string('is required: the image of Portolan, such as "portolan/portolan:1.0.0"'),
   PORTOLAN_IMAGE_PULL_POLICY: choice(['Always', 'IfNotPresent', 'Never'], 'IfNotPresent'),

@@ -1,4 +1,4 @@
-/** The operator as a whole: caches that always run, and controllers that run in the one replica that leads. */
+/** The operator: caches run in every replica, controllers only in the replica that holds the lease. */
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../core/async.ts'
 import type { SentenceEncoder } from '../core/encoder/encoder.ts'
@@ -14,13 +14,13 @@ import { createEventRecorder, type EventRecorder } from './runtime/events.ts'
 import { serveHealth } from './runtime/health-server.ts'
 import { createOperatorMetrics, type OperatorMetrics } from './runtime/operator-metrics.ts'
 
-/** Loads the encoder; undefined where there is none, which the log was told. Throws Fault `io`. */
+/** Loads the encoder; undefined, after logging why, if there is none. Throws Fault `io`. */
 export type OpenEncoder = () => Promise<SentenceEncoder | undefined>
 
 export const LEASE_NAME = 'portolan-operator'
 const CLOSE_LIMIT_MS = 5_000
 
-/** What controllers are made of. */
+/** What controllers are built from. */
 export type OperatorContext = {
   client: KubeClient
   caches: Caches
@@ -37,18 +37,18 @@ export type OperatorContext = {
 }
 
 /**
- * Controllers with their listeners on the caches, made before the first object is known: each object comes to them as a change. Their
- * queues fill on standby too; nothing is worked on before this replica leads.
+ * Controllers, whose listeners are registered before the caches run, so that every existing object reaches them as a change. Their
+ * queues fill on standby too; nothing is reconciled before this replica leads.
  */
 export type ControllerSet = {
   controllers: readonly Controller[]
-  /** Ends what they keep open beside their queues; called once, after they stopped. */
+  /** Closes connections and workers; called once, after the controllers stopped. */
   close(): Promise<void>
 }
 
 export type OperatorOptions = {
   client: KubeClient
-  /** One of its own, with LEASE_REQUEST_TIMEOUT_MS. */
+  /** A separate client whose requests time out after LEASE_REQUEST_TIMEOUT_MS. */
   leaseClient: KubeClient
   createControllers: (context: OperatorContext) => ControllerSet
   settings: OperatorSettings
@@ -57,7 +57,7 @@ export type OperatorOptions = {
   resyncMs: number
   discoveryConcurrency: number
   openEncoder: OpenEncoder
-  /** Of the health server; 0 for any that is free. */
+  /** Port of the health server; 0 for any free port. */
   port: number
   log: Log
   clock: Clock
@@ -66,16 +66,16 @@ export type OperatorOptions = {
 }
 
 export type Operator = {
-  /** Of the health server. */
+  /** Port of the health server. */
   port: number
   metrics: OperatorMetrics
-  /** Resolves when `stop` has ended it; rejects when it can no longer work and the process should exit, as when its lease is lost. */
+  /** Resolves after `stop`; rejects if the operator can no longer work and the process should exit, for example when its lease is lost. */
   ended: Promise<void>
-  /** Finishes what is under way, gives the lease up and closes everything but the clients. Resolves in either case. */
+  /** Finishes running reconciles, releases the lease and closes everything except the clients. Never rejects. */
   stop(): Promise<void>
 }
 
-/** Starts to watch, and to work once it holds the lease. Throws a Fault `unavailable` where the port is taken. */
+/** Starts watching, and reconciling once it holds the lease. Throws Fault `unavailable` if the port is taken. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { log, port } = options
   const metrics = createOperatorMetrics(options.clock)
@@ -95,7 +95,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     watching.abort()
     await inTime(Promise.all([set.close(), watched, health.close()]), options.clock)
   })
-  ended.catch(() => {}) // who never asks
+  ended.catch(() => {}) // no unhandled rejection if the caller never awaits it
   return {
     port: health.port,
     metrics,
@@ -107,14 +107,14 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
 }
 
-/** Waits for the end of `work`, but not for ever: a process that must exit does. */
+/** Waits for `work`, at most CLOSE_LIMIT_MS: a process that must exit does. */
 async function inTime(work: Promise<unknown>, clock: Clock): Promise<void> {
   const done = new AbortController()
   const limit = delay(clock, CLOSE_LIMIT_MS, done.signal).catch(() => {})
   await Promise.race([work.finally(() => done.abort()), limit])
 }
 
-/** Leads as soon as it can; only who sees the cluster competes. */
+/** Competes for the lease once the caches are synced: a replica that cannot list objects must not lead. */
 async function work(
   { leaseClient, settings, pod, log, clock, random, tracer }: OperatorOptions,
   caches: Caches,
@@ -125,7 +125,7 @@ async function work(
   try {
     await caches.synced(signal)
   } catch {
-    return // stopped before
+    return // stopped before the caches were synced
   }
   log.info({ servers: caches.servers.objects.size, gateways: caches.gateways.objects.size }, 'caches synced')
   const lead = async (leading: AbortSignal) => {

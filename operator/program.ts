@@ -13,12 +13,12 @@ import { type OperatorConfig, readConfig } from './config.ts'
 import { createControllers } from './controllers/controllers.ts'
 import { startOperator } from './operator.ts'
 
-/** What still runs this long after everything was closed is given up. */
+/** How long handles that are still open after shutdown may delay the exit. */
 const EXIT_LIMIT_MS = 5_000
 
 /**
- * Runs until a signal ends it, which exits with 0, or until it can no longer work: resolves with 1, after the lease was lost for one, or
- * with 2 where its environment is wrong.
+ * Runs until a signal stops it. Resolves with the exit code: 0 after a signal, 1 if it can no longer work (for example after it lost
+ * its lease), 2 if its configuration is invalid.
  */
 export async function runOperator(process: NodeJS.Process): Promise<number> {
   let config: OperatorConfig
@@ -57,7 +57,7 @@ async function run(
   const openEncoder = () =>
     createEmbeddedEncoder({
       modelFile,
-      unavailable: reason => log.warn({ reason }, 'no sentence encoder: tools are found by words alone'),
+      unavailable: reason => log.warn({ reason }, 'no sentence encoder: search matches words only'),
     })
   const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient, openEncoder }
   const { tracer } = tracing ?? {}

@@ -1,4 +1,4 @@
-/** All controllers of the operator, made to share what they know of the cluster. */
+/** Creates all controllers of the operator with the state they share. */
 import type { createConnector } from '../../core/mcp/client/connector.ts'
 import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { createTokenCounter } from '../../core/tokens.ts'
@@ -16,10 +16,10 @@ import { References } from './reference-reader.ts'
 import { createServerController } from './server-controller.ts'
 import { SliceSets } from './slice-sets.ts'
 
-/** How servers and gateways are reached, where it is not by their own URL. */
+/** Replaces how servers and gateways are connected to. */
 export type Connectors = { server?: typeof createConnector; gateway?: typeof connectSdkClient }
 
-/** To be called before the caches run: each object comes to the controllers as a change. */
+/** Call before the caches run: controllers learn of every existing object as a change. */
 export function createControllers(context: OperatorContext, connectors: Connectors = {}): ControllerSet {
   const { client, caches, log, metrics, clock } = context
   const counter = createTokenCounter(clock)

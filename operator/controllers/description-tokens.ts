@@ -1,4 +1,4 @@
-/** Counts the tokens of descriptions that manifests give, each text once. */
+/** Counts the tokens of the descriptions in `spec.tools.overrides`, each text once. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { ToolPolicy } from '../../core/catalog/router-config.ts'
 import type { CatalogTool } from '../../core/catalog/server-catalog.ts'
@@ -16,7 +16,7 @@ export class DescriptionTokens {
     this.#count = count
   }
 
-  /** o200k_base tokens of all descriptions that servers give to tools, by their text. Throws Fault unavailable. */
+  /** o200k_base tokens of every overriding description, by its text. Throws Fault `unavailable`. */
   async of(servers: readonly McpServer[]): Promise<ReadonlyMap<string, number>> {
     const overrides = servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
     const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]
@@ -33,7 +33,7 @@ export class DescriptionTokens {
   }
 }
 
-/** What a tool costs with the description that the manifest gives it. */
+/** Tokens of a tool's definition, with the manifest's description if it overrides the server's. */
 export function tokensOffered(
   { definition, tokens, descriptionTokens }: CatalogTool,
   { overrides }: ToolPolicy,

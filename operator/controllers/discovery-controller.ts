@@ -1,4 +1,4 @@
-/** The controller that asks servers for their lists: when they come up or change, say so themselves, are told to, or in time. */
+/** The discovery controller: reads servers' lists when pods or manifests change, on list-changed notifications, on request, and at intervals. */
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
@@ -18,7 +18,7 @@ import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
 import { createMemory, type Memory, wantedOf } from './discovery-memory.ts'
-import { speaksOf } from './discovery-status.ts'
+import { isObservedAt } from './discovery-status.ts'
 import type { Target, Targets } from './discovery-targets.ts'
 import { wakeOnChanges } from './discovery-wakes.ts'
 import type { Encoding } from './encoding-controller.ts'
@@ -27,13 +27,13 @@ import { type Serving, servingOf } from './serving.ts'
 import type { SliceSets } from './slice-sets.ts'
 import { Upstreams } from './upstreams.ts'
 
-/** One asking has bounds of its own for each step; this is for all of them together. */
-const ASK_LIMIT_MS = 5 * 60_000
-/** For so long after a pod became ready, that it cannot be reached means that the network has yet to learn of it. */
+/** Bounds one discovery as a whole; each of its steps has its own timeout. */
+const DISCOVERY_LIMIT_MS = 5 * 60_000
+/** Network failures within this time after a pod became ready are not reported: endpoints and DNS may lag behind. */
 const SETTLING_MS = 10_000
-/** After an update the first answer may have come from a pod of before: it is asked once more. */
+/** Delay of a second discovery after a rollout: a pod of the old revision may have answered the first. */
 const CONFIRM_MS = 5_000
-/** Servers that failed may hang the next time: together they get this share of the places, and wait for one. */
+/** Servers whose last discovery failed may hang: together they get at most this share of the concurrency. */
 const FAILING_SHARE = 0.5
 const PLACE_WAIT_MS = 1_000
 
@@ -72,7 +72,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
       name: 'discovery',
       queue,
       workers: options.concurrency,
-      limitMs: ASK_LIMIT_MS,
+      limitMs: DISCOVERY_LIMIT_MS,
       reconcile: (key, signal) => worker.reconcile(key, signal),
     },
     close: () => worker.close(),
@@ -84,7 +84,7 @@ class DiscoveryWorker {
   readonly #queue: Queue
   readonly #memories = new Map<string, Memory>()
   readonly #upstreams: Upstreams
-  /** Servers that failed when they were last asked, and are being asked. */
+  /** Running discoveries of servers whose last discovery failed. */
   #failing = 0
 
   constructor(options: DiscoveryOptions, queue: Queue) {
@@ -93,7 +93,7 @@ class DiscoveryWorker {
     this.#upstreams = new Upstreams({ ...options, onListChanged: key => this.again(key) })
   }
 
-  /** The list of a server may be another one, or is gone. */
+  /** The server's lists may have changed, or its published lists are gone. */
   again(key: string): void {
     const memory = this.#memories.get(key)
     const target = this.#options.targets.get(key)
@@ -126,7 +126,7 @@ class DiscoveryWorker {
     if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
     else {
       const last = publisher.last(object)
-      if (last && !speaksOf(last, target.server.metadata.generation))
+      if (last && !isObservedAt(last, target.server.metadata.generation))
         await this.#repeat(discovered, last, signal)
     }
     if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
@@ -143,14 +143,14 @@ class DiscoveryWorker {
     return memory
   }
 
-  /** What a server says once it may be asked again is new. */
+  /** The server was deleted, suspended or rejected: its next discovery starts from scratch. */
   #forget(key: string): void {
     this.#memories.delete(key)
     this.#options.encoding.forget(key)
     this.#upstreams.close(key)
   }
 
-  /** A server of which no pod is ready has to be asked anew when one is; one that is just being updated keeps its connection. */
+  /** A server without a ready pod is discovered anew once it has one; a server in a rollout keeps its connection. */
   #wait(key: string, memory: Memory, serving: Serving): undefined {
     memory.servingSince = undefined
     memory.schedule.forgetFailures()
@@ -160,7 +160,7 @@ class DiscoveryWorker {
     }
   }
 
-  /** The manifest changed in what the list does not depend on: only what is offered of it may be another choice. */
+  /** The manifest changed, but not the connection: only the selection of tools and the observed generation may differ. */
   async #repeat(
     discovered: Discovered,
     last: NonNullable<ReturnType<Publisher['last']>>,
@@ -217,7 +217,7 @@ class DiscoveryWorker {
     memory.schedule.succeeded(clock.now(), isNew, isUpdate ? CONFIRM_MS : undefined)
   }
 
-  /** Throws what is not the server's failure: the API server's, and bugs. */
+  /** Returns the server's failure. Throws all others: those of the API server, and bugs. */
   async #readLists(
     discovered: Discovered,
     target: Target,
@@ -238,7 +238,7 @@ class DiscoveryWorker {
         isPublishing = true
         if (await publisher.found(discovered, catalog, previous, signal)) {
           onNew()
-          this.#tell(key, catalog)
+          this.#logTools(key, catalog)
         }
         isPublishing = false
       }
@@ -255,7 +255,7 @@ class DiscoveryWorker {
     }
   }
 
-  #tell(server: string, { tools, invalid, digest }: ServerCatalog): void {
+  #logTools(server: string, { tools, invalid, digest }: ServerCatalog): void {
     this.#options.log.info(
       { server, tools: tools.length, invalid: invalid.length, digest },
       'tools discovered',

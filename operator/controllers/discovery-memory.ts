@@ -1,14 +1,14 @@
-/** What discovery remembers of asking one server. Pure. */
+/** What discovery remembers about one server. Pure. */
 import { createSchedule, type Schedule } from '../../core/mcp/discovery/schedule.ts'
 import type { Target } from './discovery-targets.ts'
 
 export type Memory = {
   uid: string | undefined
-  /** What was last asked, of which pods, at whose wish; undefined: it has to be asked. */
+  /** `wantedOf` at the last discovery; undefined: discovery is due. */
   asked?: string
   revision?: string
   schedule: Schedule
-  /** Since when its pods are ready. */
+  /** When its pods became ready. */
   servingSince?: number
 }
 
@@ -16,7 +16,7 @@ export function createMemory(uid: string | undefined, random: () => number): Mem
   return { uid, schedule: createSchedule(random) }
 }
 
-/** All that a list depends on; `refresh` is the wish of a person. */
+/** Everything a list depends on; `refresh` is the value of the annotation that requests a discovery. */
 export function wantedOf({ endpoint, revision }: Target, refresh: string): string {
   return JSON.stringify([endpoint.revision, revision, refresh])
 }

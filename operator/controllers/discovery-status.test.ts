@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
 import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
-import { discoveredStatus, discoveryPart, failedStatus, speaksOf } from './discovery-status.ts'
+import { discoveredStatus, discoveryPart, failedStatus, isObservedAt } from './discovery-status.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 
@@ -125,5 +125,5 @@ test('what was said is read back from the status, without what others own', () =
   const conditions = [others, ...said.conditions.map(condition => ({ ...condition, lastTransitionTime }))]
   assert.deepEqual(discoveryPart({ ...said, conditions }), said)
   assert.equal(discoveryPart({ conditions: [others] }), undefined)
-  assert.deepEqual([speaksOf(said, 3), speaksOf(said, 4)], [true, false])
+  assert.deepEqual([isObservedAt(said, 3), isObservedAt(said, 4)], [true, false])
 })

@@ -1,4 +1,4 @@
-/** What discovery says of a server: its part of the status, from a list, or from the failure to read one. Pure. */
+/** Discovery's part of a server's status, from its lists or from the failure to read them. Pure. */
 import { isBridged } from '../../core/catalog/endpoint.ts'
 import { canAskNothing, NOT_OFFERED } from '../../core/catalog/not-offered.ts'
 import { isAllowed } from '../../core/catalog/policy.ts'
@@ -13,16 +13,16 @@ import type { PlannedCondition } from '../plan/plan.ts'
 import { tokensOffered } from './description-tokens.ts'
 
 export type Lists = Pick<McpServerStatus, 'tools' | 'resources' | 'prompts' | 'protocol'>
-/** Owned by discovery, whole. */
+/** The fields and conditions that discovery owns. */
 export type DiscoveryStatus = Lists & { conditions: PlannedCondition[] }
 
 export const DISCOVERY_FIELDS = ['tools', 'resources', 'prompts', 'protocol'] as const
 
 const MAX_MESSAGE_CHARACTERS = 1_000
 const NEW_TOKEN =
-  'Its pods do not know the new token of its Secret yet: the kubelet brings it to them within two minutes'
+  'Its pods do not have the new token of its Secret yet: the kubelet updates it within two minutes'
 
-/** `last` is what was said before; `now` in milliseconds since the epoch. */
+/** `last` is the previous status; `now` is in milliseconds since the epoch. */
 export function discoveredStatus(
   server: McpServer,
   catalog: ServerCatalog,
@@ -49,7 +49,7 @@ export function discoveredStatus(
   }
 }
 
-/** The lists stay as they were; `connected`: the server answered initialize, so it is its lists that cannot be read. */
+/** Keeps the last lists. `connected`: the server answered initialize, so reading its lists failed. */
 export function failedStatus(
   server: McpServer,
   fault: Fault,
@@ -67,12 +67,12 @@ export function failedStatus(
   }
 }
 
-/** True where the generation of the manifest changes nothing but the generation in the status. */
-export function speaksOf(status: DiscoveryStatus, generation: number | undefined): boolean {
+/** Whether all conditions were observed at this generation of the manifest. */
+export function isObservedAt(status: DiscoveryStatus, generation: number | undefined): boolean {
   return status.conditions.every(({ observedGeneration }) => observedGeneration === generation)
 }
 
-/** The part of an observed status that is discovery's; undefined where it never said anything. */
+/** Discovery's part of an observed status; undefined if discovery never wrote one. */
 export function discoveryPart(
   status: ({ conditions?: readonly Condition[] } & Lists) | undefined,
 ): DiscoveryStatus | undefined {
@@ -83,7 +83,7 @@ export function discoveryPart(
   return { conditions, tools, resources, prompts, protocol }
 }
 
-/** A bridge refuses no other token than one that its Secret did not hold before. */
+/** A bridge refuses the operator's token only while its pod still has the Secret's previous value. */
 function verdictOf(server: McpServer, fault: Fault, connected: boolean): Verdict {
   if (fault.code === 'upstream_auth_required' && isBridged(server)) {
     return { reason: REASON.updating, message: NEW_TOKEN }
@@ -101,7 +101,7 @@ function reasonOf({ code }: Fault, connected: boolean): string {
     : REASON.discoveryFailed
 }
 
-/** What an upstream says of its failure may repeat our credentials. */
+/** Redacts the message: an upstream's error may repeat our credentials. */
 function failureMessage(message: string, reason: string): string {
   const text = harmless(message.replace(/\s+/g, ' ').trim(), []).slice(0, MAX_MESSAGE_CHARACTERS)
   return reason === REASON.authRequired ? `${text}: give what it wants in spec.headers or spec.auth` : text

@@ -1,11 +1,11 @@
-/** What the server controller lets discovery ask: every accepted server with the way to it, as of the last apply. */
+/** The servers that discovery may ask: every accepted server with its endpoint, as of the last apply. */
 import type { Endpoint } from '../../core/catalog/router-config.ts'
 import type { McpServer } from '../../crds/server.ts'
 
 export type Target = {
   server: McpServer
   endpoint: Extract<Endpoint, { kind: 'http' }>
-  /** Of the pod template that was applied; absent for a server that runs elsewhere. */
+  /** Revision of the applied pod template; absent for remote servers. */
   revision?: string
 }
 
@@ -17,7 +17,7 @@ export class Targets {
     return this.#targets.get(key)
   }
 
-  /** Undefined for a server that must not be asked: deleted, suspended or not accepted. */
+  /** `target` is undefined for a server that must not be asked: deleted, suspended or not accepted. */
   set(key: string, target: Target | undefined): void {
     const before = this.#targets.get(key)
     if (target) this.#targets.set(key, target)
@@ -25,13 +25,13 @@ export class Targets {
     if (!same(before, target)) for (const listener of this.#listeners) listener(key)
   }
 
-  /** Called with the key of every server whose target is another one now. */
+  /** The listener is called with the key of every server whose target changed. */
   onChange(listener: (key: string) => void): void {
     this.#listeners.add(listener)
   }
 }
 
-/** Whether the same server is reached in the same way: what it lists is the same. */
+/** Whether both reach the same server at the same endpoint and revision, so that its lists are the same. */
 export function isSameWay(before: Target | undefined, now: Target | undefined): boolean {
   return (
     before?.server.metadata.uid === now?.server.metadata.uid &&

@@ -1,11 +1,11 @@
-/** What makes discovery look at a server: its target, the wish of a person, its pods, and slices that are gone. */
+/** Queues a server for discovery when its target, refresh annotation or Deployment changes, or its slices are deleted. */
 import { keyOf } from '../../core/kube/object.ts'
 import { refreshOf } from '../../crds/object-meta.ts'
 import type { Queue } from '../runtime/queue.ts'
 import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
 
-/** `again`: what stands of the list of a server is not to be relied on. */
+/** `again` is called when a server's published lists are damaged. */
 export function wakeOnChanges(
   {
     caches,
@@ -27,7 +27,7 @@ export function wakeOnChanges(
     if (owner) queue.add(`${namespace}/${owner.name}`)
   })
   caches.configMaps.onChange((before, now) => {
-    // One that names another set now was written by us.
+    // A slice that still names a set was changed by us.
     const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
     if (key !== undefined && !slices.isWhole(key)) again(key)
   })

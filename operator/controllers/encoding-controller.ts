@@ -1,4 +1,4 @@
-/** The controller that makes sentence vectors of what servers offer, in the background: a few texts of each server in turn. */
+/** The encoding controller: computes sentence vectors of servers' tools in the background, a few texts of each server in turn. */
 import type { Clock, Timer } from '../../core/async.ts'
 import { type SearchText, type ServerKnowledge, searchTexts } from '../../core/catalog/search-text.ts'
 import type { CatalogVectors, ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -11,26 +11,26 @@ import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 
-/** Some half a second of a core: then it is the next server's turn. */
+/** About half a second of one core; then it is the next server's turn. */
 const TEXTS_A_TURN = 16
-/** Of one server; what is beyond is found by words alone. */
+/** Texts of one server that get vectors; search matches the others by words only. */
 export const MAX_TEXTS = 20_000
-/** The model takes some 40 MB, and a moment to load: it is let go after this long without work. */
+/** The model takes about 40 MB and loads quickly: it is unloaded after this time without work. */
 const IDLE_CLOSE_MS = 10_000
 
 export type EncodingOptions = {
   openEncoder: OpenEncoder
-  /** All vectors of a server are there now. */
+  /** All vectors of a server are computed. */
   onDone: (key: string) => void
   clock: Clock
   random: () => number
   metrics: OperatorMetrics
 }
 
-/** Of one server, until its vectors stand in the cluster. */
+/** The vectors of one server that are not published yet. */
 type Job = {
   missing: SearchText[]
-  /** By key of the text. */
+  /** By the text's key. */
   made: Map<string, Vector>
 }
 
@@ -60,7 +60,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
 
   return {
     controller: { name: 'encoding', queue, workers: 1, reconcile } satisfies Controller,
-    /** A list with all vectors that are known for it: those of the one that stands, and those that were made since. */
+    /** The catalog with all known vectors: those of the published catalog `standing` and those computed since. */
     complete(
       key: string,
       server: McpServer,
@@ -76,12 +76,12 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
       const { vectors: _, ...bare } = catalog
       return vectors.size === 0 ? bare : { ...bare, vectors: packVectors(ENCODER_ID, vectors) }
     },
-    /** What was completed last stands in the cluster: what is missing still is made from now on. */
+    /** The last completed catalog is published: start computing the vectors it lacks. */
     published(key: string): void {
       if (jobs.get(key)?.missing.length === 0 || model.isAbsent()) jobs.delete(key)
       else queue.add(key)
     },
-    /** Whether vectors were made that do not stand in the cluster yet. */
+    /** Whether all missing vectors are computed but not published yet. */
     isDone(key: string): boolean {
       return jobs.get(key)?.missing.length === 0
     },
@@ -93,7 +93,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
   }
 }
 
-/** Loaded when it is needed; one that is not there is not looked for again, for an image does not change. */
+/** Loads the model on demand. A missing model is not looked for again, because an image does not change. */
 function createModel(openEncoder: OpenEncoder, clock: Clock) {
   let encoder: SentenceEncoder | undefined
   let absent = false
@@ -107,7 +107,7 @@ function createModel(openEncoder: OpenEncoder, clock: Clock) {
   return {
     isAbsent: () => absent,
     close,
-    /** In the order of the texts; undefined where there is no model. One call at a time. Throws Fault `unavailable`. */
+    /** Vectors in the order of the texts; undefined if there is no model. One call at a time. Throws Fault `unavailable`. */
     async encode(texts: readonly SearchText[], signal: AbortSignal): Promise<Vector[] | undefined> {
       if (absent) return undefined
       idle?.cancel()
@@ -122,13 +122,13 @@ function createModel(openEncoder: OpenEncoder, clock: Clock) {
   }
 }
 
-/** As `resolve` tells routers, who make the same texts of it. */
+/** Must match what `resolve` gives to routers, which derive the same texts from it. */
 function knowledgeOf({ metadata: { name }, spec }: McpServer): ServerKnowledge {
   const { title, description, category, keywords, tools } = spec
   return { name, title, description, category, keywords, tools }
 }
 
-/** Those of another encoder say nothing. */
+/** Vectors of another encoder are not comparable. */
 function vectorsOf(vectors: CatalogVectors | undefined): ReadonlyMap<string, Vector> {
   return vectors?.encoder === ENCODER_ID ? unpackVectors(vectors) : new Map()
 }

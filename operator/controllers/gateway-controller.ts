@@ -1,4 +1,4 @@
-/** The gateway controller: routers, what they may read and what they are fed, kept in step with the servers that a gateway selects. */
+/** The gateway controller: keeps routers, their RBAC and their feed in step with the servers that a gateway selects. */
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
@@ -30,13 +30,13 @@ import type { Manifests } from './parsed-manifests.ts'
 import { ReferenceIndex } from './reference-index.ts'
 import type { References } from './reference-reader.ts'
 import type { SliceSets } from './slice-sets.ts'
-import { createWriters, HINDERED_AGAIN_MS, type Obstacle } from './writers.ts'
+import { createWriters, OBSTACLE_RETRY_MS, type Obstacle } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-gateway'
 const WORKERS = 2
-/** What happens within this time is joined. */
+/** Changes within this time are handled in one reconcile. */
 const JOIN_MS = 100
-/** A gateway is not planned more often than that, whatever happens: each plan may mean a new catalog in every router. */
+/** Minimum time between two plans of a gateway: each may make every router load a new catalog. */
 const MIN_GAP_MS = 500
 const OWNED = {
   fields: ['observedGeneration', 'url', 'servers', 'tools', 'generation', 'tokens', 'search', 'routers'],
@@ -54,11 +54,11 @@ export type GatewayControllerOptions = OperatorContext & {
 
 export type GatewayControllers = {
   controllers: Controller[]
-  /** The slices of a server are others now. */
+  /** Call when the slices of a server changed. */
   slicesChanged(server: string): void
 }
 
-/** Waiting for the first look of the probe must not keep the probe from looking: it has workers of its own. */
+/** The probe is a controller of its own: gateway workers wait for its first result, so it must not need one of them. */
 export function createGatewayControllers(options: GatewayControllerOptions): GatewayControllers {
   const { clock, random } = options
   const queue = new Queue({ clock, random })
@@ -85,7 +85,7 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   }
 }
 
-/** A change of a server wakes only gateways that select it, or did. Returns the way to wake those of one server. */
+/** Wakes only gateways that select the changed server or selected it before. Returns a function that wakes those of given servers. */
 function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) => void) {
   const { caches, manifests, index } = options
   const wakeSelecting = (...states: (Manifest | undefined)[]) => {
@@ -115,14 +115,14 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
   return wakeSelecting
 }
 
-/** Why a plan does not stand as it should; undefined where it does. */
-type Hindrance = Obstacle | { denied: string } | undefined
+/** Why a plan could not be applied completely; undefined if it was. */
+type Blocked = Obstacle | { denied: string } | undefined
 
 function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
   const { caches, manifests } = options
   const writers = createWriters<GatewayPlanStatus>(options, FIELD_MANAGER, OWNED)
 
-  const carryOut = async (object: Manifest, plan: GatewayPlan, signal: AbortSignal): Promise<Hindrance> => {
+  const carryOut = async (object: Manifest, plan: GatewayPlan, signal: AbortSignal): Promise<Blocked> => {
     try {
       const secrets = await writers.ensureSecrets(object, plan, signal)
       const obstacle = await writers.apply(object, plan, secrets, signal)
@@ -137,18 +137,18 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
   return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
     const { manifest, problems } = manifests.gateway(object)
     if (!manifest) {
-      await writers.tell(object, invalidGatewayStatus(problems, object.metadata.generation ?? 0), signal)
+      await writers.report(object, invalidGatewayStatus(problems, object.metadata.generation ?? 0), signal)
       return {}
     }
     const key = keyOf(object)
     const world = await observe(options, object, manifest, signal)
     const plan = planGateway(world)
-    const hindrance = await carryOut(object, plan, signal)
-    // Routers are fed before anybody is asked how they are.
+    const blocked = await carryOut(object, plan, signal)
+    // The feed is written before the probe's first result is awaited.
     const seen = probe.last(key) ?? (await probe.first(key, signal))
-    const now = { ...world, ...seen, ...hindrance, generation: generationOf(caches, key) }
-    await writers.tell(object, gatewayStatus(now, plan), signal)
-    return { afterMs: hindrance ? HINDERED_AGAIN_MS : plan.afterMs }
+    const now = { ...world, ...seen, ...blocked, generation: generationOf(caches, key) }
+    await writers.report(object, gatewayStatus(now, plan), signal)
+    return { afterMs: blocked ? OBSTACLE_RETRY_MS : plan.afterMs }
   }
 }
 
@@ -166,9 +166,9 @@ async function observe(
   const servers = inNamespace.flatMap(server => manifests.server(server).manifest ?? [])
   const selected = servers.filter(({ metadata }) => selects(gateway.spec.servers.selector, metadata.labels))
   const descriptionTokens = await tokens.of(selected).catch(error => {
-    // Without a count the routers estimate.
+    // Routers estimate descriptions without a count.
     if (!(error instanceof Fault)) throw error
-    log.warn({ gateway: keyOf(object), error: error.message }, 'descriptions not counted')
+    log.warn({ gateway: keyOf(object), error: error.message }, 'description tokens could not be counted')
     return new Map<string, number>()
   })
   return {
@@ -193,7 +193,7 @@ function namesIn(gateway: McpGateway, servers: readonly McpServer[]): ReferenceN
   return [...byId.values()]
 }
 
-/** By name of the server. Where an operator before us ended in the middle of writing a set, routers keep the one that they have. */
+/** By server name. If an operator was interrupted while it wrote a set, routers keep the set that their feed names. */
 async function slicesOf(
   { client, slices }: GatewayControllerOptions,
   { metadata: { namespace = '', name } }: KubeObject,

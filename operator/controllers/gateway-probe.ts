@@ -1,4 +1,4 @@
-/** The controller that looks at gateways from outside: what each router says that it serves, and whether MCP is spoken at the URL. */
+/** The gateway-probe controller: reads each router's status and checks whether the gateway's URL answers an MCP handshake. */
 import type { V1Pod } from '@kubernetes/client-node'
 import { backoffMs } from '../../core/backoff.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
@@ -14,29 +14,29 @@ import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
-import { askRouter, type RouterSays } from './router-report.ts'
+import { type RouterStatus, readRouterStatus } from './router-report.ts'
 
 const WORKERS = 4
 const BEHIND_POLL_MS = 2_000
 const POLL_MS = 30_000
-/** A router takes a moment to swap in what just changed. */
+/** A router needs a moment to load a change. */
 const CHANGED_POLL_MS = 200
 const HANDSHAKE_LIMIT_MS = 5_000
 const HANDSHAKE_RETRY = { firstMs: 200, longestMs: 60_000 }
 
-/** What was last seen of a gateway. */
+/** Result of probing a gateway. */
 export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens' | 'search'>
 
 export type GatewayProbe = {
   controller: Controller
-  /** What was last seen; undefined before the first look. */
+  /** The latest result; undefined before the first probe. */
   last(key: string): Seen | undefined
-  /** What the first look sees. Rejects when `signal` aborts before. */
+  /** The result of the first probe. Rejects if `signal` aborts before. */
   first(key: string, signal: AbortSignal): Promise<Seen>
 }
 
 export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
-  /** Something else is seen than before. */
+  /** Called when a result differs from the one before. */
   onChange: (key: string) => void
   connect?: typeof connectSdkClient
 }
@@ -45,10 +45,10 @@ export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'ra
 type Memory = {
   first: PromiseWithResolvers<Seen>
   seen?: Seen
-  /** The Deployment that answered, or did not. */
-  shaken?: string
+  /** Uid and generation of the Deployment at the last handshake. */
+  handshakeState?: string
   failures: number
-  shakeAt: number
+  nextHandshakeAt: number
 }
 
 export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
@@ -63,7 +63,11 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
     if (kind === 'McpGateway') queue.addAfter(`${namespace}/${name}`, CHANGED_POLL_MS)
   })
   const memoryOf = (key: string) => {
-    const memory = memories.get(key) ?? { first: Promise.withResolvers<Seen>(), failures: 0, shakeAt: 0 }
+    const memory = memories.get(key) ?? {
+      first: Promise.withResolvers<Seen>(),
+      failures: 0,
+      nextHandshakeAt: 0,
+    }
     memories.set(key, memory)
     return memory
   }
@@ -74,14 +78,14 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
       return undefined
     }
     const memory = memoryOf(key)
-    const { seen, behind } = await look(options, key, memory, signal)
+    const { seen, behind } = await probe(options, key, memory, signal)
     const changed = canonicalJson(seen) !== canonicalJson(memory.seen)
     memory.seen = seen
     memory.first.resolve(seen)
     if (changed) options.onChange(key)
     const pollMs = behind ? BEHIND_POLL_MS : POLL_MS
-    const shakeMs = seen.handshake && !seen.handshake.ok ? memory.shakeAt - clock.now() : pollMs
-    return { afterMs: Math.max(Math.min(pollMs, shakeMs), 0) }
+    const handshakeMs = seen.handshake && !seen.handshake.ok ? memory.nextHandshakeAt - clock.now() : pollMs
+    return { afterMs: Math.max(Math.min(pollMs, handshakeMs), 0) }
   }
   return {
     controller: { name: 'gateway-probe', queue, workers: WORKERS, reconcile },
@@ -93,7 +97,7 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
   }
 }
 
-async function look(
+async function probe(
   options: GatewayProbeOptions,
   key: string,
   memory: Memory,
@@ -103,8 +107,8 @@ async function look(
   const { namespace, name } = placeOf(key)
   const pods = caches.podsOf(namespace, 'router', name).filter(isReady).slice(0, MAX_ROUTERS)
   const [handshake, ...said] = await Promise.all([
-    shake(options, key, memory, signal),
-    ...pods.map(pod => askRouter(pod.status?.podIP ?? '', clock, signal)),
+    handshakeWith(options, key, memory, signal),
+    ...pods.map(pod => readRouterStatus(pod.status?.podIP ?? '', clock, signal)),
   ])
   signal.throwIfAborted()
   const reports = pods.map((pod, at): RouterReport => {
@@ -120,8 +124,8 @@ async function look(
   return { seen: { reports, handshake, exposedTokens, search }, behind }
 }
 
-/** Of several routers the one is told that has a reason to be; one that loads its encoder is not, but asked again soon. */
-function searchOf(said: readonly (RouterSays | undefined)[]): { search: Seen['search']; loading: boolean } {
+/** Reports the router with a problem, if any. Routers that still load their encoder are skipped and asked again soon. */
+function searchOf(said: readonly (RouterStatus | undefined)[]): { search: Seen['search']; loading: boolean } {
   const all = said.flatMap(one => one?.search ?? [])
   const settled = all.filter(({ semantic, pending }) => semantic !== 'off' || pending === 0)
   const told =
@@ -130,15 +134,15 @@ function searchOf(said: readonly (RouterSays | undefined)[]): { search: Seen['se
   return { search: semantic && { semantic, ...(reason && { reason }) }, loading: settled.length < all.length }
 }
 
-/** The newest generation of a gateway's feed. */
+/** The newest generation of a gateway's feed: its ConfigMap's resourceVersion. */
 export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: string): number | undefined {
   const { namespace, name } = placeOf(key)
   const version = configMaps.get(`${namespace}/${feedName(name)}`)?.metadata.resourceVersion
   return version === undefined ? undefined : Number(version)
 }
 
-/** One is enough for each state of the Deployment; it is repeated while it fails. Undefined while no router is available. */
-async function shake(
+/** One MCP handshake for each state of the Deployment, repeated while it fails. undefined while no router is available. */
+async function handshakeWith(
   { caches, clock, random, connect = connectSdkClient }: GatewayProbeOptions,
   key: string,
   memory: Memory,
@@ -147,13 +151,14 @@ async function shake(
   const { namespace, name } = placeOf(key)
   const { metadata, status } = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`) ?? {}
   if (!status?.availableReplicas) {
-    memory.shaken = undefined
+    memory.handshakeState = undefined
     memory.failures = 0
     return undefined
   }
   const state = `${metadata?.uid} ${metadata?.generation}`
   const last = memory.seen?.handshake
-  if (last && memory.shaken === state && (last.ok || clock.now() < memory.shakeAt)) return last
+  if (last && memory.handshakeState === state && (last.ok || clock.now() < memory.nextHandshakeAt))
+    return last
   const url = `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`
   const limit = deadline(
     clock,
@@ -168,11 +173,11 @@ async function shake(
     return { ok: true }
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
-    memory.shakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
+    memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
     return { ok: false, message: error.message }
   } finally {
     limit.clear()
-    memory.shaken = state
+    memory.handshakeState = state
   }
 }
 

@@ -1,4 +1,4 @@
-/** McpServers and McpGateways of the caches as manifests, each state of an object parsed once. */
+/** Parses the caches' McpServers and McpGateways, each version of an object once. */
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -7,7 +7,7 @@ import type { McpServer } from '../../crds/server.ts'
 
 export type Read<Manifest> =
   | { manifest: Manifest; problems?: undefined }
-  /** An older version of the CRD let something through that this operator does not know. */
+  /** Only if another version of the CRD admitted something that this operator does not know. */
   | { problems: Problem[]; manifest?: undefined }
 
 export type Manifests = {
@@ -15,7 +15,7 @@ export type Manifests = {
   gateway(object: KubeObject): Read<McpGateway>
 }
 
-/** Objects of a cache are frozen, so what was read of one stays true. */
+/** Cached objects are frozen, so parsed results can be kept by object identity. */
 export function createManifests(): Manifests {
   const servers = new WeakMap<KubeObject, Read<McpServer>>()
   const gateways = new WeakMap<KubeObject, Read<McpGateway>>()

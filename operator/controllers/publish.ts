@@ -1,4 +1,4 @@
-/** Writes what discovery found of a server into the cluster: slices, and its part of the status. */
+/** Publishes the result of discovery: the catalog's slices, and discovery's part of the server's status. */
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { encodeSlices } from '../../core/catalog/slices.ts'
@@ -36,13 +36,13 @@ export type PublisherOptions = {
   metrics: OperatorMetrics
 }
 
-/** A server as it is in the cluster, and as its manifest was read. */
+/** A server as a cluster object and as a parsed manifest. */
 export type Discovered = { key: string; object: Manifest; server: McpServer }
 
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #applyStatus: StatusWriter
-  /** By uid of the server, what we wrote last: the caches may not have it yet. */
+  /** The last written status by server uid: the caches may lag behind. */
   readonly #last = new Map<string, DiscoveryStatus>()
 
   constructor(options: PublisherOptions) {
@@ -52,12 +52,12 @@ export class Publisher {
     this.#applyStatus = createStatusWriter({ client, clock, metrics, owned, fieldManager: DISCOVERY_MANAGER })
   }
 
-  /** What was last said of a server, by us or by an operator before us. */
+  /** The last published status, by this or an earlier operator process. */
   last({ metadata, status }: Manifest): DiscoveryStatus | undefined {
     return this.#last.get(metadata.uid ?? '') ?? discoveryPart(status)
   }
 
-  /** The list that stands in the cluster; undefined where none stands that can be read. */
+  /** The published catalog; undefined if there is none that can be read. */
   async catalog({ object }: Discovered, signal: AbortSignal): Promise<ServerCatalog | undefined> {
     const { namespace = '', name } = object.metadata
     try {
@@ -69,9 +69,9 @@ export class Publisher {
   }
 
   /**
-   * A list, with the vectors that are known for it from the one that stands; the others are made from now on. True where it is another
-   * one than before. Slices first, so that the status never names what is not there. Throws ApiError, and Fault `conflict` where somebody
-   * else's ConfigMap stands in the way.
+   * Publishes a catalog with the vectors known from the published one, and starts computing the others. Returns whether the catalog
+   * changed. Writes slices first, so that the status never names a catalog that does not exist. Throws ApiError, and Fault `conflict`
+   * if a ConfigMap of another owner has the name of a slice.
    */
   async found(
     discovered: Discovered,
@@ -88,13 +88,13 @@ export class Publisher {
     return isOther
   }
 
-  /** The vectors that were made of the list that stands; true where it had not got them. Throws as `found`. */
+  /** Adds newly computed vectors to the published catalog; true if it lacked them. Throws as `found`. */
   async encoded(discovered: Discovered, signal: AbortSignal): Promise<boolean> {
     const standing = await this.catalog(discovered, signal)
     return standing !== undefined && (await this.#write(discovered, standing, standing, signal))
   }
 
-  /** The list that is there stays. */
+  /** Publishes a failure; the last catalog stays. */
   async failed(
     { object, server }: Discovered,
     fault: Fault,
@@ -104,7 +104,7 @@ export class Publisher {
     await this.#writeStatus(object, failedStatus(server, fault, connected, this.last(object)), signal)
   }
 
-  /** The same as before, of another generation. */
+  /** Publishes the last status again, for the manifest's new generation. */
   async repeat({ object, server }: Discovered, last: DiscoveryStatus, signal: AbortSignal): Promise<void> {
     const { generation: observedGeneration } = server.metadata
     const conditions = last.conditions.map(condition => ({ ...condition, observedGeneration }))
@@ -116,7 +116,7 @@ export class Publisher {
     this.#last.delete(uid)
   }
 
-  /** The slices; true where they are others than before. */
+  /** Writes the slices; true if they changed. */
   async #write(
     { key, object, server }: Discovered,
     catalog: ServerCatalog,
@@ -130,7 +130,7 @@ export class Publisher {
     if (taken.length > 0)
       throw new Fault(
         'conflict',
-        `The ConfigMap "${taken[0]?.name}" is somebody else's: delete it, or rename the server`,
+        `The ConfigMap "${taken[0]?.name}" has another owner: delete it, or rename the server`,
       )
     if (refused !== undefined) throw new Fault('bad_request', refused)
     const owned = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')

@@ -1,14 +1,14 @@
-/** Who names which Secret or ConfigMap, so that a change of one wakes only those. */
+/** Maps Secrets and ConfigMaps to the manifests that name them, so that a change wakes only those. */
 import type { ReferenceName } from '../plan/references.ts'
 import type { Caches } from '../runtime/caches.ts'
 
 export class ReferenceIndex {
   /** By `kind/namespace/name`: keys of the servers, or gateways, that name it. */
   readonly #users = new Map<string, Set<string>>()
-  /** By key: what it names. */
+  /** What each server or gateway names, by its key. */
   readonly #names = new Map<string, readonly string[]>()
 
-  /** Takes what a server names from now on; nothing, where it is gone. */
+  /** Replaces what a server or gateway names; pass an empty list if it is gone. */
   set(server: string, namespace: string, references: readonly ReferenceName[]): void {
     for (const id of this.#names.get(server) ?? []) this.#leave(id, server)
     const ids = references.map(({ kind, name }) => idOf(kind, namespace, name))
@@ -20,12 +20,12 @@ export class ReferenceIndex {
     }
   }
 
-  /** Keys of the servers that name an object. */
+  /** Keys of the servers or gateways that name an object. */
   users(kind: ReferenceName['kind'], namespace: string, name: string): readonly string[] {
     return [...(this.#users.get(idOf(kind, namespace, name)) ?? [])]
   }
 
-  /** Calls `wake` with the key of every server that names a Secret or ConfigMap which changed. */
+  /** Calls `wake` with the key of every server or gateway that names a changed Secret or ConfigMap. */
   onChange(caches: Pick<Caches, 'secrets' | 'configMaps'>, wake: (key: string) => void): void {
     const kinds = [['Secret', caches.secrets] as const, ['ConfigMap', caches.configMaps] as const]
     for (const [kind, cache] of kinds) {

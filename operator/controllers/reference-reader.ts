@@ -1,4 +1,4 @@
-/** Finds the Secrets and ConfigMaps that servers name: versions from the caches, keys by one read of each version. */
+/** Reads the Secrets and ConfigMaps that manifests name: versions from the caches, keys with one request per version. */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
@@ -6,9 +6,9 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Reference } from '../plan/plan.ts'
 import type { ReferenceName } from '../plan/references.ts'
 
-/** Objects whose keys are remembered; of others they are read again. */
+/** Objects whose keys are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
-/** No header is longer: longer values are not remembered. */
+/** Values are used in headers, which are never longer; longer values are not remembered. */
 const MAX_VALUE_CHARACTERS = 8_192
 
 export type ReferencesOptions = {
@@ -26,7 +26,7 @@ export class References {
     this.#options = options
   }
 
-  /** Each as it was found; one that is not there has no resourceVersion. Throws ApiError. */
+  /** One result per name; a missing object has no resourceVersion. Throws ApiError. */
   read(namespace: string, names: readonly ReferenceName[], signal: AbortSignal): Promise<Reference[]> {
     return Promise.all(names.map(name => this.#readOne(namespace, name, signal)))
   }

@@ -1,4 +1,4 @@
-/** Asks a router at its admin port what it serves. */
+/** Reads the status of a router from its admin port. */
 import { request } from 'undici'
 import * as z from 'zod'
 import type { Clock } from '../../core/async.ts'
@@ -7,11 +7,11 @@ import { deadline } from '../../core/deadline.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
 const REPORT_LIMIT_MS = 1_000
-/** A thousand servers are some 120 KB. */
+/** The report of a thousand servers takes about 120 KB. */
 const MAX_REPORT_BYTES = 1024 * 1024
 const MAX_REASON_CHARACTERS = 1_000
 
-/** What a router says that is of another version is left out, not the whole. */
+/** If a router of another version reports search differently, only this part is dropped. */
 const search = z
   .object({
     semantic: z.enum(['embedded', 'endpoint', 'off']),
@@ -27,14 +27,14 @@ const report = z.object({
   search,
 })
 
-export type RouterSays = z.output<typeof report>
+export type RouterStatus = z.output<typeof report>
 
-/** Undefined where it does not answer in time, or with anything else. Never rejects. */
-export async function askRouter(
+/** undefined if the router does not answer in time or its answer is invalid. Never rejects. */
+export async function readRouterStatus(
   address: string,
   clock: Clock,
   signal: AbortSignal,
-): Promise<RouterSays | undefined> {
+): Promise<RouterStatus | undefined> {
   const limit = deadline(clock, REPORT_LIMIT_MS, 'The router does not report in time', signal)
   const host = address.includes(':') ? `[${address}]` : address
   try {

@@ -1,4 +1,4 @@
-/** The server controller: what a McpServer is made of in the cluster, and whether it is accepted and ready. */
+/** The server controller: applies the objects of a McpServer, and reports whether it is accepted and ready. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
@@ -19,7 +19,7 @@ import { isSameWay, type Target, type Targets } from './discovery-targets.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './reference-reader.ts'
-import { createWriters, HINDERED_AGAIN_MS } from './writers.ts'
+import { createWriters, OBSTACLE_RETRY_MS } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-server'
 const WORKERS = 8
@@ -63,17 +63,17 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const key = keyOf(object)
     let plan = planServer(world)
     const secrets = await writers.ensureSecrets(object, plan, signal)
-    // Its version is part of what follows: the cache tells when it has it.
+    // The plan depends on the Secret's version: the cache's change event queues the server again.
     if (secrets.written > 0) return undefined
     const obstacle = await writers.apply(object, plan, secrets, signal)
     if (obstacle) plan = planServer({ ...world, ...obstacle })
-    // ConfigMaps are for discovery to write and to delete
+    // ConfigMaps are slices: discovery writes and deletes them.
     if (!plan.keep) await writers.prune(object, plan, signal, ['ConfigMap'])
     const [last, target] = [targets.get(key), targetOf(world, plan)]
     targets.set(key, target)
     if (isRepeated(last, target)) return { afterMs: REPEAT_LIMIT_MS }
-    await writers.tell(object, plan.status, signal)
-    return { afterMs: obstacle ? HINDERED_AGAIN_MS : plan.afterMs }
+    await writers.report(object, plan.status, signal)
+    return { afterMs: obstacle ? OBSTACLE_RETRY_MS : plan.afterMs }
   }
 
   return async (key, signal) => {
@@ -87,12 +87,12 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       const world = await observe(options, object, manifest, signal)
       return settle(object, world, signal).catch(async error => {
         if (!isDenied(error)) throw error
-        await writers.tell(object, planServer({ ...world, denied: error.message }).status, signal)
-        return { afterMs: HINDERED_AGAIN_MS }
+        await writers.report(object, planServer({ ...world, denied: error.message }).status, signal)
+        return { afterMs: OBSTACLE_RETRY_MS }
       })
     }
     targets.set(key, undefined)
-    await writers.tell(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
+    await writers.report(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
     return undefined
   }
 }
@@ -115,13 +115,13 @@ async function observe(
   }
 }
 
-/** Discovery is about to say of the new generation what it said of the last: until then a server that is ready shall not seem otherwise. */
+/** Whether only the generation changed. Then the status is skipped: discovery confirms the new generation soon; otherwise Ready flickers. */
 function isRepeated(last: Target | undefined, now: Target | undefined): boolean {
   if (!last || !now || !isSameWay(last, now)) return false
   return last.server.metadata.generation !== now.server.metadata.generation
 }
 
-/** Undefined for a server that is not to be asked. */
+/** undefined for a server that must not be asked. */
 function targetOf({ server, references }: ServerWorld, plan: ServerPlan): Target | undefined {
   if (plan.keep || server.spec.suspend) return undefined
   const inputs = connectionInputs(server, indexReferences(references))

@@ -1,4 +1,4 @@
-/** Whether a server can be asked: its pods are ready, and are those of the template that was applied last. Pure. */
+/** Whether a server can be asked: its pods are ready and run the template that was applied last. Pure. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Kube } from '../../core/kube/object.ts'
@@ -6,7 +6,7 @@ import { revisionOf } from '../plan/template.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Target } from './discovery-targets.ts'
 
-/** `updating`: pods of an older template may answer, or the caches do not know the newest one yet. */
+/** `updating`: pods of an older template may answer, or the caches do not have the newest one yet. */
 export type Serving = 'serving' | 'updating' | 'down'
 
 export function servingOf({ server, revision }: Target, caches: Pick<Caches, 'deployments'>): Serving {

@@ -1,19 +1,19 @@
-/** Which sets of slices stand in the cluster, told by the metadata of their ConfigMaps. */
+/** Tracks which sets of slices are complete in the cluster, from the metadata of their ConfigMaps. */
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import { ANNOTATION } from '../plan/names.ts'
 import { controllerOf } from '../runtime/owner-reference.ts'
 
 type Sets = {
-  /** By name of the ConfigMap. */
+  /** By ConfigMap name. */
   parts: Map<string, SliceSet>
   whole: SliceSet | undefined
 }
 
-/** What a slice is called, after the name of its server. */
+/** What follows the server's name in the name of a slice. */
 const SUFFIX = /^-catalog-\d+$/
 
-/** The key of the server whose slice a ConfigMap is; undefined for any other. Labels tell nothing: anybody may write them. */
+/** The key of the server that a slice belongs to; undefined for other ConfigMaps. Labels are not trusted: anybody may write them. */
 export function serverOfSlice(object: KubeObject): string | undefined {
   const { kind, name: server = '' } = controllerOf(object) ?? {}
   const { name, namespace } = object.metadata
@@ -21,16 +21,16 @@ export function serverOfSlice(object: KubeObject): string | undefined {
   return isSlice ? `${namespace}/${server}` : undefined
 }
 
-/** Whether a slice still says of which set it is. */
+/** Whether the annotations of a slice name its set. */
 export function namesItsSet(slice: KubeObject): boolean {
   return setOf(slice) !== undefined
 }
 
-/** While a new set is being written the last whole one is still named: readers keep what they have until the new one is whole. */
+/** While a new set is being written, `whole` stays the last complete one: readers keep it until the new one is complete. */
 export class SliceSets {
   readonly #servers = new Map<string, Sets>()
 
-  /** Takes a change of a ConfigMap; returns the key of the server whose set is another one now. */
+  /** Processes a change of a ConfigMap; returns the key of the server whose complete set changed. */
   take(before: KubeObject | undefined, now: KubeObject | undefined): string | undefined {
     const to = now && serverOfSlice(now)
     const key = to ?? (before && serverOfSlice(before))
@@ -47,25 +47,25 @@ export class SliceSets {
     return changed ? key : undefined
   }
 
-  /** The newest whole set of a server. */
+  /** The newest complete set of a server. */
   whole(server: string): SliceSet | undefined {
     return this.#servers.get(server)?.whole
   }
 
-  /** Whether all slices of the newest set stand; `whole` may be of one before. */
+  /** Whether all slices of the newest set exist; if not, `whole` is an earlier set. */
   isWhole(server: string): boolean {
     const parts = this.#servers.get(server)?.parts
     return parts !== undefined && wholeSet(parts) !== undefined
   }
 
-  /** Whether slices stand, and no whole set was ever seen. */
+  /** Whether slices exist, but no complete set was ever seen. */
   isTorn(server: string): boolean {
     const sets = this.#servers.get(server)
     return sets !== undefined && sets.whole === undefined
   }
 }
 
-/** Parts of an older, longer set may stand beside it until they are deleted. */
+/** Ignores parts of an older, longer set, which exist until they are deleted. */
 function wholeSet(parts: ReadonlyMap<string, SliceSet>): SliceSet | undefined {
   const sets = [...parts.entries()]
   const first = sets.find(([name]) => name.endsWith('-0'))?.[1]

@@ -1,4 +1,4 @@
-/** The connections of discovery: one a server, kept where it is told on it that lists changed, or that a remote server died. */
+/** Discovery's connections, one per server, kept open if they notify of changed lists or of a remote server's failure. */
 import type { Clock } from '../../core/async.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
@@ -9,15 +9,15 @@ import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './discovery-targets.ts'
 
-/** Connections that are held at a time; other servers are asked when their interval is over. */
+/** Connections kept open at a time; other servers are asked at their interval. */
 export const MAX_STREAMS = 256
 
 type Held = {
   revision: string
   upstream: Upstream
-  /** Runs elsewhere: no pod tells whether it is there. */
+  /** Runs outside the cluster: no pod status shows whether it is up. */
   isRemote: boolean
-  /** Its failure is found by whoever asks. */
+  /** Discovery is using it, and will find a failure itself. */
   isAsked: boolean
   stopListening?: () => void
 }
@@ -26,7 +26,7 @@ export type UpstreamsOptions = {
   client: Pick<KubeClient, 'get'>
   clock: Clock
   connector?: typeof createConnector
-  /** A server said that its lists changed, forgot our session, or gave no sign of life: it has to be asked again. */
+  /** A server notified of changed lists, lost our session or stopped responding: it has to be asked again. */
   onListChanged: (key: string) => void
 }
 
@@ -40,7 +40,7 @@ export class Upstreams {
     this.#options = options
   }
 
-  /** The upstream of a server; another one where its connection changed. `release` must follow. Throws ApiError, and Fault upstream_auth_required. */
+  /** The upstream of a server, replaced if its endpoint changed. `release` must follow. Throws ApiError, and Fault upstream_auth_required. */
   async open(key: string, target: Target, signal: AbortSignal): Promise<Upstream> {
     const { revision } = target.endpoint
     const held = this.#held.get(key)
@@ -52,17 +52,17 @@ export class Upstreams {
     const upstream = await this.#connect(target, signal)
     const opened: Held = { revision, upstream, isRemote: isRemote(target), isAsked: true }
     this.#held.set(key, opened)
-    // Each client of a perClient server has a list of its own, if they differ at all: changes of ours tell nothing.
-    const tells = target.server.spec.sessions === 'shared'
-    if ((tells || opened.isRemote) && this.#streams < MAX_STREAMS) this.#listen(key, opened, tells)
+    // A perClient server notifies of the lists of our own session only.
+    const notifies = target.server.spec.sessions === 'shared'
+    if ((notifies || opened.isRemote) && this.#streams < MAX_STREAMS) this.#listen(key, opened, notifies)
     return upstream
   }
 
-  /** The asking is over: the connection stays if the server is remote, or declared that it tells of changes. Without `info` it failed. */
+  /** Ends a use: the connection stays if the server is remote or declares list-changed notifications. Without `info`, discovery failed. */
   release(key: string, info: UpstreamInfo | undefined): void {
     const held = this.#held.get(key)
-    const tells = info !== undefined && (held?.isRemote || changingLists(info.capabilities).length > 0)
-    if (held?.stopListening && tells) held.isAsked = false
+    const notifies = info !== undefined && (held?.isRemote || changingLists(info.capabilities).length > 0)
+    if (held?.stopListening && notifies) held.isAsked = false
     else this.close(key)
   }
 
@@ -81,12 +81,12 @@ export class Upstreams {
     await Promise.allSettled([...this.#closing])
   }
 
-  #listen(key: string, held: Held, tells: boolean): void {
+  #listen(key: string, held: Held, notifies: boolean): void {
     const { onListChanged } = this.#options
     this.#streams++
     const stop = held.upstream.onEvent(event => {
       if (event.kind === 'listChanged') {
-        if (tells) onListChanged(key)
+        if (notifies) onListChanged(key)
       } else if (event.state === 'failed' && !held.isAsked) {
         this.close(key)
         onListChanged(key)
@@ -98,7 +98,7 @@ export class Upstreams {
     }
   }
 
-  /** The values of Secrets are read for it now, and are kept nowhere else. */
+  /** Reads the values of Secrets now; they are kept only in the connection. */
   async #connect(target: Target, signal: AbortSignal): Promise<Upstream> {
     const { client, clock, connector = createConnector } = this.#options
     const { server, endpoint } = target

@@ -1,4 +1,4 @@
-/** What a controller writes for an owner: Secrets, objects, what goes again, status and events, under one field manager. */
+/** A controller's writes for an owner, under one field manager: Secrets, objects, deletions, status and events. */
 import { type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { OperatorContext } from '../operator.ts'
 import type { Plan, PlannedCondition } from '../plan/plan.ts'
@@ -7,10 +7,10 @@ import { createStatusWriter, type StatusOwnership } from '../runtime/apply-statu
 import type { Manifest } from '../runtime/caches.ts'
 import { createSecretKeeper, type SecretKeeper } from '../runtime/ensure-secret.ts'
 
-/** What stands in our way, an object of somebody else or a policy of the cluster, is not watched. */
-export const HINDERED_AGAIN_MS = 30_000
+/** Obstacles, objects of other owners or policies of the cluster, are not watched: try again after this time. */
+export const OBSTACLE_RETRY_MS = 30_000
 
-/** Objects of others under names of ours, or what the API server said of an object that it does not take. */
+/** Objects of other owners under our names, or why the API server refused an object. */
 export type Obstacle = { taken: ObjectRef[]; refused: string | undefined }
 
 type Planned = Pick<Plan<unknown>, 'objects' | 'secrets'>
@@ -18,12 +18,12 @@ type Secrets = Awaited<ReturnType<SecretKeeper>>
 
 export type Writers<Status> = {
   ensureSecrets(owner: Manifest, plan: Planned, signal: AbortSignal): Promise<Secrets>
-  /** Writes the objects, unless a Secret is taken; resolves with why they do not all stand as planned. */
+  /** Writes the objects, unless a Secret is taken; resolves with what kept some from being written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
-  /** Deletes what the owner owns and the plan has not; of kinds that another controller writes, nothing. */
+  /** Deletes what the owner owns but the plan lacks, except kinds that another controller writes. */
   prune(owner: Manifest, plan: Planned, signal: AbortSignal, othersKinds?: readonly string[]): Promise<void>
-  /** Writes the status where it is another one, and an event for each condition that changed. */
-  tell(owner: Manifest, status: Status, signal: AbortSignal): Promise<void>
+  /** Writes the status if it changed, and an event for each condition that changed. */
+  report(owner: Manifest, status: Status, signal: AbortSignal): Promise<void>
 }
 
 export function createWriters<Status extends { conditions: PlannedCondition[] }>(
@@ -49,7 +49,7 @@ export function createWriters<Status extends { conditions: PlannedCondition[] }>
       const secrets = plan.secrets.map(({ name, namespace }) => ({ ...SECRET, name, namespace }))
       await applier.prune(owner, [...plan.objects.map(refOf), ...secrets], standing, signal)
     },
-    async tell(owner, status, signal) {
+    async report(owner, status, signal) {
       const { changed } = await writeStatus(owner, status, signal)
       void events.conditionsChanged(owner, changed)
     },

@@ -57,7 +57,7 @@ async function answer(
     const reason = obstacle()
     return send(response, reason === undefined ? 200 : 503, reason ?? 'ok')
   }
-  if (pathname !== '/metrics') return send(response, 404, 'There is /healthz, /readyz and /metrics')
+  if (pathname !== '/metrics') return send(response, 404, 'Not found. Paths: /healthz, /readyz, /metrics')
   send(response, 200, await metrics.registry.metrics(), metrics.registry.contentType)
 }
 
