@@ -1,4 +1,4 @@
-/** How many pods there are under load, and how many stay while nodes are emptied. Pure. */
+/** The HorizontalPodAutoscaler and PodDisruptionBudget of a Deployment. Pure. */
 import type { V1Deployment, V1PodDisruptionBudget, V2HorizontalPodAutoscaler } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { merge } from './merge.ts'
@@ -6,10 +6,10 @@ import { type Component, labelsOf, selectorOf } from './names.ts'
 
 const CPU_PERCENT = 80
 
-/** Name of the Deployment and of what belongs to it. */
+/** Identifies the Deployment that is scaled; its other objects have the same name. */
 export type Scaled = { name: string; namespace: string | undefined; component: Component; instance: string }
 
-/** By CPU, unless `given`, which is a HorizontalPodAutoscaler's spec, says otherwise. */
+/** Scales by CPU by default; `given` is a HorizontalPodAutoscaler's spec that overrides this. */
 export function autoscaler(
   { name, namespace, component, instance }: Scaled,
   replicas: { min: number; max: number },
@@ -31,7 +31,7 @@ export function autoscaler(
   }
 }
 
-/** While an autoscaler decides: as many as there are, in its bounds. To say nothing would mean one, until it looks again. */
+/** The current replicas within the autoscaler's bounds. Omitted replicas would default to 1 until the autoscaler's next sync. */
 export function standingReplicas(
   deployment: Kube<V1Deployment> | undefined,
   { min, max }: { min: number; max: number },
@@ -39,7 +39,7 @@ export function standingReplicas(
   return Math.min(Math.max(deployment?.spec?.replicas ?? min, min), max)
 }
 
-/** One pod at a time may be taken away. */
+/** Evictions may take away one pod at a time. */
 export function disruptionBudget({
   name,
   namespace,

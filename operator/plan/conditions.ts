@@ -1,47 +1,47 @@
-/** The conditions Accepted and Ready, as servers and gateways have them. Pure. */
+/** The conditions Accepted and Ready of servers and gateways. Pure. */
 import type { Problem } from '../../core/errors.ts'
 import type { ObjectRef } from '../../core/kube/object.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { PlannedCondition } from './plan.ts'
 
-/** What Ready says: a reason, and a sentence that says what to do. */
+/** Reason and message of a condition; the message says what to do. */
 export type Verdict = { reason: string; message: string }
 
 const MISSING: readonly string[] = [REASON.secretNotFound, REASON.keyNotFound]
 const MAX_TOLD = 5
 const MAX_SAID = 1_000
-/** Far below what a condition may hold. */
+/** The API server allows 32,768 characters. */
 const MAX_MESSAGE = 8_000
 
 export function takenProblem({ kind, name }: ObjectRef): Problem {
-  const message = `the ${kind} "${name}", which is needed, belongs to somebody else: choose another name, or delete it`
+  const message = `the ${kind} "${name}", which is needed, has another owner: choose another name, or delete it`
   return { reason: REASON.nameTaken, path: 'metadata.name', message }
 }
 
-/** Which field of the manifest an object of a kind is made of, and what the API server said of one that it refused. */
+/** A refusal by the API server, at the field that the refused kind is made from: `fields` maps kinds to paths. */
 export function refusedProblem(said: string, fields: Readonly<Record<string, string>>): Problem {
   const kind = Object.keys(fields).find(kind => new RegExp(`\\b${kind}\\b`).test(said))
-  const message = `the API server refuses what is made of it: ${sentenceOf(said)}`
+  const message = `the API server refuses the object made from it: ${sentenceOf(said)}`
   return { reason: REASON.invalid, path: kind ? fields[kind] : 'spec', message }
 }
 
-/** Of what a rule of the cluster does not let in. */
+/** For objects that a quota, an admission policy or missing rights keep out. */
 export function deniedVerdict(said: string): Verdict {
-  return { reason: REASON.podRejected, message: `The cluster does not let it be made: ${sentenceOf(said)}` }
+  return { reason: REASON.podRejected, message: `The cluster does not allow it: ${sentenceOf(said)}` }
 }
 
 function sentenceOf(said: string): string {
   return said.replace(/^The API server answered \d+: /, '').slice(0, MAX_SAID)
 }
 
-/** `told` are problems that refuse nothing; what is missing and may still come is the reason. */
-export function accepted(told: readonly Problem[], generation: number): PlannedCondition {
-  const message = told.length === 0 ? 'It is valid.' : `It is valid, but: ${sentences(told)}`
-  const reason = told.find(({ reason }) => MISSING.includes(reason))?.reason ?? REASON.accepted
+/** Accepted with warnings. If one is a missing Secret or key, its reason becomes the condition's. */
+export function accepted(warnings: readonly Problem[], generation: number): PlannedCondition {
+  const message = warnings.length === 0 ? 'It is valid.' : `It is valid, but: ${sentences(warnings)}`
+  const reason = warnings.find(({ reason }) => MISSING.includes(reason))?.reason ?? REASON.accepted
   return condition(CONDITION.accepted, 'True', { reason, message }, generation)
 }
 
-/** `reason` is that of the first problem, unless given. */
+/** `reason` defaults to that of the first problem. */
 export function notAccepted(
   refusals: readonly Problem[],
   generation: number,
@@ -72,9 +72,9 @@ function condition(
 }
 
 function sentences(problems: readonly Problem[]): string {
-  const told = problems
+  const shown = problems
     .slice(0, MAX_TOLD)
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
-  const more = problems.length - told.length
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  const more = problems.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }

@@ -1,4 +1,4 @@
-/** How our runtime, Node and the bridge, comes into any pod, and how it is started there. Pure. */
+/** Brings our runtime, Node and the bridge, into a pod of any image. Pure. */
 import type { V1Container, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 import { containerSecurity } from './security.ts'
@@ -6,11 +6,11 @@ import type { OperatorSettings } from './settings.ts'
 
 const FOLDER = '/portolan'
 const VOLUME = 'portolan'
-/** In the container that copies, whose own runtime stands in FOLDER. */
+/** Mount path in the copying init container, where FOLDER is the image's own runtime. */
 const COPY_TO = '/delivered'
 const SIZE_LIMIT = '256Mi'
 
-/** What precedes the arguments of the bridge: its own loader and libraries, so that the image needs none. */
+/** Command that precedes the bridge's arguments. Brings its own loader and libraries, so that the image needs none. */
 export const RUNTIME: readonly string[] = [
   `${FOLDER}/ld.so`,
   '--library-path',
@@ -25,9 +25,9 @@ export const RUNTIME: readonly string[] = [
 
 export type Delivery = {
   volume: JsonOf<V1Volume>
-  /** For every container that starts RUNTIME. */
+  /** Needed by every container that starts RUNTIME. */
   mount: JsonOf<V1VolumeMount>
-  /** Come before all others. */
+  /** Must come before all other init containers. */
   initContainers: JsonOf<V1Container>[]
 }
 
@@ -35,7 +35,7 @@ export function delivery(settings: OperatorSettings): Delivery {
   const mount = { name: VOLUME, mountPath: FOLDER, readOnly: true }
   if (settings.delivery === 'imageVolume') {
     const image = { reference: settings.image, pullPolicy: settings.imagePullPolicy }
-    // the root of the volume is the root of the image
+    // The root of an image volume is the root of the image.
     return {
       volume: { name: VOLUME, image },
       mount: { ...mount, subPath: FOLDER.slice(1) },

@@ -3,7 +3,7 @@ import type { V1Deployment, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import { type Component, labelsOf, selectorOf } from './names.ts'
 
-/** Images are pulled and packages installed within, besides the start itself. */
+/** Time for pulling images and installing packages, added to the time for the start itself. */
 const PULL_SECONDS = 300
 const OLD_REVISIONS = 2
 
@@ -17,7 +17,7 @@ export type DeploymentParts = {
   template: JsonOf<V1PodTemplateSpec>
 }
 
-/** Never fewer pods than wanted: an update that does not come up leaves those before it serving. */
+/** maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. */
 export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
   const { name, namespace, component, instance, replicas, startSeconds, template } = parts
   return {

@@ -1,4 +1,4 @@
-/** What is said of a gateway: its URL, servers, tools and their price, its routers, and whether it is ready. Pure. */
+/** The status of a gateway: URL, servers, tools and their tokens, routers, conditions. Pure. */
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
@@ -19,17 +19,17 @@ import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 import { routerScale } from './router-pods.ts'
 
-/** As many as the status may hold. */
+/** maxItems of `status.routers`. */
 export const MAX_ROUTERS = 100
 
-/** What the schema lets through unseen ends up in these. */
+/** Fields whose content the schema does not validate, by the kind made from them. */
 const FREE_FORM = {
   HorizontalPodAutoscaler: 'spec.router.autoscaling',
   Deployment: 'spec.router.pod',
   Service: 'spec.router.service',
 }
 
-/** `world` as it is after the plan was carried out, as far as it could be. */
+/** `world` as observed after the plan was applied. */
 export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPlanStatus {
   const generation = generationOf(world.gateway)
   const refusals = [
@@ -42,10 +42,10 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
   }
   const trouble = troubleOf(world, plan)
   const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
-  return { ...standing(world, plan.config), conditions: [accepted(plan.told, generation), condition] }
+  return { ...standing(world, plan.config), conditions: [accepted(plan.warnings, generation), condition] }
 }
 
-/** Of one that could not be read. */
+/** The status of a manifest that could not be parsed. */
 export function invalidGatewayStatus(problems: readonly Problem[], generation: number): GatewayPlanStatus {
   return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
 }
@@ -69,7 +69,7 @@ function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
   }
 }
 
-/** What is saved may be negative. */
+/** `saved` may be negative. */
 function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatus['tokens'] {
   if (exposed === undefined) return { direct }
   if (direct === 0) return { direct, exposed }

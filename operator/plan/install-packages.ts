@@ -1,4 +1,4 @@
-/** Installs the package of an npm or PyPI server into a volume, before the server starts. Pure. */
+/** The init container that installs the package of an npm or PyPI server into a volume. Pure. */
 import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -10,38 +10,38 @@ const FOLDER = '/opt/mcp'
 const VOLUME = 'package'
 const SIZE_LIMIT = '2Gi'
 
-/** Where the installer writes what to start. */
+/** The installer writes the command to start into this file. */
 export const START_FILE = `${FOLDER}/start.json`
 
-/** What is installed, and in which image: the server runs in the same. */
-export type Package = { image: string; words: string[]; registry?: string }
+/** Arguments of the installer, and the image in which both it and the server run. */
+export type Package = { image: string; args: string[]; registry?: string }
 
-/** The package of a server; undefined where it has another source. */
+/** The package of a server; undefined if it has another source. */
 export function packageOf(
   { spec: { npm, pypi } }: McpServer,
   settings: OperatorSettings,
 ): Package | undefined {
   if (npm) {
     const registry = npm.registry ?? settings.npm.registry
-    return { image: settings.npm.image, registry, words: words('npm', npm, registry) }
+    return { image: settings.npm.image, registry, args: argsOf('npm', npm, registry) }
   }
   if (pypi) {
     const registry = pypi.index ?? settings.pypi.index
-    return { image: settings.pypi.image, registry, words: words('pypi', pypi, registry) }
+    return { image: settings.pypi.image, registry, args: argsOf('pypi', pypi, registry) }
   }
   return undefined
 }
 
 export type Installation = {
   volume: JsonOf<V1Volume>
-  /** For the server, which only reads it. */
+  /** The server's mount, read-only. */
   mount: JsonOf<V1VolumeMount>
   initContainer: JsonOf<V1Container>
 }
 
-/** The installer gets the server's environment: proxies and credentials of registries stand there. */
+/** The installer gets the server's environment, which may hold proxies and registry credentials. */
 export function installation(
-  { image, words }: Package,
+  { image, args }: Package,
   settings: OperatorSettings,
   environment: { env: JsonOf<V1EnvVar>[]; envFrom?: McpServer['spec']['envFrom'] },
   mounts: JsonOf<V1VolumeMount>[],
@@ -54,7 +54,7 @@ export function installation(
       name: 'install',
       image,
       command: [...RUNTIME],
-      args: ['install', ...words, '--into', FOLDER],
+      args: ['install', ...args, '--into', FOLDER],
       ...environment,
       volumeMounts: [...mounts, mount],
       resources: settings.resources.install,
@@ -64,7 +64,7 @@ export function installation(
   }
 }
 
-function words(
+function argsOf(
   kind: 'npm' | 'pypi',
   source: { package: string; version: string; bin: string },
   registry: string | undefined,

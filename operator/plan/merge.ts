@@ -1,7 +1,7 @@
-/** Merges what a manifest says of a pod or a Service into what we make: maps merge, lists append by name, scalars replace. Pure. */
+/** Merges a manifest's pod or Service into the generated one: maps merge, lists merge by name, scalars replace. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
-/** What tells the entries of a list apart, where it is not their name. */
+/** The merge key of lists whose entries are not identified by `name`. */
 const KEYS: Readonly<Record<string, string>> = {
   volumeMounts: 'mountPath',
   volumeDevices: 'devicePath',
@@ -9,12 +9,12 @@ const KEYS: Readonly<Record<string, string>> = {
   topologySpreadConstraints: 'topologyKey',
 }
 
-/** Lists whose entries are one thing or another, so that a mixture of two would be neither. */
+/** Lists whose entries are unions, such as a volume's source: merging two entries would make an invalid one. */
 const WHOLE: readonly string[] = ['env', 'volumes']
 
 /**
- * A new value; neither argument is changed. Entries of lists of objects merge with the one of the same name (those of env and volumes
- * replace it) and are appended otherwise; a list of anything else is replaced as a whole. Where the two are of different kinds, the manifest's wins.
+ * Returns a new value; neither argument is changed. Entries of object lists merge with the entry of the same key (in env and volumes they
+ * replace it) or are appended; other lists are replaced as a whole. If the types of the two values differ, the manifest's wins.
  */
 export function merge<T>(ours: T, theirs: unknown): T {
   return mergeValue(ours as JsonValue, theirs as JsonValue, '') as T

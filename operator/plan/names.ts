@@ -11,22 +11,22 @@ export const LABEL = {
 } as const
 
 export const ANNOTATION = {
-  /** Of a pod template: digest of the Secrets and ConfigMaps that its environment names. */
+  /** On a pod template: digest of the Secrets and ConfigMaps that its environment names. */
   inputs: 'portolan.dev/inputs',
-  /** Of a pod template: digest of the whole of it, by which its pods are told from those of another. */
+  /** On a pod template: digest of the whole template, which identifies its pods. */
   revision: 'portolan.dev/revision',
-  /** Of a slice, so that who only sees its metadata knows the set. */
+  /** On a slice: identifies its set to readers that see only metadata. */
   catalogDigest: 'portolan.dev/catalog-digest',
   catalogParts: 'portolan.dev/catalog-parts',
 } as const
 
-/** Value of the label `managedBy` on all that we make. */
+/** Value of the label `managedBy` on all our objects. */
 export const PRODUCT = 'portolan'
 
-/** Selects everything that the operator made. */
+/** Selects all objects made by the operator. */
 export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`
 
-/** Port of bridges and of routers for MCP, and of routers for everything else. */
+/** HTTP_PORT serves MCP, in bridges and routers; ADMIN_PORT serves everything else of routers. */
 export const HTTP_PORT = 8080
 export const ADMIN_PORT = 8081
 export const SERVICE_PORT = 80
@@ -36,17 +36,17 @@ export function labelsOf(component: Component, instance: string): Record<string,
   return { [LABEL.managedBy]: PRODUCT, ...selectorOf(component, instance) }
 }
 
-/** Labels by which a Deployment finds its pods: they never change. */
+/** Labels by which a Deployment finds its pods; its selector is immutable. */
 export function selectorOf(component: Component, instance: string): Record<string, string> {
   return { ...componentLabels(component), [LABEL.instance]: instance }
 }
 
-/** Labels of all pods of a component, whichever server or gateway they belong to. */
+/** Labels of all pods of a component, of any server or gateway. */
 export function componentLabels(component: Component): Record<string, string> {
   return { [LABEL.name]: PRODUCT, [LABEL.component]: component }
 }
 
-/** The Deployment of a gateway, its Service, Role and so on. */
+/** Name of a gateway's Deployment, Service, Role and so on. */
 export function gatewayObjectName(gateway: string): string {
   return `${gateway}-gateway`
 }

@@ -1,4 +1,4 @@
-/** Who may reach the pods of servers and gateways, and what servers may reach. Pure. */
+/** The NetworkPolicies of servers and gateways. Pure. */
 import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { JsonOf, Kube } from '../../core/kube/object.ts'
@@ -12,7 +12,7 @@ import type { OperatorSettings } from './settings.ts'
 const DNS_PORT = 53
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
-/** In: routers of its namespace, and the operator. Out: names, and what the manifest says. */
+/** Ingress: routers of the namespace, and the operator. Egress: DNS, the package registry and the manifest's rules. */
 export function serverPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy> {
   const { name, namespace } = server.metadata
   const from: JsonOf<V1NetworkPolicyPeer>[] = [
@@ -40,7 +40,7 @@ export function serverPolicy(server: McpServer, settings: OperatorSettings): Kub
   }
 }
 
-/** In: agents, and at the other port sidecars, the operator and monitoring, from wherever they are. Out: anything. */
+/** Ingress from anywhere: agents on the MCP port; sidecars, the operator and monitoring on the admin port. Egress is not restricted. */
 export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Kube<V1NetworkPolicy> {
   return {
     apiVersion: 'networking.k8s.io/v1',
@@ -54,14 +54,14 @@ export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Ku
   }
 }
 
-/** A policy is for the whole pod, its installer too; who gives `egress` has to name the registry himself. */
+/** A policy covers the whole pod with its installer. A manifest with `egress` has to allow the registry itself. */
 function registry(server: McpServer, settings: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
   const wanted = packageOf(server, settings)
   if (!wanted || server.spec.egress.length > 0) return []
   return [{ ports: [tcp(portOf(wanted.registry))] }]
 }
 
-/** Public registries are reached by https. */
+/** Without a URL the image's default registry is used, over https. */
 function portOf(url: string | undefined): number {
   const { port = '', protocol = 'https:' } = URL.parse(url ?? '') ?? {}
   return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port)

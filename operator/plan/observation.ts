@@ -1,4 +1,4 @@
-/** What routers are told of a server's state, read from its status. Pure. */
+/** A server's state for routers, from its status. Pure. */
 import type { ServerObservation } from '../../core/catalog/resolve.ts'
 import type { ServerState } from '../../core/catalog/router-config.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
@@ -11,13 +11,13 @@ const HIDDEN: Readonly<Record<string, ServerState>> = {
   [REASON.suspended]: 'suspended',
 }
 
-/** Instances of the revision before go on serving while, and after, an update fails. */
+/** A server with a ready instance counts as ready: the previous revision serves while an update starts or fails. */
 export function observedOf({ status }: McpServer): ServerObservation {
   const condition = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   const state = stateOf(status, condition)
   const since = Date.parse(condition?.lastTransitionTime ?? '') || 0
   if (state === 'ready' || !condition) return { state, since }
-  // the rest may hold what a process printed
+  // Further lines may contain output of the server's process.
   const [message = ''] = condition.message.split('\n')
   return { state, reason: condition.reason, message, since }
 }

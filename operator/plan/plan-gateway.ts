@@ -1,4 +1,4 @@
-/** Plans a gateway: its routers, what they may read and what they are fed. Pure. */
+/** Plans a gateway: its routers, their RBAC and their feed. Pure. */
 import { acceptGateway } from '../../core/catalog/accept.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
@@ -28,7 +28,7 @@ import { revisionOf } from './template.ts'
 /** No router runs. */
 const NONE = { replicas: 0, min: 0, max: 0 }
 
-/** A gateway that is not accepted keeps its address, and has no routers: one that seems protected must not serve without. */
+/** A gateway that is not accepted keeps its address but has no routers: it must not serve without the protection it asks for. */
 export function planGateway(world: GatewayWorld): GatewayPlan {
   const { gateway } = world
   const references = indexReferences(world.references)
@@ -36,10 +36,10 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   const { config, after } = resolveIn(world, references)
   const routers = routersOf(world, refusals.length > 0 ? NONE : routerScale(gateway))
   return {
-    objects: [serviceAccount(gateway), ...feeding(world, references, config), ...routers.objects],
+    objects: [serviceAccount(gateway), ...feedObjects(world, references, config), ...routers.objects],
     secrets: [sessionKey(gateway)],
     refusals,
-    told: missingGatewayReferences(gateway, references),
+    warnings: missingGatewayReferences(gateway, references),
     ...(after !== undefined && { afterMs: after }),
     config,
     revision: routers.revision,
@@ -66,8 +66,8 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
   })
 }
 
-/** What routers may read comes before the feed that names it. */
-function feeding(
+/** The Role comes first: routers must be allowed to read what the feed names. */
+function feedObjects(
   { gateway, slices }: GatewayWorld,
   references: ReferenceIndex,
   config: RouterConfig,

@@ -1,4 +1,4 @@
-/** Plans a server: which objects run it, and what is to be said of it. Pure. */
+/** Plans a server: the objects that run it, and its status. Pure. */
 import { acceptServer } from '../../core/catalog/accept.ts'
 import { isBridged } from '../../core/catalog/endpoint.ts'
 import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
@@ -19,22 +19,22 @@ import { refusedServerStatus, serverStatus } from './server-status.ts'
 import { serverService } from './service.ts'
 import { revisionOf } from './template.ts'
 
-/** What the schema lets through unseen ends up in these. */
+/** Fields whose content the schema does not validate, by the kind made from them. */
 const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }
 
 const EGRESS_UNENFORCED: Problem = {
   reason: REASON.notEnforced,
   path: 'spec.egress',
   message:
-    'the operator is set to make no NetworkPolicies, so nothing would enforce it: remove it, or switch them on with networkPolicies',
+    'the operator is configured to make no NetworkPolicies, so nothing would enforce it: remove it, or set networkPolicies to true',
 }
 
-/** A server that is not accepted keeps what it has, so that a mistake costs nothing that runs. */
+/** A server that is not accepted keeps its objects, so that a mistake in a manifest stops nothing. */
 export function planServer(world: ServerWorld): ServerPlan {
   const { server } = world
   const references = indexReferences(world.references)
   const objections = acceptServer(server, 'cluster')
-  const told = objections.filter(({ refuses }) => !refuses).map(plain)
+  const warnings = objections.filter(({ refuses }) => !refuses).map(plain)
   const refusals = [
     ...objections.filter(({ refuses }) => refuses).map(plain),
     ...(server.spec.egress.length > 0 && !world.settings.networkPolicies ? [EGRESS_UNENFORCED] : []),
@@ -44,18 +44,18 @@ export function planServer(world: ServerWorld): ServerPlan {
   ]
   if (refusals.length > 0) {
     const status = refusedServerStatus(world, refusals)
-    return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...told] }
+    return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...warnings] }
   }
   const workload = server.spec.remote ? undefined : workloadOf(world, podInputs(server, references))
   return {
     objects: workload?.objects ?? [],
     secrets: isBridged(server) ? [bearer(server)] : [],
-    status: serverStatus(world, workload?.revision, told),
-    problems: told,
+    status: serverStatus(world, workload?.revision, warnings),
+    problems: warnings,
   }
 }
 
-/** The policy comes before the pods that it is for. */
+/** The policy comes first, so that no pod runs without it. */
 function workloadOf({ server, settings, deployment: standing }: ServerWorld, inputs: string) {
   const { name: instance, namespace } = server.metadata
   const { min = 1, max } = server.spec.scaling

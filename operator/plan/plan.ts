@@ -1,4 +1,4 @@
-/** What plans are made of: the world as observed, and the objects and status that follow from it. Types only. */
+/** Input and output of planning: the observed world, and the objects and status that follow from it. Types only. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
@@ -9,23 +9,23 @@ import type { McpGateway, McpGatewayStatus } from '../../crds/gateway.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { OperatorSettings } from './settings.ts'
 
-/** A condition without its time, which who applies it adds where the status changed. */
+/** A condition without its transition time, which the status writer adds. */
 export type PlannedCondition = Omit<Condition, 'lastTransitionTime'>
 
 export type Plan<Status> = {
   /**
-   * In the order in which they are applied; all in the namespace of their owner, with its owner reference. What the owner
-   * owned before and is not among them is deleted, unless `keep` is set.
+   * Applied in this order, in the namespace of their owner and with its owner reference. Objects that the owner
+   * owned before and that are not among them are deleted, unless `keep` is set.
    */
   objects: KubeObject[]
-  /** Not accepted: whatever stands is left as it is, neither written nor deleted. Then `objects` and `secrets` are empty. */
+  /** Not accepted: existing objects are neither written nor deleted. Then `objects` and `secrets` are empty. */
   keep?: true
-  /** Secrets that are made once, with random content, and never written again; they come before `objects`. */
+  /** Secrets created once with random content, before `objects`, and not changed afterwards. */
   secrets: EnsuredSecret[]
-  /** The fields that this controller owns, whole: one that is absent here is taken away. */
+  /** All status fields of this controller: one that is absent here is removed. */
   status: Status
   problems: Problem[]
-  /** Look again after so many milliseconds, though nothing changed. */
+  /** Reconcile again after this time even if nothing changed. */
   afterMs?: number
 }
 
@@ -37,33 +37,33 @@ export type EnsuredSecret = {
   keys: string[]
 }
 
-/** A Secret or ConfigMap that a manifest names, as it was found; never a value of a Secret. */
+/** The observed state of a Secret or ConfigMap that a manifest names; never contains a value of a Secret. */
 export type Reference = {
   kind: 'Secret' | 'ConfigMap'
   name: string
-  /** Absent where there is no such object. */
+  /** Absent if there is no such object. */
   resourceVersion?: string
   keys: string[]
-  /** Of ConfigMaps alone. */
+  /** ConfigMaps only. */
   values?: Record<string, string>
 }
 
-/** Found under a name that a plan needs, and not ours: it is never touched. */
+/** An object with a name that a plan needs, but of another owner: it is never changed. */
 export type Taken = ObjectRef
 
 export type ServerWorld = {
-  /** As the API server has it, with all defaults filled in, `status` included. */
+  /** As in the API server, with all defaults and `status`. */
   server: McpServer
-  /** Our Deployment for it, where there is one. */
+  /** Its Deployment, if it exists. */
   deployment?: Kube<V1Deployment>
-  /** Pods of that Deployment, those on their way out included. */
+  /** Pods of that Deployment, including terminating ones. */
   pods: readonly Kube<V1Pod>[]
-  /** Everything that `env`, `envFrom`, `headers` and `auth` name, each once; the bearer Secret `mcp-<server>` too where it exists. */
+  /** Everything that `env`, `envFrom`, `headers` and `auth` name, each once; also the bearer Secret `mcp-<server>` if it exists. */
   references: readonly Reference[]
   taken: readonly Taken[]
-  /** What the API server said of an object of this plan, if it did not take it: then the manifest is to blame. */
+  /** The API server's message if it refused an object of this plan as invalid: the cause is the manifest. */
   refused?: string
-  /** What the API server said where a rule of the cluster stands in the way: a quota, a policy, a right. */
+  /** The API server's message if a quota, an admission policy or missing rights keep an object out. */
   denied?: string
   settings: OperatorSettings
   /** Milliseconds since the epoch. */
@@ -77,29 +77,29 @@ export type ServerPlanStatus = Pick<McpServerStatus, 'observedGeneration' | 'end
 }
 export type ServerPlan = Plan<ServerPlanStatus>
 
-/** What one router said at its admin port, or that it said nothing. */
+/** What a router reports at its admin port; without `generation`, it did not answer. */
 export type RouterReport = { pod: string; generation?: number }
 
 export type GatewayWorld = {
   gateway: McpGateway
-  /** Every McpServer of the namespace that could be read, with its status. */
+  /** Every McpServer of the namespace that could be parsed, with its status. */
   servers: readonly McpServer[]
-  /** By server name: the newest whole set of slices. */
+  /** The newest complete set of slices, by server name. */
   slices: ReadonlyMap<string, SliceSet>
-  /** As in ServerWorld, of all these servers together, and what the gateway itself names. */
+  /** As in ServerWorld, for all these servers together and the gateway itself. */
   references: readonly Reference[]
-  /** o200k_base tokens of the overrides' descriptions, by their text, as far as they are counted. */
+  /** o200k_base tokens of overriding descriptions, by their text; those not counted are absent. */
   descriptionTokens: ReadonlyMap<string, number>
   deployment?: Kube<V1Deployment>
   pods: readonly Kube<V1Pod>[]
   /** resourceVersion of the ConfigMap `<gateway>-router` in the cluster, as a number: the newest generation. */
   generation?: number
   reports: readonly RouterReport[]
-  /** The MCP handshake at the gateway's own URL: undefined before the first. */
+  /** The latest MCP handshake at the gateway's URL; undefined before the first. */
   handshake?: { ok: true } | { ok: false; message: string }
   /** o200k_base tokens of what tools/list answers, as a router reported them. */
   exposedTokens?: number
-  /** How tools are found, as routers reported it. */
+  /** How routers report to search tools. */
   search?: McpGatewayStatus['search']
   taken: readonly Taken[]
   /** As in ServerWorld. */
@@ -113,13 +113,13 @@ export type GatewayPlanStatus = Omit<McpGatewayStatus, 'conditions'> & {
   /** Accepted and Ready. */
   conditions: PlannedCondition[]
 }
-/** What is to be said of it depends on how carrying it out went: `gatewayStatus`. */
+/** The status depends on how applying the plan went: see `gatewayStatus`. */
 export type GatewayPlan = Pick<Plan<GatewayPlanStatus>, 'objects' | 'secrets' | 'afterMs'> & {
-  /** Why the gateway is not accepted, and problems that refuse nothing. */
+  /** Why the gateway is not accepted. */
   refusals: Problem[]
-  told: Problem[]
-  /** What stands in the ConfigMap. */
+  warnings: Problem[]
+  /** The content of the feed. */
   config: RouterConfig
-  /** That of its routers' pods. */
+  /** Revision of the routers' pod template. */
   revision?: string
 }

@@ -1,4 +1,4 @@
-/** Why a pod does not serve, as its status tells it. Pure. */
+/** Why a pod does not serve, from its status. Pure. */
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
@@ -18,22 +18,25 @@ const IMAGE_REASONS = [
   'SignatureValidationFailed',
 ]
 const REFUSED_REASONS = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']
-/** What the last words of our bridge and installer begin with; logs of other programs may begin like that, but not with these. */
+/** Prefix of the termination messages of our bridge and installer; the list avoids confusion with logs of other programs. */
 const OWN_REASON =
   /^(CrashLooping|StartTimeout|CommandNotFound|ExitedAtStart|StartFailed|HandshakeFailed|NotMcp|InstallFailed|BinNotFound|PackageManagerMissing): /
 const INSTALLER = 'install'
-/** How a process may end that the kubelet told to: by a signal, or in good order. */
-const TOLD_TO_END = [0, 137, 143]
-/** From when the kubelet gives up until the process has ended: the pause before TERM, the time it then has, and some more. */
+/** Exit codes of a process that the kubelet stopped: 0, SIGKILL, SIGTERM. */
+const STOPPED_CODES = [0, 137, 143]
+/** Longest time from the kubelet's decision to the end of the process: preStop, the grace period, and a margin. */
 const ENDING_SECONDS = 60
 const MAX_MESSAGE = 4_000
 
-/** `startSeconds` is how long the kubelet waits for a start, where nothing in the pod would tell that it took too long. */
+/** `startSeconds` is the startup probe's limit; give it if nothing in the pod itself reports a start that took too long. */
 export function podTrouble(pod: Kube<V1Pod>, startSeconds = Number.POSITIVE_INFINITY): Verdict | undefined {
   const { conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {}
   const scheduled = conditions.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False') {
-    return { reason: REASON.unschedulable, message: `No node takes the pod: ${scheduled.message ?? ''}` }
+    return {
+      reason: REASON.unschedulable,
+      message: `The pod cannot be scheduled: ${scheduled.message ?? ''}`,
+    }
   }
   if (pod.status?.phase === 'Failed') {
     const { reason = 'Failed', message = '' } = pod.status
@@ -52,7 +55,7 @@ export function podTrouble(pod: Kube<V1Pod>, startSeconds = Number.POSITIVE_INFI
 function waitingTrouble({ state, image, name }: Status): Verdict | undefined {
   const { reason = '', message = '' } = state?.waiting ?? {}
   if (IMAGE_REASONS.includes(reason)) {
-    // while the kubelet waits it says so before the cause
+    // During back-off, the kubelet's message precedes the cause.
     const cause = message.replace(/^Back-off pulling image "[^"]*"(: )?(ErrImagePull: )?/, '')
     return {
       reason: REASON.imagePullFailed,
@@ -60,7 +63,10 @@ function waitingTrouble({ state, image, name }: Status): Verdict | undefined {
     }
   }
   if (!REFUSED_REASONS.includes(reason)) return undefined
-  return { reason: REASON.podRejected, message: `The container "${name}" cannot be made: ${clean(message)}` }
+  return {
+    reason: REASON.podRejected,
+    message: `The container "${name}" cannot be created: ${clean(message)}`,
+  }
 }
 
 function endedTrouble(status: Status, startSeconds: number): Verdict | undefined {
@@ -71,13 +77,13 @@ function endedTrouble(status: Status, startSeconds: number): Verdict | undefined
   if (reason) return { reason, message: clean(ended.message?.slice(reason.length + 2) ?? '') }
   const lines = ended.message ? `\n${clean(ended.message)}` : ''
   if (ended.reason === 'OOMKilled') {
-    const message = `The container "${name}" ran out of memory: give it more, as spec.pod.resources.limits.memory`
+    const message = `The container "${name}" ran out of memory: raise spec.pod.resources.limits.memory`
     return { reason: REASON.crashLooping, message }
   }
   if (name === INSTALLER)
     return { reason: REASON.installFailed, message: `The package could not be installed${lines}` }
   if (isGivenUp(ended, startSeconds)) {
-    const message = `The server did not answer as MCP within ${startSeconds} s: the events of its pod say what it answers at its port and path; raise limits.startTimeout where it is merely slow${lines}`
+    const message = `The server did not answer as MCP within ${startSeconds} s: the events of its pod show what it answers at its port and path; raise limits.startTimeout if it is only slow${lines}`
     return { reason: REASON.startTimeout, message }
   }
   return {
@@ -87,8 +93,8 @@ function endedTrouble(status: Status, startSeconds: number): Verdict | undefined
 }
 
 /**
- * How it ended, if it is not up again for good: one that starts a second time for no reason that it gave is not in trouble
- * yet, and one that keeps ending does not look well between two ends.
+ * The last termination of a container that has not recovered. A single restart for an unknown reason is not reported yet; a container
+ * that keeps terminating is also reported while it runs in between.
  */
 function lastEnd({ ready, restartCount, state, lastState }: Status, startSeconds: number): Ended | undefined {
   if (state?.terminated) return state.terminated.exitCode === 0 ? undefined : state.terminated
@@ -98,13 +104,15 @@ function lastEnd({ ready, restartCount, state, lastState }: Status, startSeconds
   return repeats || state?.waiting?.reason === 'CrashLoopBackOff' ? ended : undefined
 }
 
-/** Whether the kubelet ended it because it did not answer in time; one that lived longer had answered, or ended by itself. */
+/** Whether the startup probe's limit ended it. If it ran longer, it had answered or ended by itself. */
 function isGivenUp({ exitCode, startedAt, finishedAt }: Ended, startSeconds: number): boolean {
   const seconds = (Date.parse(finishedAt ?? '') - Date.parse(startedAt ?? '')) / 1_000
-  return TOLD_TO_END.includes(exitCode) && seconds >= startSeconds && seconds < startSeconds + ENDING_SECONDS
+  return (
+    STOPPED_CODES.includes(exitCode) && seconds >= startSeconds && seconds < startSeconds + ENDING_SECONDS
+  )
 }
 
-/** Log lines of images that we did not write may hold anything. */
+/** Redacts secrets: logs of third-party images may contain them. */
 function clean(text: string): string {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** How the kubelet asks whether a container has started, serves and lives. Pure. */
+/** Startup, readiness and liveness probes. Pure. */
 import type { V1Container, V1Probe } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 import { parseDuration } from '../../crds/quantity.ts'
@@ -8,12 +8,12 @@ import { ADMIN_PORT, HTTP_PORT } from './names.ts'
 
 type Probes = Pick<JsonOf<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
 
-/** The bridge tries three times, says why it was in vain and ends. The kubelet must not be faster, and it counts on from start to start. */
+/** The bridge tries three times, reports the cause and exits; the startup probe must not kill it before. */
 const BRIDGE_START_SECONDS = 24 * 60 * 60
 export const ROUTER_START_SECONDS = 120
 const PROBE_SECONDS = 5
 
-/** Ready while a child answers; alive while its event loop turns. */
+/** Ready while a child process answers; live while the bridge's event loop runs. */
 export function bridgeProbes(): Probes {
   return httpProbes(HTTP_PORT, BRIDGE_START_SECONDS)
 }
@@ -22,7 +22,7 @@ export function routerProbes(): Probes {
   return httpProbes(ADMIN_PORT, ROUTER_START_SECONDS)
 }
 
-/** Ready while an MCP server answers, which our runtime finds out from within; alive while the port is open. */
+/** Ready while an MCP server answers, which our runtime checks from inside the container; live while the port is open. */
 export function imageProbes(server: McpServer, port: number, path: string): Probes {
   const url = `http://127.0.0.1:${port}${path}`
   const exec = { command: [...RUNTIME, '--probe', url, '--timeout', `${PROBE_SECONDS}s`] }
@@ -38,7 +38,7 @@ export function startTimeoutSeconds({ spec }: McpServer): number {
   return Math.max(1, Math.ceil(parseDuration(spec.limits.startTimeout) / 1_000))
 }
 
-/** After the first success readiness is asked again at once, so one that is ready is found within a second. */
+/** The startup probe checks readiness each second: the kubelet probes readiness right after it succeeds. */
 function httpProbes(port: number, startSeconds: number): Probes {
   const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port } })
   return {

@@ -1,4 +1,4 @@
-/** Who a gateway's routers are, and what they may read: named objects, and nothing else. Pure. */
+/** The ServiceAccount and Role of a gateway's routers, which may read named objects only. Pure. */
 import type { V1Role, V1RoleBinding, V1ServiceAccount } from '@kubernetes/client-node'
 import { feedName } from '../../core/catalog/object-names.ts'
 import type { Kube } from '../../core/kube/object.ts'
@@ -16,7 +16,7 @@ export function serviceAccount({ metadata: { name, namespace } }: McpGateway): K
   }
 }
 
-/** Names of slices and Secrets are given sorted. A rule without names would be one for all: it is left out. */
+/** `slices` and `secrets` are sorted. A rule without resourceNames would allow all objects, so it is omitted. */
 export function role(
   { metadata: { name, namespace } }: McpGateway,
   slices: readonly string[],

@@ -1,4 +1,4 @@
-/** What a manifest refers to: which Secrets and ConfigMaps, whether they are there, and digests of their versions. Pure. */
+/** Secrets and ConfigMaps that manifests name: their names, missing ones, and digests of their versions. Pure. */
 import { createHash } from 'node:crypto'
 import { isBridged } from '../../core/catalog/endpoint.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
@@ -27,7 +27,7 @@ export function referencesOf(server: McpServer): ReferenceName[] {
   return unique([...usesOf(server), ...bearer])
 }
 
-/** What a gateway names itself, besides what its servers do. */
+/** What a gateway itself names, without its servers. */
 export function gatewayReferences(gateway: McpGateway): ReferenceName[] {
   return unique(gatewayUses(gateway))
 }
@@ -36,22 +36,22 @@ export function indexReferences(references: readonly Reference[]): ReferenceInde
   return new Map(references.map(reference => [`${reference.kind}/${reference.name}`, reference]))
 }
 
-/** Required references that are not there, or lack the key. */
+/** Required references whose object or key is missing. */
 export function missingReferences(server: McpServer, references: ReferenceIndex): Problem[] {
   return missingOf(usesOf(server), references)
 }
 
-/** They refuse nothing: without its key a service gives no vectors, and search goes on by words. */
+/** Warnings only: without its key the embeddings service cannot be used, and search matches words only. */
 export function missingGatewayReferences(gateway: McpGateway, references: ReferenceIndex): Problem[] {
   return missingOf(gatewayUses(gateway), references)
 }
 
-/** Of all that a connection depends on: a new digest means a new connection. */
+/** Digest of everything a connection depends on: a new digest means a new connection. */
 export function connectionInputs(server: McpServer, references: ReferenceIndex): string {
   return versionsDigest(referencesOf(server), references)
 }
 
-/** Of what the environment of its pods is made of: a new digest means new pods. */
+/** Digest of everything the environment of its pods depends on: a new digest means new pods. */
 export function podInputs(server: McpServer, references: ReferenceIndex): string {
   return versionsDigest(unique(environmentUses(server)), references)
 }

@@ -9,7 +9,7 @@ import { revisionOf } from './template.ts'
 export type Rollout = {
   deployment: Kube<V1Deployment> | undefined
   pods: readonly Kube<V1Pod>[]
-  /** Of the planned template. */
+  /** Revision of the planned template. */
   revision: string | undefined
   /** Instances that have to be ready. */
   wanted: number
@@ -17,7 +17,7 @@ export type Rollout = {
   startSeconds?: number
 }
 
-/** Undefined where all instances are of the planned revision and ready. */
+/** undefined if all instances have the planned revision and are ready. */
 export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   const { deployment, wanted } = rollout
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {}
@@ -30,7 +30,7 @@ export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   if (oldServe) {
     return {
       reason: REASON.updating,
-      message: 'The new revision is starting; the one before serves until it is ready',
+      message: 'The new revision is starting; the previous one serves until it is ready',
     }
   }
   return {
@@ -39,13 +39,13 @@ export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   }
 }
 
-/** The controller of Deployments has seen the planned template. */
+/** Whether the Deployment controller has observed the planned template. */
 function isObserved({ metadata, spec, status }: Kube<V1Deployment>, revision: string | undefined): boolean {
   const current = spec !== undefined && revisionOf(spec.template) === revision
   return current && (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 }
 
-/** Of pods that ended only where there is no other: a new one takes their place. */
+/** Failed pods count only if there are no others: the ReplicaSet replaces them. */
 function troubleOfPods({ pods, revision, startSeconds }: Rollout): Verdict | undefined {
   const current = pods
     .filter(pod => revisionOf(pod) === revision && !pod.metadata.deletionTimestamp)
@@ -58,12 +58,17 @@ function troubleOfPods({ pods, revision, startSeconds }: Rollout): Verdict | und
   return undefined
 }
 
-/** Pods that the API server does not let in: quota, Pod Security, a missing ServiceAccount. */
+/** Pods that the API server refuses: quota, Pod Security, a missing ServiceAccount. */
 function rejection({ status }: Kube<V1Deployment>): Verdict | undefined {
   const failure = status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   )
-  return failure && { reason: REASON.podRejected, message: `The pod is not let in: ${failure.message ?? ''}` }
+  return (
+    failure && {
+      reason: REASON.podRejected,
+      message: `The API server refuses the pod: ${failure.message ?? ''}`,
+    }
+  )
 }
 
 function overdue({ status }: Kube<V1Deployment>): Verdict | undefined {
@@ -74,5 +79,5 @@ function overdue({ status }: Kube<V1Deployment>): Verdict | undefined {
 
 function withOld(message: string): string {
   const [first = '', ...lines] = message.split('\n')
-  return [`${first} (the revision before still serves)`, ...lines].join('\n')
+  return [`${first} (the previous revision still serves)`, ...lines].join('\n')
 }

@@ -11,13 +11,13 @@ import { podTemplate, spread } from './template.ts'
 const CONTAINER = 'router'
 const KEYS_FOLDER = '/var/run/portolan/keys'
 const READABLE_BY_GROUP = 0o440
-/** Of an autoscaler that is told nothing else. */
+/** Default maxReplicas of the autoscaler. */
 const MAX_REPLICAS = 5
 
-/** `replicas` is absent where an autoscaler decides, between `min` and `max`. */
+/** `replicas` is absent if an autoscaler decides, between `min` and `max`. */
 export type RouterScale = { replicas?: number; min: number; max: number }
 
-/** An empty `autoscaling` asks for none. */
+/** An empty `autoscaling` means no autoscaler. */
 export function routerScale({ spec }: McpGateway): RouterScale {
   const { replicas, autoscaling = {} } = spec.router
   if (Object.keys(autoscaling).length === 0) return { replicas, min: replicas, max: replicas }
@@ -93,14 +93,14 @@ function environment({ metadata, spec }: McpGateway): JsonOf<V1EnvVar>[] {
   ]
 }
 
-/** The variables of OpenTelemetry; `spec.router.pod` may set others, and the same ones otherwise. */
+/** OpenTelemetry's variables; `spec.router.pod` may add to them or override them. */
 function tracing({ metadata }: McpGateway, { routerTracing }: OperatorSettings): JsonOf<V1EnvVar>[] {
-  const told = Object.entries(routerTracing).map(([name, value]) => ({ name, value }))
-  if (told.length === 0) return []
-  const who = [
+  const env = Object.entries(routerTracing).map(([name, value]) => ({ name, value }))
+  if (env.length === 0) return []
+  const attributes = [
     'k8s.namespace.name=$(PORTOLAN_NAMESPACE)',
     'k8s.pod.name=$(PORTOLAN_POD)',
     `portolan.gateway=${metadata.name}`,
   ]
-  return [...told, { name: 'OTEL_RESOURCE_ATTRIBUTES', value: who.join(',') }]
+  return [...env, { name: 'OTEL_RESOURCE_ATTRIBUTES', value: attributes.join(',') }]
 }

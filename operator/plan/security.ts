@@ -1,11 +1,11 @@
-/** What every pod of ours is and may: the rules of Pod Security "restricted", and more. Pure. */
+/** Security contexts and shutdown settings of all our pods: Pod Security "restricted" and stricter. Pure. */
 import type { V1PodSecurityContext, V1PodSpec, V1SecurityContext } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 
-/** The user and group that pods run as, unless the manifest says otherwise. */
+/** User and group of pods, unless the manifest sets others. */
 const USER = 65532
 
-/** Above the 25 s that bridges and routers take to drain, and the 5 s before they begin. */
+/** More than the preStop pause and the 25 s that bridges and routers take to drain. */
 const TERMINATION_SECONDS = 45
 const PRE_STOP_SECONDS = 5
 
@@ -15,7 +15,7 @@ export function podSecurity(): JsonOf<V1PodSecurityContext> {
     runAsUser: USER,
     runAsGroup: USER,
     fsGroup: USER,
-    // a volume whose root has the right owner already is not walked through
+    // Do not change ownership recursively if the volume's root already has the right owner.
     fsGroupChangePolicy: 'OnRootMismatch',
     seccompProfile: { type: 'RuntimeDefault' },
   }
@@ -29,7 +29,7 @@ export function containerSecurity(): JsonOf<V1SecurityContext> {
   }
 }
 
-/** Nothing of the cluster's is told to the processes, and they get time to end. */
+/** No environment variables for the namespace's Services, and time to drain. */
 export function podManners(): Pick<
   JsonOf<V1PodSpec>,
   'enableServiceLinks' | 'terminationGracePeriodSeconds'
@@ -37,7 +37,7 @@ export function podManners(): Pick<
   return { enableServiceLinks: false, terminationGracePeriodSeconds: TERMINATION_SECONDS }
 }
 
-/** Waits until nothing new arrives; the kubelet does it, so the image needs no `sleep`. */
+/** Waits until endpoints are updated and no new requests arrive. The kubelet sleeps, so the image needs no `sleep`. */
 export function preStop() {
   return { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } }
 }

@@ -1,4 +1,4 @@
-/** The pods of a server: its process behind the bridge, or an image that speaks HTTP as it is. Pure. */
+/** The pods of a server: a stdio process behind the bridge, or an image that serves HTTP itself. Pure. */
 import type { V1Container, V1PodTemplateSpec, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import { isBridged } from '../../core/catalog/endpoint.ts'
 import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
@@ -21,7 +21,7 @@ const WRITABLE = [
   { name: 'home', mountPath: HOME, sizeLimit: '1Gi' },
 ]
 
-/** `inputs` is the digest of what its environment refers to. Remote servers have no pods. */
+/** `inputs` is the digest of what the environment refers to. Not for remote servers, which have no pods. */
 export function serverTemplate(
   server: McpServer,
   settings: OperatorSettings,
@@ -63,7 +63,7 @@ export function serverTemplate(
   return podTemplate({ component: 'server', instance: name, annotations, spec }, CONTAINER, server.spec.pod)
 }
 
-/** The port that it listens on. */
+/** The port that the server's container listens on. */
 export function containerPort({ spec }: McpServer): number {
   return spec.image?.transport === 'http' ? (spec.image.port ?? HTTP_PORT) : HTTP_PORT
 }

@@ -1,4 +1,4 @@
-/** What is said of a server: whether it is accepted and ready, where it is reached, how many instances there are. Pure. */
+/** The server controller's part of a server's status: Accepted and Ready, endpoint, replicas. Pure. */
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
@@ -8,24 +8,24 @@ import type { ServerPlanStatus, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
 import { rolloutTrouble } from './rollout.ts'
 
-/** Of an accepted server; `revision` is that of its pods, absent for a remote one. */
+/** The status of an accepted server; `revision` is that of its pods, undefined for a remote server. */
 export function serverStatus(
   world: ServerWorld,
   revision: string | undefined,
-  told: readonly Problem[],
+  warnings: readonly Problem[],
 ): ServerPlanStatus {
   const generation = generationOf(world.server)
   const trouble = troubleOf(world, revision)
   const condition = trouble ? notReady(trouble, generation) : ready('It answers at its endpoint.', generation)
-  return { ...standing(world), conditions: [accepted(told, generation), condition] }
+  return { ...standing(world), conditions: [accepted(warnings, generation), condition] }
 }
 
-/** Of one that is not accepted: what stands of it is told. */
+/** The status of a server that is not accepted; endpoint and replicas are those that still exist. */
 export function refusedServerStatus(world: ServerWorld, refusals: readonly Problem[]): ServerPlanStatus {
   return { ...standing(world), conditions: notAccepted(refusals, generationOf(world.server)) }
 }
 
-/** Of one that could not be read. */
+/** The status of a manifest that could not be parsed. */
 export function invalidServerStatus(problems: readonly Problem[], generation: number): ServerPlanStatus {
   return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
 }
@@ -48,7 +48,7 @@ function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | 
   if (suspend) {
     return {
       reason: REASON.suspended,
-      message: 'It is switched off: set spec.suspend to false to switch it on',
+      message: 'It is suspended: set spec.suspend to false to resume it',
     }
   }
   if (denied !== undefined) return deniedVerdict(denied)
@@ -57,7 +57,7 @@ function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | 
   return (revision && rolloutTrouble(rollout)) || discoveryTrouble(server)
 }
 
-/** Ready is who answered a handshake through the path that agents take: discovery goes that way. */
+/** Ready includes discovery, which connects the same way as routers do. */
 function discoveryTrouble(server: McpServer): Verdict | undefined {
   const found = server.status?.conditions?.find(({ type }) => type === CONDITION.toolsDiscovered)
   const current = (found?.observedGeneration ?? 0) >= generationOf(server)

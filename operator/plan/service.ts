@@ -8,7 +8,7 @@ import type { McpServer } from '../../crds/server.ts'
 import { merge } from './merge.ts'
 import { ADMIN_PORT, gatewayObjectName, labelsOf, SERVICE_PORT, selectorOf } from './names.ts'
 
-/** A client of a server with state stays with its pod this long after its last request. */
+/** A client of a perClient server keeps its pod this long after its last request. */
 const AFFINITY_SECONDS = 3 * 60 * 60
 
 export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
@@ -29,7 +29,7 @@ export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
   }
 }
 
-/** `spec.router.service` is a Service's spec, and the labels and annotations of its metadata. */
+/** `spec.router.service` holds a Service's spec, plus labels and annotations for its metadata. */
 export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> {
   const { name, namespace } = metadata
   const { labels, annotations, ...service } = spec.router.service ?? {}

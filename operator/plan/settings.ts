@@ -1,4 +1,4 @@
-/** What the operator was told by its installation: images, registries and where it stands. Type only. */
+/** The operator's settings that plans depend on. Type only. */
 
 export type OperatorSettings = {
   /** The namespace of the operator itself, whose pods may reach servers and routers. */
@@ -9,14 +9,14 @@ export type OperatorSettings = {
   imagePullSecrets: string[]
   /** How the bridge comes into a pod: copied by an init container, or mounted as an image volume (Kubernetes 1.35 or newer). */
   delivery: 'initContainer' | 'imageVolume'
-  /** Images that npm and PyPI servers run in, and registries to install from where a server names none. */
+  /** Images that npm and PyPI servers run in, and the default registries. */
   npm: { image: string; registry?: string }
   pypi: { image: string; index?: string }
   /** Whether NetworkPolicies are written. */
   networkPolicies: boolean
-  /** Resources of containers that the manifest gives none. */
+  /** Default resources of containers. */
   resources: { server: Resources; router: Resources; install: Resources }
-  /** Environment variables by which routers are told where to send traces; empty: nowhere. */
+  /** Routers' OpenTelemetry variables; empty: no traces. */
   routerTracing: Readonly<Record<string, string>>
 }
 

@@ -7,7 +7,7 @@ import type { Kube } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { ANNOTATION, labelsOf } from './names.ts'
 
-/** One ConfigMap a slice, in the order of the parts; all belong to the server. */
+/** One ConfigMap per slice, in the order of the parts. */
 export function sliceObjects({ metadata }: McpServer, slices: readonly Slice[]): Kube<V1ConfigMap>[] {
   return slices.map(({ header, payload }) => ({
     apiVersion: 'v1',

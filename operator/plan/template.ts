@@ -1,4 +1,4 @@
-/** Makes a pod template of what we want and what the manifest adds to it. Pure. */
+/** Builds pod templates from our defaults and the manifest's additions. Pure. */
 import { createHash } from 'node:crypto'
 import type { V1PodSpec, V1PodTemplateSpec, V1TopologySpreadConstraint } from '@kubernetes/client-node'
 import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts'
@@ -14,8 +14,8 @@ export type PodParts = {
 }
 
 /**
- * `pod` is what the manifest says: a pod's spec, its `metadata`, and `resources`, which stand in for those of our container.
- * Labels by which the pods are found stay, whatever it says.
+ * `pod` comes from the manifest: a pod's spec, its `metadata`, and `resources`, which replace those of the container named `container`.
+ * Labels that select the pods cannot be overridden.
  */
 export function podTemplate(
   parts: PodParts,
@@ -41,8 +41,8 @@ export function podTemplate(
 }
 
 /**
- * Pods apart from one another, over nodes and over zones, where that can be had. Of zones it is said as an affinity: the
- * scheduler leaves all nodes that lack one of several topology keys out of its reckoning, and many clusters have no zones.
+ * Spreads pods over nodes and zones where possible. Zones use an anti-affinity: the scheduler ignores nodes that lack one of
+ * several topology keys in its spread constraints, and many clusters have no zones.
  */
 export function spread(
   component: Component,
@@ -54,7 +54,7 @@ export function spread(
     maxSkew: 1,
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector,
-    // pods of the revision before do not count
+    // Do not count pods of the previous revision.
     matchLabelKeys: ['pod-template-hash'],
   }
   const zone = { weight: 50, podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone', labelSelector } }
@@ -75,7 +75,7 @@ function digest(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16)
 }
 
-/** The digest that pods of a template carry; undefined for one that is not ours. */
+/** The revision of a pod or template; undefined if it is not ours. */
 export function revisionOf(template: {
   metadata?: { annotations?: Record<string, string> }
 }): string | undefined {

@@ -1,4 +1,4 @@
-/** Writes the part of a status that one field manager owns, if it is not there yet. */
+/** Writes the part of a status that one field manager owns, if it changed. */
 import type { Clock } from '../../core/async.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { isNotFound } from '../../core/kube/api-error.ts'
@@ -8,14 +8,14 @@ import type { Condition } from '../../crds/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 
-/** What one field manager owns of a status: fields whole, and conditions by their type. */
+/** What one field manager owns of a status: whole fields, and conditions by their type. */
 export type StatusOwnership = { fields: readonly string[]; conditions: readonly string[] }
 
 export type ObjectWithStatus = KubeObject & { status?: { conditions?: readonly Condition[] } }
 
 export type StatusResult = {
   written: boolean
-  /** Conditions whose status or reason is another one than before. */
+  /** Conditions whose status or reason changed. */
   changed: Condition[]
 }
 
@@ -28,8 +28,8 @@ export type StatusWriterOptions = {
 }
 
 /**
- * Makes `status` the whole of what this manager owns: a field or condition that it lacks is taken away, those of others stay. `object`
- * is as observed. An object that is gone is no error.
+ * Replaces everything that this manager owns with `status`: fields and conditions that it lacks are removed, those of others stay.
+ * `object` is the observed object. A deleted object is no error.
  */
 export type StatusWriter = (
   object: ObjectWithStatus,
@@ -39,7 +39,7 @@ export type StatusWriter = (
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, fieldManager, owned, clock, metrics } = options
-  /** What our write made of an object, until the cache has another one than that. */
+  /** Observed objects that we have written since, with the result of that write. */
   const newer = new WeakMap<object, ObjectWithStatus>()
   return async (object, status, signal) => {
     const observed = newer.get(object) ?? object
@@ -59,7 +59,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
 }
 
-/** The time of the last transition stays where the status does. */
+/** Keeps the last transition time if the status is unchanged. */
 function withTime(planned: PlannedCondition, before: readonly Condition[], clock: Clock): Condition {
   const last = before.find(({ type }) => type === planned.type)
   const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -1,4 +1,4 @@
-/** Brings the objects of an owner into the cluster, writing only what is not there yet as it should be. */
+/** Applies and deletes the objects of an owner, writing only what differs from the desired state. */
 import { createHash } from 'node:crypto'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { canonicalJson } from '../../core/json.ts'
@@ -11,11 +11,11 @@ import type { OperatorMetrics } from './operator-metrics.ts'
 import { controllerOf, isOwnedBy, ownedBy } from './owner-reference.ts'
 
 export const APPLIED_ANNOTATION = 'portolan.dev/applied'
-/** Objects whose last write is remembered; of others it is found out again, by one write that changes nothing. */
+/** Objects whose last write is remembered; others may get one more write that changes nothing. */
 const MAX_REMEMBERED = 20_000
 const HASH_CHARACTERS = 16
 const TYPE_ERROR = /failed to (create typed patch|convert new) object/
-/** Kinds that are watched as metadata alone. */
+/** Kinds whose metadata only is watched. */
 const METADATA_KINDS = ['ConfigMap', 'Secret']
 
 export type ApplierOptions = {
@@ -25,22 +25,22 @@ export type ApplierOptions = {
   fieldManager: string
 }
 
-/** Finds an object in a cache; where it does not, the API server is asked. Of a kind that is watched as metadata, only that. */
+/** Finds an object in a cache, metadata only for METADATA_KINDS; if it returns undefined, the API server is asked. */
 export type Observed = (ref: ObjectRef) => KubeObject | undefined
 
 export type Applied = {
-  /** Objects that stand under a name of ours and that `owner` does not control. Where there is one, nothing was written. */
+  /** Existing objects with our names that `owner` does not control. If there are any, nothing was written. */
   taken: ObjectRef[]
   /** How many objects were sent to the API server. */
   written: number
-  /** What the API server said of an object that it does not take as it is; those after it were not sent. */
+  /** The API server's message if it refused an object as invalid; the objects after it were not sent. */
   refused?: string
 }
 
 export type Applier = {
   /**
-   * Applies `objects` in their order, in the namespace of their owner and with its reference; stops at the first error. What is as it
-   * should be is not written: it carries the hash of the desired object and its fields are as desired (of metadata alone: nobody wrote it since).
+   * Applies `objects` in order, in the namespace of their owner and with its reference; stops at the first error. Skips objects that
+   * carry the hash of the desired object and contain its fields (for METADATA_KINDS: whose version is that of our last write).
    */
   apply(
     owner: KubeObject,
@@ -118,7 +118,7 @@ class Written {
     const isKnown = last?.hash === hash
     if (isKnown && last.resourceVersion === resourceVersion) return true
     const wanted = comparable(object)
-    // of metadata alone: whoever wrote since our last write may have changed the rest
+    // With metadata only, a write since ours may have changed content that we do not see.
     const isAsWanted = isMetadataOnly(found)
       ? !isKnown && contains(found.metadata, wanted.metadata)
       : contains(found, wanted)
@@ -128,13 +128,13 @@ class Written {
   }
 }
 
-/** The object as it then is. */
+/** Returns the object as stored. */
 async function write(
   { client, log, metrics, fieldManager }: ApplierOptions,
   { object, hash, found }: Wanted,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  // an object that was deleted and made anew by somebody else is another one: the uid makes that a conflict
+  // The uid makes it a conflict if the object was deleted and recreated by another client.
   const metadata = {
     ...object.metadata,
     annotations: { ...object.metadata.annotations, [APPLIED_ANNOTATION]: hash },
@@ -147,13 +147,13 @@ async function write(
   return now
 }
 
-/** An object that cannot be as wanted, whenever it is sent: a wrong value (422), or one of a wrong type, for which apply answers 500. */
+/** Whether retrying is pointless: an invalid value (422), or a value of a wrong type, for which apply answers 500. */
 function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false
   return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))
 }
 
-/** False where it is gone already, or another one of that name stands there. */
+/** False if it is already gone or another object has the name. */
 async function remove(
   { client, log, metrics }: ApplierOptions,
   object: KubeObject,
@@ -175,12 +175,12 @@ function hashOf(object: KubeObject): string {
   return createHash('sha256').update(canonicalJson(object)).digest('hex').slice(0, HASH_CHARACTERS)
 }
 
-/** True of what a cache of metadata gave: the object without its content. */
+/** Whether the object came from a metadata cache, without its content. */
 function isMetadataOnly(found: KubeObject): boolean {
   return METADATA_KINDS.includes(found.kind) && !('data' in found || 'binaryData' in found)
 }
 
-/** Owners are looked at apart: others may add references. */
+/** Without owner references, which are checked separately: others may add some. */
 function comparable({ metadata: { ownerReferences: _, ...metadata }, ...rest }: KubeObject) {
   return { ...rest, metadata }
 }

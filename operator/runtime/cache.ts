@@ -1,4 +1,4 @@
-/** All objects of one kind in the watched namespaces, as one view over a list-watch for each. */
+/** All objects of one kind in the watched namespaces: one view over one list-watch per namespace. */
 import type { Query } from '../../core/kube/client.ts'
 import { type Listener, ListWatch, type ListWatchOptions } from '../../core/kube/list-watch.ts'
 import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts'
@@ -6,15 +6,15 @@ import { LABEL, PRODUCT } from '../plan/names.ts'
 
 const OWN_ANNOTATIONS = 'portolan.dev/'
 
-/** What the operator watches: named namespaces, or all. */
+/** The watched namespaces. */
 export type Namespaces = 'all' | readonly string[]
 
 export type Cache<T extends KubeObject> = {
   /** By `namespace/name`; frozen. */
   get(key: string): T | undefined
-  /** All objects by key as of now: a map that never changes. */
+  /** A snapshot of all objects by key. */
   readonly objects: ReadonlyMap<string, T>
-  /** Tells `listener` of every later change, after the cache has it; returns the way to take it back. */
+  /** Calls `listener` for every later change, after the cache was updated; returns a function that unsubscribes. */
   onChange(listener: Listener<T>): () => void
 }
 
@@ -66,7 +66,7 @@ export function createCache<T extends KubeObject>(
   }
 }
 
-/** Without what nobody reads and what may be larger than the rest: who wrote which field, and kubectl's copy of the manifest. */
+/** Drops managedFields and kubectl's copy of the manifest, which are unused and may be larger than the rest. */
 function slim<T extends KubeObject>(object: T): T {
   const {
     managedFields: _,
@@ -79,7 +79,7 @@ function slim<T extends KubeObject>(object: T): T {
   return { ...object, metadata: { ...metadata, ...(annotations ? { annotations: kept } : {}) } }
 }
 
-/** A cluster has many ConfigMaps and Secrets, most of which are nothing to us: what they are called, in which version, and whose. */
+/** Keeps only name, version and owner: most of a cluster's ConfigMaps and Secrets do not concern us. */
 function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, labels, annotations } = metadata
   const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith(OWN_ANNOTATIONS))

@@ -1,4 +1,4 @@
-/** Everything that the operator knows of the cluster without asking: list-watches of all kinds that it reads or writes. */
+/** The operator's caches: list-watches of all kinds that it reads or writes. */
 import type {
   V1Deployment,
   V1NetworkPolicy,
@@ -22,13 +22,13 @@ import { type Cache, createCache, type Namespaces, type WatchedCache } from './c
 import { indexBy } from './index-by.ts'
 import { controllerOf } from './owner-reference.ts'
 
-/** A McpServer or McpGateway as the API server has it; whether its spec can be read is for `crds` to say. */
+/** A McpServer or McpGateway as in the API server; its spec is not parsed yet. */
 export type Manifest = KubeObject & {
   spec?: unknown
   status?: { conditions?: readonly Condition[]; [field: string]: unknown }
 }
 
-/** Where a McpServer or McpGateway is. */
+/** Identifies a McpServer or McpGateway. */
 export type Owner = { kind: string; namespace: string; name: string }
 
 export type CachesOptions = {
@@ -36,22 +36,22 @@ export type CachesOptions = {
   namespaces: Namespaces
   log: Log
   clock: Clock
-  /** How often listeners are told of every server and gateway again. */
+  /** How often listeners are called for every server and gateway even without a change. */
   resyncMs: number
 }
 
 export type Caches = Kinds & {
-  /** What is known of an object; undefined too where its kind is not watched. */
+  /** The cached object; also undefined if its kind is not watched. */
   find(ref: ObjectRef): KubeObject | undefined
   /** All objects that the one with this uid controls. */
   ownedBy(uid: string): KubeObject[]
   /** The pods of a server (`component` is `server`) or of a gateway (`router`). */
   podsOf(namespace: string, component: 'server' | 'router', name: string): Kube<V1Pod>[]
-  /** Tells of every change in what a server or gateway controls, its pods included. */
+  /** Calls `listener` for every change of an object that a server or gateway controls, including pods. */
   onOwnedChange(listener: (owner: Owner) => void): void
-  /** Kinds that were not listed yet: where one stays, a right or a definition is missing. */
+  /** Kinds that are not listed yet. If one stays, RBAC rights or its CRD are missing. */
   readonly unsynced: readonly string[]
-  /** Resolves when everything was listed; rejects when `signal` aborts before. */
+  /** Resolves when everything was listed; rejects if `signal` aborts before. */
   synced(signal: AbortSignal): Promise<void>
   /** Watches until `signal` aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
@@ -60,11 +60,11 @@ export type Caches = Kinds & {
 type Kinds = ReturnType<typeof createKinds>
 
 const RBAC = 'rbac.authorization.k8s.io/v1'
-/** Whose pods have which component. */
+/** Kind of the owner, by the component label of its pods. */
 const OWNER_KINDS: Readonly<Record<string, string>> = { server: 'McpServer', router: 'McpGateway' }
 const OWN_KINDS = Object.values(OWNER_KINDS)
 
-/** Nothing is asked before `run`. */
+/** Sends no requests before `run`. */
 export function createCaches(options: CachesOptions): Caches {
   const kinds = createKinds(options)
   const all: WatchedCache<KubeObject>[] = Object.values(kinds)
@@ -82,7 +82,7 @@ export function createCaches(options: CachesOptions): Caches {
     ownedBy,
     podsOf: (namespace, component, name) => podsOf(`${namespace}/${component}/${name}`),
     onOwnedChange(listener) {
-      for (const cache of [pods, ...Object.values(made)]) tellOwners(cache, listener)
+      for (const cache of [pods, ...Object.values(made)]) notifyOfOwners(cache, listener)
     },
     get unsynced() {
       return all.filter(cache => !cache.isSynced).map(cache => cache.kind)
@@ -102,7 +102,7 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
     createCache<Manifest>({ ...common, resyncMs, query: { apiVersion: API_VERSION, kind } })
   const made = <T extends KubeObject>(apiVersion: string, kind: string) =>
     createCache<T>({ ...common, query: { apiVersion, kind, labelSelector: MANAGED_SELECTOR } })
-  /** Those of others too, for manifests refer to them; never their content. */
+  /** Also objects of others, because manifests refer to them; never their content. */
   const metadata = (kind: string) =>
     createCache<KubeObject>({ ...common, query: { apiVersion: 'v1', kind, metadataOnly: true } })
   return {
@@ -122,7 +122,7 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
   }
 }
 
-function tellOwners(cache: Cache<KubeObject>, listener: (owner: Owner) => void): void {
+function notifyOfOwners(cache: Cache<KubeObject>, listener: (owner: Owner) => void): void {
   cache.onChange((before, now) => {
     const [former, owner] = [before && ownerOf(before), now && ownerOf(now)]
     if (owner) listener(owner)
@@ -130,7 +130,7 @@ function tellOwners(cache: Cache<KubeObject>, listener: (owner: Owner) => void):
   })
 }
 
-/** Pods are controlled by ReplicaSets: whose they are is on their labels. */
+/** ReplicaSets control pods, so the labels of pods name their server or gateway. */
 function ownerOf(object: KubeObject): Owner | undefined {
   const { namespace = '', labels = {} } = object.metadata
   const [kind, name] =

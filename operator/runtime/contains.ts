@@ -1,7 +1,7 @@
-/** Whether an object in the cluster still is as we want it: whatever the API server added to it does not count. Pure. */
+/** Whether an observed object has all fields of the desired one; other fields are ignored. Pure. */
 import { isObject } from '../../core/json.ts'
 
-/** True where every field of `desired` is in `observed` with the same value; lists must be equally long, an empty one may be absent. */
+/** Whether every field of `desired` has the same value in `observed`. Lists must have the same length; an empty list may be absent. */
 export function contains(observed: unknown, desired: unknown): boolean {
   if (desired === undefined || desired === null) return true
   if (Array.isArray(desired)) {

@@ -1,4 +1,4 @@
-/** Runs the reconcile function of a controller over the keys of its queue, through every failure. */
+/** Runs the reconcile function of a controller for the keys of its queue, and retries failures. */
 import { type Clock, delay } from '../../core/async.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
@@ -8,30 +8,30 @@ import type { Tracer } from '../../core/trace.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 import type { Queue } from './queue.ts'
 
-/** How long one reconcile may take before it is given up and tried again. */
+/** How long one reconcile may take before it is aborted and retried. */
 export const RECONCILE_LIMIT_MS = 60_000
-/** How long what is under way may go on once the controller is told to end. */
+/** How long running reconciles may continue after the controller is stopped. */
 export const DRAIN_LIMIT_MS = 10_000
 
-/** Makes the world as the key's object wants it; `afterMs`: look again then, though nothing changed. */
+/** Brings the cluster to the state that the key's object asks for; `afterMs`: reconcile again then even if nothing changed. */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ afterMs?: number } | undefined>
 
 export type Controller = {
   /** One word, for metrics and the log: `server`. */
   name: string
   queue: Queue
-  /** How many keys are worked on at the same time. */
+  /** How many keys are reconciled at the same time. */
   workers: number
   reconcile: Reconcile
-  /** Where it is not RECONCILE_LIMIT_MS. */
+  /** Default: RECONCILE_LIMIT_MS. */
   limitMs?: number
 }
 
 export type ControllerContext = { log: Log; metrics: OperatorMetrics; clock: Clock; tracer?: Tracer }
 
 /**
- * Works until `signal` aborts; then begins nothing new and finishes what is under way, within DRAIN_LIMIT_MS, or not at all where the
- * reason is a Fault: the lease was lost, and another operator works already. Never rejects.
+ * Runs until `signal` aborts; then lets running reconciles finish within DRAIN_LIMIT_MS, or aborts them at once if the abort's
+ * reason is a Fault: the lease was lost, and another operator may already lead. Never rejects.
  */
 export async function runController(
   controller: Controller,
@@ -58,14 +58,14 @@ export async function runController(
 }
 
 function limitDrain(clock: Clock, cutOff: AbortController, drained: AbortSignal): void {
-  const fault = new Fault('cancelled', 'The operator ends')
+  const fault = new Fault('cancelled', 'The operator is stopping')
   delay(clock, DRAIN_LIMIT_MS, drained).then(
     () => cutOff.abort(fault),
     () => {},
   )
 }
 
-/** One reconcile of a key, and when it is due again. */
+/** Reconciles a key once and queues its next reconcile. */
 async function attempt(
   controller: Controller,
   { log, metrics, clock, tracer }: ControllerContext,
@@ -95,7 +95,7 @@ async function attempt(
   }
 }
 
-/** A fault is told once for a streak of failures, what is no fault each time. */
+/** Warns of the first Fault in a series of failures; logs bugs each time. */
 function retry({ name, queue }: Controller, log: Log, key: string, error: unknown): void {
   const failures = queue.failures(key)
   if (error instanceof Fault) {

@@ -1,4 +1,4 @@
-/** Makes Secrets with random content once, and mends what was taken out of them. */
+/** Creates Secrets with random content, and restores missing keys. */
 import { randomBytes } from 'node:crypto'
 import type { V1Secret } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -11,11 +11,11 @@ import type { OperatorMetrics } from './operator-metrics.ts'
 import { isOwnedBy, ownedBy } from './owner-reference.ts'
 
 const KEY_BYTES = 32
-/** Secrets that are known to be whole; the others are read once more. */
+/** Secrets that are remembered to be complete; others are read again. */
 const MAX_REMEMBERED = 20_000
 
 type Secret = Kube<V1Secret>
-/** `seen`: its metadata, where a cache knows it. */
+/** `seen`: its metadata, if it is cached. */
 type Wanted = { object: KubeObject; owner: KubeObject; keys: readonly string[]; seen: KubeObject | undefined }
 
 export type SecretKeeperOptions = {
@@ -26,8 +26,8 @@ export type SecretKeeperOptions = {
 }
 
 /**
- * Makes the Secrets that are not there, for `owner`, and gives each key that is absent a random value: who deletes a key wants a new
- * one. Resolves with those that stand there and are not the owner's; they are never touched.
+ * Creates missing Secrets for `owner` and gives each missing key a random value, so that deleting a key rotates it. Resolves with
+ * the existing Secrets of other owners, which are never changed.
  */
 export type SecretKeeper = (
   owner: KubeObject,
@@ -37,7 +37,7 @@ export type SecretKeeper = (
 ) => Promise<{ taken: ObjectRef[]; written: number }>
 
 export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
-  /** By uid, the resourceVersion in which a Secret had all its keys. */
+  /** By uid: the resourceVersion at which a Secret had all its keys. */
   const whole = new BoundedMap<string | undefined>(MAX_REMEMBERED)
   const ensure = async (wanted: Wanted, signal: AbortSignal): Promise<'taken' | 'whole' | 'written'> => {
     const { object, owner, keys, seen } = wanted
@@ -63,7 +63,7 @@ export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
   }
 }
 
-/** Gives the keys that are absent a value; `found` is the Secret as it is, with the others. */
+/** Gives missing keys a value; `found` is the existing Secret, whose other keys stay. */
 async function write(
   { client, log, metrics, fieldManager }: SecretKeeperOptions,
   { object, keys }: Wanted,
@@ -71,7 +71,7 @@ async function write(
   signal: AbortSignal,
 ): Promise<Secret> {
   const data = Object.fromEntries(keys.map(key => [key, found?.data?.[key] || randomValue()]))
-  // with the uid it is no other one that was made meanwhile; without force none that was made since we found none
+  // The uid, or no force if none was found, makes it a conflict if another client created the Secret meanwhile.
   const metadata = { ...object.metadata, ...(found ? { uid: found.metadata.uid } : {}) }
   const secret: Secret = { ...object, metadata, type: 'Opaque', data }
   const now = await client.apply(secret, { fieldManager, force: Boolean(found) }, signal)
@@ -81,7 +81,7 @@ async function write(
   return now
 }
 
-/** As it stands in a Secret: base64 of the text, which is base64url of random bytes. */
+/** The `data` value of a text that is base64url of random bytes. */
 function randomValue(): string {
   return Buffer.from(randomBytes(KEY_BYTES).toString('base64url')).toString('base64')
 }

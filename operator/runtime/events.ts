@@ -1,4 +1,4 @@
-/** Tells people what changed, by events on the objects: `kubectl describe` and `kubectl events` show them. */
+/** Records changes of conditions as events on the objects, for `kubectl describe` and `kubectl events`. */
 import { randomBytes } from 'node:crypto'
 import type { EventsV1Event } from '@kubernetes/client-node'
 import type { Clock } from '../../core/async.ts'
@@ -15,24 +15,29 @@ export const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 5_000
 const MAX_UNDER_WAY = 50
 const MAX_NOTE_CHARACTERS = 1_000
-/** Reasons of a condition that is not True and yet as it should be. */
-const CALM: readonly string[] = [REASON.starting, REASON.updating, REASON.suspended, REASON.discoveryPending]
+/** Reasons of conditions that are not True in normal operation. */
+const NORMAL_REASONS: readonly string[] = [
+  REASON.starting,
+  REASON.updating,
+  REASON.suspended,
+  REASON.discoveryPending,
+]
 
 export type EventRecorderOptions = {
   client: Pick<KubeClient, 'create'>
-  /** Who reports: the operator's pod. */
+  /** The operator's pod, as reportingInstance. */
   instance: string
   log: Log
   clock: Clock
 }
 
 export type EventRecorder = {
-  /** One event for each condition: what changed in the status of `object`. Resolves when they were sent or given up; never rejects. */
+  /** Sends one event for each changed condition. Resolves when they were sent or dropped; never rejects. */
   conditionsChanged(object: KubeObject, changed: readonly Condition[]): Promise<void>
 }
 
 export function createEventRecorder({ client, instance, log, clock }: EventRecorderOptions): EventRecorder {
-  /** By object and reason, when it was last sent. */
+  /** When an event was last sent, by object and reason. */
   const sent = new BoundedMap<number>(MAX_REMEMBERED)
   let underWay = 0
 
@@ -86,6 +91,6 @@ function eventOf(
     reason: condition.reason,
     regarding: { apiVersion, kind, name, namespace, uid, resourceVersion },
     note: condition.message.slice(0, MAX_NOTE_CHARACTERS),
-    type: condition.status === 'True' || CALM.includes(condition.reason) ? 'Normal' : 'Warning',
+    type: condition.status === 'True' || NORMAL_REASONS.includes(condition.reason) ? 'Normal' : 'Warning',
   }
 }

@@ -10,9 +10,9 @@ const REQUEST_TIMEOUT_MS = 10_000
 const MAX_CONNECTIONS = 64
 
 export type ServeOptions = {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number
-  /** Why it is not ready; undefined where it is. */
+  /** Why the operator is not ready; undefined if it is. */
   obstacle: () => string | undefined
   metrics: OperatorMetrics
   log: Log
@@ -20,7 +20,7 @@ export type ServeOptions = {
 
 export type HealthServer = { port: number; close(): Promise<void> }
 
-/** Answers /healthz, /readyz and /metrics on all addresses. Throws a Fault `unavailable` where the port is taken. */
+/** Answers /healthz, /readyz and /metrics on all addresses. Throws Fault `unavailable` if the port is taken. */
 export async function serveHealth(options: ServeOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     answer(options, request.url ?? '', response).catch(error => {

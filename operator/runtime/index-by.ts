@@ -1,8 +1,8 @@
-/** Finds the objects of caches by something other than their name, kept up to date change by change. */
+/** An index over the objects of caches, updated with every change. */
 import { type KubeObject, keyOf } from '../../core/kube/object.ts'
 import type { Cache } from './cache.ts'
 
-/** `lookUp(key)` gives the objects for which `indexKey` says so; in no order. */
+/** Returns a function that finds the objects whose `indexKey` is the given key, in no particular order. */
 export function indexBy<T extends KubeObject>(
   caches: readonly Cache<T>[],
   indexKey: (object: T) => string | undefined,

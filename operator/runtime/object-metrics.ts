@@ -1,4 +1,4 @@
-/** What metrics say of each McpServer and McpGateway: conditions, tools, age of the list, newest feed. Read from the caches at each scrape. */
+/** Metrics of each McpServer and McpGateway: conditions, tools, age of lists, newest feed. Read from the caches at each scrape. */
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../core/async.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
@@ -6,13 +6,13 @@ import { keyOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { Caches, Manifest } from './caches.ts'
 
-/** The lists of one server were read, or could not be. */
+/** The outcome of reading the lists of one server. */
 export type DiscoveryRecord = {
   /** `namespace/name`. */
   server: string
   ok: boolean
   durationMs: number
-  /** How often they are to be read. */
+  /** How often they should be read. */
   intervalMs: number
 }
 
@@ -22,11 +22,11 @@ export type ObjectCaches = Pick<Caches, 'servers' | 'gateways'> & {
 
 export type ObjectMetrics = {
   discovered(record: DiscoveryRecord): void
-  /** What is looked at from now on; before, nothing is said. */
+  /** Sets the caches to read from; before, there are no series. */
   watchObjects(caches: ObjectCaches): void
 }
 
-/** Of each kind; those beyond are counted in `portolan_objects` alone. */
+/** Objects per kind with series of their own; all are counted in `portolan_objects`. */
 export const MAX_OBJECT_SERIES = 2_000
 
 type Label = 'server' | 'gateway'
@@ -39,13 +39,13 @@ export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMet
   const all = () => [caches?.servers, caches?.gateways].flatMap(kind => [...(kind?.objects.values() ?? [])])
   const servers: Objects = () => [...(caches?.servers.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
   const gateways: Objects = () => [...(caches?.gateways.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
-  tellCounts(registry, all)
-  tellConditions(registry, 'server', servers)
-  tellConditions(registry, 'gateway', gateways)
-  tellTools(registry, servers)
-  const lists = tellLists(registry, servers, clock)
-  const feeds = 'Newest generation that is written for the routers of a gateway.'
-  tellEach(registry, 'portolan_feed_generation', feeds, 'gateway', gateways, key => {
+  exportCounts(registry, all)
+  exportConditions(registry, 'server', servers)
+  exportConditions(registry, 'gateway', gateways)
+  exportTools(registry, servers)
+  const lists = exportLists(registry, servers, clock)
+  const feeds = 'Newest generation of the feed for the routers of a gateway.'
+  exportEach(registry, 'portolan_feed_generation', feeds, 'gateway', gateways, key => {
     const [namespace = '', gateway = ''] = key.split('/')
     const feed = caches?.configMaps.get(`${namespace}/${feedName(gateway)}`)
     return feed && Number(feed.metadata.resourceVersion)
@@ -61,9 +61,9 @@ export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMet
   }
 }
 
-function tellCounts(registry: Registry, objects: () => readonly Manifest[]): void {
+function exportCounts(registry: Registry, objects: () => readonly Manifest[]): void {
   const help = 'McpServers and McpGateways by status and reason of their condition Ready.'
-  tell(registry, 'portolan_objects', help, ['kind', 'ready', 'reason'], () => {
+  exportGauge(registry, 'portolan_objects', help, ['kind', 'ready', 'reason'], () => {
     const states = objects().map(({ kind, status }) => {
       const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
       return { kind, ready: ready?.status ?? 'Unknown', reason: ready?.reason ?? '' }
@@ -73,10 +73,10 @@ function tellCounts(registry: Registry, objects: () => readonly Manifest[]): voi
   })
 }
 
-function tellConditions(registry: Registry, label: Label, objects: Objects): void {
+function exportConditions(registry: Registry, label: Label, objects: Objects): void {
   const name = `portolan_${label}_condition`
-  const help = `Conditions of each ${label}, with their reasons: 1 where one is true, else 0.`
-  tell(registry, name, help, ['namespace', label, 'type', 'reason'], () =>
+  const help = `Conditions of each ${label}, with their reasons: 1 if it is True, else 0.`
+  exportGauge(registry, name, help, ['namespace', label, 'type', 'reason'], () =>
     objects().flatMap(([key, { status }]) =>
       (status?.conditions ?? []).map(({ type, status, reason }): Line => {
         return [{ ...labelsOf(key, label), type, reason }, status === 'True' ? 1 : 0]
@@ -85,30 +85,37 @@ function tellConditions(registry: Registry, label: Label, objects: Objects): voi
   )
 }
 
-function tellTools(registry: Registry, servers: Objects): void {
+function exportTools(registry: Registry, servers: Objects): void {
   const toolsOf = ({ status }: Manifest) => status?.tools as { count?: number; tokens?: number } | undefined
   const count = 'Tools that a server offers.'
-  tellEach(registry, 'portolan_server_tools', count, 'server', servers, (_, server) => toolsOf(server)?.count)
+  exportEach(
+    registry,
+    'portolan_server_tools',
+    count,
+    'server',
+    servers,
+    (_, server) => toolsOf(server)?.count,
+  )
   const tokens = 'Tokens (o200k_base) of the definitions of the tools that a server offers.'
   const tokensOf = (_: string, server: Manifest) => toolsOf(server)?.tokens
-  tellEach(registry, 'portolan_server_tool_tokens', tokens, 'server', servers, tokensOf)
+  exportEach(registry, 'portolan_server_tool_tokens', tokens, 'server', servers, tokensOf)
 }
 
-/** Of servers that this operator asked, which only the one that leads does. */
-function tellLists(registry: Registry, servers: Objects, clock: Clock) {
+/** For servers that this operator asked: only the leader has these series. */
+function exportLists(registry: Registry, servers: Objects, clock: Clock) {
   const lists = new Map<string, List>()
   const perServer = (name: string, help: string, ms: (list: List) => number) =>
-    tellEach(registry, name, help, 'server', servers, key => {
+    exportEach(registry, name, help, 'server', servers, key => {
       const list = lists.get(key)
       return list && ms(list) / 1_000
     })
-  const age = 'Time since the lists of a server were last read; told by the operator that leads.'
+  const age = 'Time since the lists of a server were last read; reported by the leader.'
   perServer('portolan_list_age_seconds', age, ({ readAt }) => clock.now() - readAt)
-  const interval = 'How often the lists of a server are to be read.'
+  const interval = 'How often the lists of a server should be read.'
   perServer('portolan_list_interval_seconds', interval, ({ intervalMs }) => intervalMs)
   return {
     discovered({ server, ok, intervalMs }: DiscoveryRecord) {
-      // Where the first attempt fails, nobody knows how old the list is: it ages from there.
+      // If the first attempt fails, the age of the list is unknown: it counts from then.
       const readAt = ok ? clock.now() : (lists.get(server)?.readAt ?? clock.now())
       lists.set(server, { readAt, intervalMs })
     },
@@ -116,8 +123,8 @@ function tellLists(registry: Registry, servers: Objects, clock: Clock) {
   }
 }
 
-/** One line for each object of which there is a number. */
-function tellEach(
+/** One series for each object whose `numberOf` is defined. */
+function exportEach(
   registry: Registry,
   name: string,
   help: string,
@@ -125,7 +132,7 @@ function tellEach(
   objects: Objects,
   numberOf: (key: string, object: Manifest) => number | undefined,
 ): void {
-  tell(registry, name, help, ['namespace', label], () =>
+  exportGauge(registry, name, help, ['namespace', label], () =>
     objects().flatMap(([key, object]) => {
       const value = numberOf(key, object)
       return value === undefined ? [] : [[labelsOf(key, label), value] as const]
@@ -133,7 +140,7 @@ function tellEach(
   )
 }
 
-function tell(
+function exportGauge(
   registry: Registry,
   name: string,
   help: string,

@@ -1,4 +1,4 @@
-/** The operator's metrics, by prom-client in a registry of its own. */
+/** The operator's metrics, in their own prom-client registry. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { type Clock, systemClock } from '../../core/async.ts'
 import { createRegistry, SECONDS_BUCKETS } from '../../core/metrics.ts'
@@ -10,15 +10,15 @@ export type WriteVerb = 'apply' | 'status' | 'create' | 'delete'
 export type OperatorMetrics = ObjectMetrics & {
   registry: Registry
   reconciled(controller: string, result: ReconcileResult, durationMs: number): void
-  /** `depth` is asked at each scrape. */
+  /** `depth` is called at each scrape. */
   watchQueue(controller: string, depth: () => number): void
-  /** A request that may have changed an object; events and leases do not count. */
+  /** Counts a request that may have changed an object; do not call it for events and leases. */
   wrote(kind: string, verb: WriteVerb): void
   leading(yes: boolean): void
-  /** Of how many texts a vector is still to come; asked at each scrape. */
+  /** `pending`: how many texts have no vector yet; called at each scrape. */
   watchVectors(pending: () => number): void
   encoded(texts: number): void
-  /** Known once it was needed. */
+  /** Call once the encoder was needed. */
   encoderAvailable(yes: boolean): void
 }
 
@@ -34,11 +34,15 @@ export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetri
   })
   const writes = new Counter({
     name: 'portolan_api_writes_total',
-    help: 'Requests to the API server that may have changed an object, leases and events apart.',
+    help: 'Requests to the API server that may have changed an object, except leases and events.',
     labelNames: ['kind', 'verb'],
     registers,
   })
-  const leader = new Gauge({ name: 'portolan_leader', help: '1 in the operator that leads.', registers })
+  const leader = new Gauge({
+    name: 'portolan_leader',
+    help: '1 in the operator that leads, else 0.',
+    registers,
+  })
   leader.set(0)
   const discovery = new Histogram({
     name: 'portolan_discovery_duration_seconds',
@@ -80,12 +84,12 @@ function vectorMetrics(
   })
   const encoded = new Counter({
     name: 'portolan_vectors_made_total',
-    help: 'Sentence vectors that were made.',
+    help: 'Sentence vectors that were computed.',
     registers,
   })
   const available = new Gauge({
     name: 'portolan_encoder_available',
-    help: '1 where there is a sentence encoder, 0 where there is none; told once it was needed.',
+    help: '1 if there is a sentence encoder, 0 if not; absent until it is first needed.',
     registers,
   })
   available.remove()

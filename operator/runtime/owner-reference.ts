@@ -1,4 +1,4 @@
-/** Whose an object is: the owner reference that we write, and what is found on objects that stand already. Pure. */
+/** Owner references: those that we write, and those of existing objects. Pure. */
 import { Fault } from '../../core/errors.ts'
 import type { KubeObject, OwnerReference } from '../../core/kube/object.ts'
 
@@ -6,7 +6,7 @@ export function controllerOf({ metadata }: KubeObject): OwnerReference | undefin
   return metadata.ownerReferences?.find(reference => reference.controller)
 }
 
-/** The object as it is written for its owner: in its namespace, deleted with it. Throws where the owner is not from the cluster. */
+/** The object in its owner's namespace and with its owner reference. Throws if the owner was not read from the API server. */
 export function ownedBy<T extends KubeObject>(object: T, owner: KubeObject): T {
   const { apiVersion, kind, metadata } = owner
   const { name, namespace, uid } = metadata
@@ -16,14 +16,14 @@ export function ownedBy<T extends KubeObject>(object: T, owner: KubeObject): T {
 }
 
 /**
- * Whether an object that stands is ours to write. Throws a retryable Fault where it is of an owner of the same name that was
- * deleted: the cluster is about to delete it too.
+ * Whether `owner` controls an existing object. Throws a retryable Fault `conflict` if a deleted owner of the same name controls it:
+ * garbage collection is about to delete it.
  */
 export function isOwnedBy(object: KubeObject, owner: KubeObject): boolean {
   const controller = controllerOf(object)
   if (!controller) return false
   if (controller.uid === owner.metadata.uid) return true
   if (controller.kind !== owner.kind || controller.name !== owner.metadata.name) return false
-  const message = `${object.kind} ${object.metadata.name} of the former ${owner.kind} ${controller.name} is still to be deleted`
+  const message = `${object.kind} ${object.metadata.name} of the deleted ${owner.kind} ${controller.name} still exists: waiting for its garbage collection`
   throw new Fault('conflict', message, { retryable: true })
 }

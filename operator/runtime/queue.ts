@@ -1,4 +1,4 @@
-/** The work queue of a controller: keys wait once each, are worked on one at a time, and come back with backoff. */
+/** The work queue of a controller: each key is queued once, never handed out twice at a time, and retried with backoff. */
 import { type Clock, systemClock, type Timer } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 
@@ -6,12 +6,12 @@ export const RETRY = { firstMs: 200, longestMs: 2 * 60_000 }
 
 export type QueueOptions = { clock?: Clock; random?: () => number }
 
-/** What waits for its time: one entry a key, the earliest. */
+/** A key that is due later: one entry per key, the earliest. */
 type Delayed = { at: number; timer: Timer }
 
 /**
- * `next` hands a key out, `done` gives it back. A key that is added while it is worked on comes again after `done`; a key
- * that waits already is not added twice.
+ * `next` hands out a key, `done` ends work on it. A key that is added while in work is queued again after `done`; a key
+ * that is already queued is not added twice.
  */
 export class Queue {
   readonly #clock: Clock
@@ -54,7 +54,7 @@ export class Queue {
     taker(key)
   }
 
-  /** Adds a key after `ms`; where it waits for a time already, the earlier one counts. */
+  /** Adds a key after `ms`; if it is already scheduled, the earlier time counts. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) {
       this.add(key)
@@ -71,14 +71,14 @@ export class Queue {
     this.#delayed.set(key, { at, timer })
   }
 
-  /** Adds a key that failed: later each time, and not before `atLeastMs`. */
+  /** Adds a failed key with exponential backoff, at least `atLeastMs` from now. */
   addRateLimited(key: string, atLeastMs = 0): void {
     const failures = this.failures(key)
     this.#failures.set(key, failures + 1)
     this.addAfter(key, Math.max(backoffMs(RETRY, failures, this.#random), atLeastMs))
   }
 
-  /** The key is well: its next failure is its first. */
+  /** Resets the backoff of a key. */
   forget(key: string): void {
     this.#failures.delete(key)
   }

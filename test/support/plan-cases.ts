@@ -92,13 +92,13 @@ export function planCase(name: string, text: string): PlanCase {
 
 function planAndTell(world: GatewayWorld): ToldGatewayPlan {
   const plan = planGateway(world)
-  const { objects, secrets, refusals, told, afterMs, config } = plan
+  const { objects, secrets, refusals, warnings, afterMs, config } = plan
   const status = gatewayStatus(world, plan)
   return {
     objects,
     secrets,
     status,
-    problems: [...refusals, ...told],
+    problems: [...refusals, ...warnings],
     ...(afterMs !== undefined && { afterMs }),
     config,
   }
