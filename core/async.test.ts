@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { delay, systemClock } from './async.ts'
 
-test('a time that is over already is waited for without a warning', async t => {
+test('a negative delay ends at once, without a warning', async t => {
   const warnings: string[] = []
   const hear = ({ message }: Error) => warnings.push(message)
   process.on('warning', hear)

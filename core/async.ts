@@ -1,4 +1,4 @@
-/** Time as a dependency: the clock that code waits by, so that tests can turn it by hand. */
+/** The injected clock: tests replace it by one that they advance by hand. */
 
 export type Timer = { cancel(): void }
 
@@ -12,7 +12,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
-    // a time that is over already makes setTimeout warn
+    // setTimeout warns about negative delays
     const timer = setTimeout(run, Math.max(ms, 0))
     timer.unref()
     return { cancel: () => clearTimeout(timer) }

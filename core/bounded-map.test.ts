@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BoundedMap } from './bounded-map.ts'
 
-test('beyond its limit the entry that was set longest ago goes', () => {
+test('a map at its limit evicts the entry that was set longest ago', () => {
   const map = new BoundedMap<number>(2)
   map.set('a', 1)
   map.set('b', 2)

@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entries: for what is worth remembering and can be found out again. */
+/** A map that evicts its oldest entries: for values that can be computed again. */
 
 export class BoundedMap<V, K = string> {
   readonly #limit: number
@@ -16,7 +16,7 @@ export class BoundedMap<V, K = string> {
     return this.#entries.has(key)
   }
 
-  /** The entry is then the youngest: to set what was got keeps the most recently used. */
+  /** Makes the entry the newest: setting it again after each `get` turns the map into an LRU cache. */
   set(key: K, value: V): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)

@@ -1,6 +1,6 @@
-/** Reads a body from outside whole, and no more of it than is allowed. */
+/** Reads a whole body of untrusted size, up to a limit. */
 
-/** Rejects with what `tooLarge` makes as soon as there are more than `maxBytes`, and ends the body then. */
+/** Rejects with the error of `tooLarge` and stops reading as soon as the body exceeds `maxBytes`. */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,

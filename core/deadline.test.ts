@@ -19,7 +19,7 @@ test('a deadline aborts with Fault timeout, or with the code that its caller giv
   assert.equal(faultOf(other.signal).code, 'upstream_timeout')
 })
 
-test('a deadline that is cleared, or whose parent aborted before, is over', () => {
+test('a deadline that is cleared, or whose parent has aborted, does not time out', () => {
   const clock = createManualClock()
   const parent = new AbortController()
   const cleared = deadline(clock, 100, 'late', parent.signal)

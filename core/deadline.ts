@@ -1,8 +1,8 @@
-/** Waiting with an end: a signal that also fires after a time, and a promise that its caller may leave early. */
+/** Bounded waiting: a signal that also aborts after a time, and a caller that can stop waiting for shared work. */
 import type { Clock } from './async.ts'
 import { Fault, type FaultCode } from './errors.ts'
 
-/** The fault that an aborted signal stands for: its reason where that is one, `cancelled` otherwise. */
+/** The fault of an aborted signal: its reason if that is a Fault, otherwise `cancelled`. */
 export function faultOf(signal: AbortSignal): Fault {
   return signal.reason instanceof Fault
     ? signal.reason
@@ -11,11 +11,11 @@ export function faultOf(signal: AbortSignal): Fault {
 
 export type Deadline = {
   readonly signal: AbortSignal
-  /** Ends the wait: must be called once the work is done. */
+  /** Releases timer and listener: must be called when the work is done. */
   clear(): void
 }
 
-/** A signal that aborts with a Fault of `code` after `ms`, or with `parent` before that. */
+/** A signal that aborts with a Fault of `code` after `ms`, or earlier with the reason of `parent`. */
 export function deadline(
   clock: Clock,
   ms: number,
@@ -39,7 +39,7 @@ export function deadline(
   }
 }
 
-/** Waits for shared work; when `signal` aborts only this caller leaves, the work goes on for the others. */
+/** Waits for shared work; when `signal` aborts, only this caller stops waiting and the work continues for the others. */
 export function waitFor<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(faultOf(signal))

@@ -1,15 +1,15 @@
-/** The two kinds of errors that are data: a problem (a user's mistake) and a fault (the world failing in a way we name). */
+/** The two kinds of expected errors: a problem (a user's mistake) and a fault (a named failure of something outside our code). */
 
-/** Where in a user's file a problem stands; line and column count from 1. */
+/** The place of a problem in a user's file; line and column count from 1. */
 export type Position = { file?: string; line?: number; column?: number }
 
 /** A user's mistake: returned by pure functions, shown as a condition or a printed line, never thrown. */
 export type Problem = Position & {
-  /** A stable word in CamelCase, as a condition's reason: `SecretNotFound`. */
+  /** A stable identifier in CamelCase, like a condition's reason: `SecretNotFound`. */
   reason: string
   /** One sentence that says what to do. Never a secret's value. */
   message: string
-  /** The field, as in `spec.headers[0].valueFrom`. */
+  /** The field, such as `spec.headers[0].valueFrom`. */
   path?: string
 }
 
@@ -27,17 +27,17 @@ export type FaultCode =
   | 'cancelled' // the caller went away
   | 'not_found'
   | 'bad_request'
-  | 'conflict' // an object of somebody else stands in the way
-  | 'unavailable' // what we build on does not serve us now: the API server, another gateway, an embeddings service, a worker, a port
-  | 'timeout' // it, or our own work, took longer than its limit
-  | 'invalid_data' // what was read is not what it should be: a feed, slices, an answer
+  | 'conflict' // the object exists and belongs to another owner
+  | 'unavailable' // a dependency does not work at the moment: the API server, another gateway, an embeddings service, a worker, a port
+  | 'timeout' // a dependency, or our own work, took longer than its limit
+  | 'invalid_data' // data that was read is malformed: a feed, slices, an answer
   | 'io' // a local file, cache or installer failed
 
-/** The world failing in a way we name. Thrown below, translated once at the rim into an answer that says what to do. */
+/** A named failure of something outside our code. Translated once, at the entry points, into an answer that says what to do. */
 export class Fault extends Error {
   readonly code: FaultCode
   readonly retryable: boolean
-  /** Small, safe facts for the log and the answer: never a secret, never an upstream's address. */
+  /** Small values for the log and the answer: never a secret, never an upstream's address. */
   readonly details: Readonly<Record<string, string | number | boolean>>
 
   constructor(
@@ -57,7 +57,7 @@ export class Fault extends Error {
   }
 }
 
-/** The sentence of any thrown value, for a log field or a message. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -7,7 +7,7 @@ import { createHistogram } from './histogram.ts'
 const OPTIONS = { name: 'portolan_seconds', help: 'Seconds.', buckets: [0.1, 1, 10] }
 const VALUES = [0, 0.1, 0.100001, 0.5, 1, 10, 11, 1_000]
 
-test('the text of a histogram is what prom-client writes of the same values', async () => {
+test('a histogram is printed exactly as prom-client prints one of the same values', async () => {
   const [ours, theirs] = [new Registry(), new Registry()]
   const series = createHistogram(ours, OPTIONS)
   const prom = new Histogram({ ...OPTIONS, labelNames: ['part'], registers: [theirs] })
@@ -21,7 +21,7 @@ test('the text of a histogram is what prom-client writes of the same values', as
   assert.equal(await ours.metrics(), await theirs.metrics())
 })
 
-test('a series without values is there with zeros', async () => {
+test('a series without values is printed with zeros', async () => {
   const registry = new Registry()
   createHistogram(registry, OPTIONS)({})
   const text = await registry.getSingleMetricAsString('portolan_seconds')

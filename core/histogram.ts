@@ -1,4 +1,4 @@
-/** A histogram for the hot path: a value costs a few additions, and prom-client sees it when it is scraped. */
+/** A histogram for the hot path: observing costs a few additions; prom-client reads the values only when it is scraped. */
 import type { Metric, Registry } from 'prom-client'
 
 export type Observe = (value: number) => void
@@ -8,7 +8,7 @@ export type HistogramOptions = { name: string; help: string; buckets: readonly n
 type Labels = Readonly<Record<string, string>>
 type Series = { labels: Labels; counts: number[]; sum: number }
 
-/** Returns what makes one series of it; prom-client's own histogram looks its labels up for every value. */
+/** Returns a function that creates one series per label set; prom-client's own histogram looks up the labels on every observation. */
 export function createHistogram(registry: Registry, options: HistogramOptions): (labels: Labels) => Observe {
   const { name, help, buckets } = options
   const all: Series[] = []
@@ -19,10 +19,10 @@ export function createHistogram(registry: Registry, options: HistogramOptions): 
     values: all.flatMap(series => valuesOf(series, options)),
     aggregator: 'sum',
   })
-  // Of a metric the registry asks no more than this.
+  // The registry uses no other members of a metric.
   registry.registerMetric({ name, get } as unknown as Metric)
   return labels => {
-    // One more for what is above every bound.
+    // The last count is for values above every bound.
     const series: Series = { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 }
     all.push(series)
     return value => {
@@ -34,7 +34,7 @@ export function createHistogram(registry: Registry, options: HistogramOptions): 
   }
 }
 
-/** Each bucket counts what is below its bound, and so all the smaller ones too. */
+/** Buckets are cumulative: each counts all values up to its bound. */
 function valuesOf({ labels, counts, sum }: Series, { name, buckets }: HistogramOptions) {
   let count = 0
   const below = counts.map((more, at) => {

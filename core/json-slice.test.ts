@@ -7,7 +7,7 @@ import { sliceJson } from './json-slice.ts'
 
 const PATH = ['params', 'arguments']
 
-test('a value is given to the letter: digits, escapes and spaces', () => {
+test('a value is returned exactly as written: digits, escapes and spaces', () => {
   const args = '{ "id": 9007199254740993, "x": 1.0e2, "t": "\\u00e4\\"}{" , "l":[ 1,[],{} ] }'
   const text = ` {"jsonrpc":"2.0" , "params" : {"name":"x","arguments" : ${args} ,"_meta":{"arguments":1}},"id":1}\n`
   assert.equal(sliceJson(text, PATH), args)
@@ -16,26 +16,26 @@ test('a value is given to the letter: digits, escapes and spaces', () => {
   assert.equal(sliceJson(text, ['id']), '1')
 })
 
-test('what is not there, or in something that is no object, is not found', () => {
+test('a path that is missing, or leads into something other than an object, finds nothing', () => {
   for (const text of ['{}', '{"params":[{"arguments":1}]}', '{"params":"arguments"}', '[1]', '7', '""'])
     assert.equal(sliceJson(text, PATH), undefined, text)
 })
 
-test('of several members with one name the last counts, also where it is written with escapes', () => {
+test('of several members with the same name the last counts, also if it is written with escapes', () => {
   assert.equal(sliceJson('{"a":1,"a":2}', ['a']), '2')
   assert.equal(sliceJson('{"a":1,"\\u0061":{"b":3}}', ['a', 'b']), '3')
   assert.equal(sliceJson('{"a":{"b":1},"a":{}}', ['a', 'b']), undefined)
   assert.equal(sliceJson('{"__proto__":{"constructor":5}}', ['__proto__', 'constructor']), '5')
 })
 
-test('line breaks between tokens become spaces, and those in texts stay escaped', () => {
+test('line breaks between tokens become spaces, and those in strings stay escaped', () => {
   const text = JSON.stringify({ a: { b: 'x\ny', c: [1, 2] } }, null, 2)
   const slice = sliceJson(text, ['a']) ?? ''
   assert.ok(!slice.includes('\n'))
   assert.deepEqual(JSON.parse(slice), { b: 'x\ny', c: [1, 2] })
 })
 
-test('for any JSON the slice is what JSON.parse finds at the path', () => {
+test('for any JSON the slice parses to the value that JSON.parse finds at the path', () => {
   fc.assert(
     fc.property(
       // No key is a lone backslash: V8 13.6 then takes other escapes for it ('{"x":{},"\\"":1}').
@@ -52,7 +52,7 @@ test('for any JSON the slice is what JSON.parse finds at the path', () => {
   )
 })
 
-test('texts that are deep, or full of quotes and backslashes, cost time in proportion to their length', () => {
+test('texts that are deeply nested, or full of quotes and backslashes, take time in proportion to their length', () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   const quoted = JSON.stringify('\\"'.repeat(200_000))
   const text = `{"params":{"x":${deep},"y":${quoted},"arguments":{"a":1}}}`

@@ -1,16 +1,16 @@
-/** Finds the text of one value in a JSON text, exactly as it was written: digits that a number has no room for are still there. Pure. */
+/** Finds the source text of one value in a JSON text, so that digits beyond the precision of a number are kept. Pure. */
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const BRACE = 0x7b
 const NOWHERE = -1
-/** Longer strings are looked through by the engine's own search, which takes its time to begin. */
+/** Beyond this length `indexOf` is faster than a loop, despite its cost per call. */
 const SHORT = 24
 
 /**
- * The text of the member that `path` leads to from the outermost object, on one line; of several with one name the last, as JSON.parse
- * takes it. Undefined where there is none. The text must be valid JSON: whoever asks has parsed it. Reads it once, however deep it is.
+ * The text, on one line, of the member at `path` in the outermost object. Of members with the same name the last one counts, as in
+ * JSON.parse. undefined if there is no such member. The text must be valid JSON: callers have parsed it. Linear in the text's length.
  */
 export function sliceJson(text: string, path: readonly string[]): string | undefined {
   const found: Span = { start: 0, end: NOWHERE }
@@ -18,19 +18,19 @@ export function sliceJson(text: string, path: readonly string[]): string | undef
   if (text.charCodeAt(start) === BRACE) objectEnd(text, start, path, 0, found)
   if (found.end === NOWHERE) return undefined
   const slice = text.slice(found.start, found.end)
-  // Line breaks stand only between JSON's tokens, where a space does as well.
+  // In valid JSON, raw line breaks occur only between tokens, where a space is equivalent.
   return slice.includes('\n') || slice.includes('\r') ? slice.replaceAll(/[\r\n]/g, ' ') : slice
 }
 
 type Span = { start: number; end: number }
 
-/** Past the object at `start`. Into `found` goes where its member `path[depth]` is, or what the rest of the path leads to in that. */
+/** Returns the end of the object at `start`; sets `found` to the span of the value at `path[depth]` and deeper, if it has one. */
 function objectEnd(text: string, start: number, path: readonly string[], depth: number, found: Span): number {
   const key = path[depth] as string
   let at = spaceEnd(text, start + 1)
   while (text.charCodeAt(at) === QUOTE) {
     const keyEnd = stringEnd(text, at)
-    // Past the colon.
+    // + 1 skips the colon
     const valueStart = spaceEnd(text, spaceEnd(text, keyEnd) + 1)
     const valueEnd = isNamed(text, at, keyEnd, key)
       ? memberEnd(text, valueStart, path, depth, found)
@@ -41,7 +41,7 @@ function objectEnd(text: string, start: number, path: readonly string[], depth: 
   return at + 1
 }
 
-/** Past the value of a member on the path; what an earlier one of its name led to counts no more. */
+/** Returns the end of the value of a member on the path; discards what an earlier member of the same name led to. */
 function memberEnd(text: string, start: number, path: readonly string[], depth: number, found: Span): number {
   found.end = NOWHERE
   const deeper = depth + 1 < path.length
@@ -54,7 +54,7 @@ function memberEnd(text: string, start: number, path: readonly string[], depth: 
   return end
 }
 
-/** Whether the key that is written there is this name; one with escapes is longer than its name. */
+/** Whether the quoted key at `start` is `key`; a key written with escapes is longer than its name. */
 function isNamed(text: string, start: number, end: number, key: string): boolean {
   const length = end - start - 2
   if (length <= key.length) return length === key.length && text.startsWith(key, start + 1)
@@ -86,7 +86,7 @@ function containerEnd(text: string, start: number): number {
   return text.length
 }
 
-/** { or [, which differ in one bit alone, as their counterparts do. */
+/** Whether it is { or [, which differ in one bit only, as do } and ]. */
 function isOpening(code: number): boolean {
   return (code & ~0x20) === 0x5b
 }
@@ -95,7 +95,7 @@ function isClosing(code: number): boolean {
   return (code & ~0x20) === 0x5d
 }
 
-/** Past the closing quote of the string that begins at `start`. */
+/** The position after the closing quote of the string that begins at `start`. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1
   for (const end = at + SHORT; at < end; at++) {

@@ -1,4 +1,4 @@
-/** JSON values as types, and canonical text of them (sorted keys) for digests. Pure. */
+/** Types of JSON values, and their canonical text (sorted keys) for digests. Pure. */
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 export type JsonObject = { [key: string]: JsonValue | undefined }

@@ -34,19 +34,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-test('a process whose closing fails ends with 1', async () => {
+test('a process whose close fails exits with 1', async () => {
   const child = await start('Promise.reject(new Error("no"))')
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [1, null])
 })
 
-test('a parent that goes away ends the process too', async () => {
+test('the process also ends when its parent disconnects', async () => {
   const child = await start('Promise.resolve()')
   child.disconnect()
   assert.deepEqual(await once(child, 'exit'), [0, null])
 })
 
-test('a second signal right away is the same one, a second later it ends the process at once', async () => {
+test('a second signal is ignored within a second, and after that ends the process immediately', async () => {
   const child = await start('new Promise(() => {})')
   child.kill('SIGINT')
   await once(child, 'message')
@@ -57,7 +57,7 @@ test('a second signal right away is the same one, a second later it ends the pro
   assert.deepEqual(await once(child, 'exit'), [130, null])
 })
 
-test('what was taken back listens no more', () => {
+test('listeners can be removed', () => {
   const before = process.listenerCount('SIGTERM')
   const takeBack = onShutdown(async () => {}, createManualClock())
   assert.equal(process.listenerCount('SIGTERM'), before + 1)

@@ -1,15 +1,15 @@
-/** The end of a process: the first signal closes in good order, a second one at once. */
+/** Process shutdown: the first signal closes gracefully, a second one exits immediately. */
 import process from 'node:process'
 import { type Clock, systemClock } from './async.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** One Ctrl-C can reach us twice, by the terminal and by a wrapper that passes it on. */
+/** One Ctrl-C can arrive twice: from the terminal, and from a wrapper that forwards it. */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
 /**
- * Runs `close` once, on the first of SIGINT, SIGTERM and SIGHUP, or when a parent that holds an IPC channel goes away;
- * then ends the process with code 0, or 1 where closing failed. A second signal more than a second later ends it with
- * 128 + its number. For a `main.ts` or `cli/`. Returns the way to take it back.
+ * Runs `close` once, on the first of SIGINT, SIGTERM and SIGHUP, or when the parent's IPC channel is disconnected;
+ * then exits with code 0, or 1 if closing failed. A second signal more than a second later exits immediately with
+ * 128 + its number. For a `main.ts` or `cli/`. Returns a function that removes the listeners.
  */
 export function onShutdown(close: (reason: string) => Promise<void>, clock: Clock = systemClock): () => void {
   let startedAt: number | undefined

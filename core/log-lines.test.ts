@@ -29,7 +29,7 @@ function slowReader() {
   return { stream, readOn, text: () => read.join('') }
 }
 
-test('lines reach a good reader together, in order, and none is lost', t => {
+test('lines reach a fast reader in batches, in order, and none is lost', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const reader = slowReader()
   reader.readOn()
@@ -40,7 +40,7 @@ test('lines reach a good reader together, in order, and none is lost', t => {
   assert.equal(reader.text(), '0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n')
 })
 
-test('a reader that takes nothing costs a megabyte at most, and learns how many lines it missed', () => {
+test('a reader that reads nothing costs at most a megabyte, and later learns how many lines it missed', () => {
   const reader = slowReader()
   const lines = createLogLines(reader.stream, count => `lost ${count}\n`)
   for (let at = 0; at < 10_000; at++) lines.write(LINE)
@@ -51,7 +51,7 @@ test('a reader that takes nothing costs a megabyte at most, and learns how many 
   assert.equal(reader.text().match(/lost \d+/g)?.[0], `lost ${10_000 - kept}`)
 })
 
-test('a reader that went away is no error', async () => {
+test('a reader that closes the stream causes no error', async () => {
   const stream = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) })
   const lines = createLogLines(stream, () => '')
   for (let at = 0; at < 100; at++) lines.write(LINE)
@@ -59,7 +59,7 @@ test('a reader that went away is no error', async () => {
   for (let at = 0; at < 100; at++) lines.write(LINE)
 })
 
-test('a process whose standard error nobody reads goes on at full speed, and ends when it wants to', async () => {
+test('a process whose standard error is never read runs at full speed and can exit', async () => {
   const module = new URL('./log.ts', import.meta.url).href
   const script = `
     import { createLog } from ${JSON.stringify(module)}

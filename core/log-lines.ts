@@ -1,18 +1,18 @@
-/** Lines on their way to a stream that may take them slower than they come: written together, lost beyond a limit, and counted. */
+/** Buffers lines for a stream that may be slower than their source: batches them, and drops and counts lines beyond a limit. */
 import process from 'node:process'
 import type { Writable } from 'node:stream'
 
-/** One write a line would be an eighth of what a call costs. */
+/** Writing every line by itself would take an eighth of the CPU time of a call. */
 const BATCH_LENGTH = 16_384
 const FLUSH_MS = 100
-/** What may wait for a slow reader: more would cost memory without end. */
+/** Limit of the text that waits for a slow reader; without it memory would grow without bound. */
 const MAX_WAITING_LENGTH = 1 << 20
 
 export type LogLines = { write(line: string): void }
 
 /**
- * Lines are written within a tenth of a second, and at exit as far as the stream takes them. `lost` makes the line that
- * tells how many were lost, written as soon as there is room again.
+ * Lines are written within a tenth of a second, and at exit as far as the stream accepts them. `lost` makes the line that
+ * reports how many were dropped; it is written as soon as there is room again.
  */
 export function createLogLines(stream: Writable, lost: (lines: number) => string): LogLines {
   let batch = ''
@@ -31,7 +31,7 @@ export function createLogLines(stream: Writable, lost: (lines: number) => string
 
   function begin(): void {
     begun = true
-    // A reader that went away takes no more lines, and is no reason to end.
+    // A reader that closed the stream must not end the process.
     stream.on('error', () => {
       gone = true
     })

@@ -27,7 +27,7 @@ test('a line is JSON with its level in words, a time, the fields and a constant 
   assert.equal(more.length, 0)
 })
 
-test('fields that are named like a secret are blotted out, one level down too', () => {
+test('fields with the name of a secret are redacted, also one level down', () => {
   const { output, lines } = capture()
   createLog({ destination: output }).warn(
     { token: 's3cret', headers: { authorization: 'Bearer s3cret' } },
@@ -36,7 +36,7 @@ test('fields that are named like a secret are blotted out, one level down too', 
   assert.doesNotMatch(JSON.stringify(lines()), /s3cret/)
 })
 
-test('a line that is written beside the log reads as one of its own, with what the log is bound to', () => {
+test("a line of the line writer looks like one of the log, with the log's bindings", () => {
   const { output, lines } = capture()
   const log = createLog({ destination: output, level: 'warn' }).child({ gateway: 'tools' })
   createLineWriter(log, 'info')({ server: 'a"b', tool: undefined, durationMs: 1.5, msg: 'request' })

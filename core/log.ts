@@ -7,12 +7,12 @@ export type Log = Logger
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 const CENSOR = '[redacted]'
-/** Fields that would hold a secret, at the top of a line or one level down; payloads are redacted where they are taken. */
+/** Names of fields that may hold a secret, at the top level or one level down; payloads are redacted before they are logged. */
 const REDACT_PATHS = ['authorization', 'cookie', 'password', 'secret', 'token', 'apiKey', 'clientSecret']
 
 /**
- * A log of its own per process. `pretty` rewrites each line for people at a terminal; `destination` is for tests. A
- * reader of standard error that is too slow costs lines, never memory or time.
+ * The log of a process. `pretty` formats each line for a terminal; `destination` is for tests. A
+ * slow reader of standard error loses lines, but never costs memory or time.
  */
 export function createLog(
   options: { level?: LogLevel; pretty?: (line: string) => string; destination?: DestinationStream } = {},
@@ -30,8 +30,8 @@ export function createLog(
 }
 
 /**
- * Writes lines of one level beside the log, whatever level that has: for those of every call, whose fields are known and no secrets.
- * Looking for secrets, and a field at a time, pino would take three times as long. The message is the last field, `msg`.
+ * Writes lines of one level around pino, whatever the log's level: for the line of each call, whose known fields hold no secrets.
+ * pino, which redacts and serializes field by field, takes three times as long. The message must be the last field, `msg`.
  */
 export function createLineWriter(
   log: Log,
@@ -46,7 +46,7 @@ export function createLineWriter(
     stream.write(`{"level":"${level}"${timestamp()}${bindings},${JSON.stringify(line).slice(1)}\n`)
 }
 
-/** As pino's own `isoTime`; the lines of one millisecond share their text. */
+/** Like pino's `isoTime`, but formats each millisecond only once. */
 function createTimestamp(): () => string {
   let at = 0
   let text = ''

@@ -14,7 +14,7 @@ const read = (text: string) => {
   }
 }
 
-test('a file holds many documents; a broken one keeps no other from being read', () => {
+test('a broken document does not keep the others of its file from being read', () => {
   const text = `${manifest('a')}---\nkind: [\n---\n${manifest('b')}---\n${manifest('c', 'npm: { pakage: a }')}`
   assert.deepEqual(read(text), {
     names: ['a:1', 'b:9'],
@@ -31,7 +31,7 @@ test('a file holds many documents; a broken one keeps no other from being read',
   )
 })
 
-test('a List is taken apart, and its problems stand where their items do', () => {
+test('a List is split into its items, and problems point to the item', () => {
   const items = `apiVersion: v1\nkind: List\nitems:\n- ${manifest('a').replaceAll('\n', '\n  ')}\n- kind: McpServer\n`
   assert.deepEqual(read(items), { names: ['a:4'], problems: ['10:3 apiVersion MissingField'] })
 })
@@ -49,7 +49,7 @@ test('JSON is read too, tabs and a byte order mark included', () => {
   ])
 })
 
-test('a manifest tells where its fields stand, in a List too', () => {
+test('a manifest knows the line and column of its fields, also in a List', () => {
   const labelled = manifest('a, labels: { "x.y/z": b }', 'npm: { package: a, args: [x, y] }')
   const items = `kind: List\nitems:\n- ${labelled.replaceAll('\n', '\n  ')}\n`
   const [found] = parseManifestText(items, 'f.yaml').manifests
@@ -69,7 +69,7 @@ test('a manifest tells where its fields stand, in a List too', () => {
   )
 })
 
-test('comments, empty documents and other kinds of Kubernetes are no problems', () => {
+test('comments, empty documents and other kinds of Kubernetes are not problems', () => {
   const { skipped, ...rest } = parseManifestText(
     '# nothing\n---\n---\napiVersion: apps/v1\nkind: Deployment\n---\na: 1\n',
     'f.yaml',
@@ -81,7 +81,7 @@ test('comments, empty documents and other kinds of Kubernetes are no problems', 
   )
 })
 
-test('anchors and merge keys work, and problems within them have a place', () => {
+test('anchors and merge keys work, and problems within them have a line and column', () => {
   const text = `x: &npm { package: a, pinned: 1 }\n---\n${manifest('a', 'npm: { <<: &n { package: a }, version: "1" }')}`
   assert.deepEqual(read(text).names, ['a:3'])
   const broken = manifest('a', 'npm: &n { package: a, x: 1 }\n  pypi: *n')
@@ -92,7 +92,7 @@ test('anchors and merge keys work, and problems within them have a place', () =>
   ])
 })
 
-test('what comes from outside is bounded: size, documents, depth, aliases, cycles', () => {
+test('files are bounded: size, documents, depth, aliases, cycles', () => {
   const reasons = (text: string) => read(text).problems.map(problem => problem.split(' ').at(-1))
   assert.deepEqual(reasons('a'.repeat(MAX_FILE_BYTES + 1)), ['TooLarge'])
   assert.deepEqual(reasons('--- {}\n'.repeat(MAX_DOCUMENTS + 1)), ['TooLarge'])
@@ -112,7 +112,7 @@ test('what comes from outside is bounded: size, documents, depth, aliases, cycle
   assert.deepEqual(reasons(`a0: &a0 x\n${lines.join('\n')}`), ['InvalidYaml'])
 })
 
-test('a resource that two files define is the first one, and the second is a problem', () => {
+test('of a resource that two files define the first is used, and the second is a problem', () => {
   const files = ['a.yaml', 'b.yaml'].map(file => parseManifestText(manifest('a'), file))
   const { manifests, problems } = mergeManifests(files)
   assert.deepEqual(

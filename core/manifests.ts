@@ -1,4 +1,4 @@
-/** Reads the text of a manifest file (YAML documents or JSON) into manifests and problems with their places. Pure. */
+/** Parses the text of a manifest file (YAML documents or JSON) into manifests and problems with line and column. Pure. */
 import {
   type Document,
   isAlias,
@@ -18,7 +18,7 @@ export const MAX_FILE_BYTES = 4 * 1024 * 1024
 export const MAX_DOCUMENTS = 1_000
 const MAX_DEPTH = 100
 
-/** Where a field of a manifest stands in its file, and what it is called there. */
+/** The position of a field in its file, and its path there. */
 export type FieldPlace = { line: number; column: number; path: string }
 
 export type LocatedManifest = {
@@ -32,17 +32,17 @@ export type LocatedManifest = {
 export type ManifestFile = {
   manifests: LocatedManifest[]
   problems: Problem[]
-  /** What the problems are about, as far as it can be told: manifests of which an earlier state may be kept. */
+  /** The manifests that have problems, as far as they can be identified: the caller may keep an earlier state of them. */
   broken: { kind?: string; namespace?: string; name?: string; line: number }[]
-  /** Resources of other kinds, which folders hold too; both texts are empty for what is no manifest at all. */
+  /** Resources of other kinds; both texts are empty for documents that are not manifests at all. */
   skipped: { apiVersion: string; kind: string; line: number }[]
 }
 
-/** Never throws. Text that is no YAML is a problem of its document; the other documents are read. */
+/** Never throws. Invalid YAML is a problem of its document; the other documents are read. */
 export function parseManifestText(text: string, file: string): ManifestFile {
   const found: ManifestFile = { manifests: [], problems: [], broken: [], skipped: [] }
   if (text.length > MAX_FILE_BYTES) {
-    const message = `a file of manifests has at most ${MAX_FILE_BYTES / 1024 / 1024} MiB: split it`
+    const message = `a manifest file may have at most ${MAX_FILE_BYTES / 1024 / 1024} MiB: split it`
     found.problems.push({ reason: 'TooLarge', message, file })
     return found
   }
@@ -56,18 +56,18 @@ export function parseManifestText(text: string, file: string): ManifestFile {
   const list = Array.isArray(documents) ? documents : []
   for (const document of list.slice(0, MAX_DOCUMENTS)) readDocument(document, { file, lines, found })
   if (list.length > MAX_DOCUMENTS) {
-    const message = `a file has at most ${MAX_DOCUMENTS} documents: split it`
+    const message = `a file may have at most ${MAX_DOCUMENTS} documents: split it`
     found.problems.push({ reason: 'TooLarge', message, file })
   }
   return found
 }
 
-/** A problem of a manifest that was found after it was read, with its place. */
+/** Adds file, line and column to a problem that was found after parsing. */
 export function placedIn({ file, line, column, placeOf }: LocatedManifest, problem: Problem): Problem {
   return { ...problem, file, ...(problem.path === undefined ? { line, column } : placeOf(problem.path)) }
 }
 
-/** All manifests of several files, each resource once: the first of a name wins, the others are problems. */
+/** The manifests of several files, each resource once: the first of a name wins, duplicates are problems. */
 export function mergeManifests(files: readonly ManifestFile[]): {
   manifests: LocatedManifest[]
   problems: Problem[]
@@ -149,7 +149,7 @@ function located(problem: ManifestProblem, base: Path, document: Document.Parsed
   }
 }
 
-/** `kind: List` holds manifests of its own; an empty document holds none. */
+/** The manifests of a document: the items of a `kind: List`; none if the document is empty. */
 function itemsOf(value: unknown): { item: unknown; base: Path }[] {
   if (value === null || value === undefined) return []
   if (!isObject(value) || typeof value.kind !== 'string' || !Array.isArray(value.items))
@@ -173,7 +173,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))
 }
 
-/** Line and column of the deepest field of a path that is there: of a plain value itself, else of its key. */
+/** Line and column of the deepest field of a path that exists: of its value if that is a scalar, otherwise of its key. */
 function locate(document: Document.Parsed, at: Path, reading: Reading, byKey = false) {
   let node = document.contents as Node | null
   let offset = node?.range?.[0] ?? document.range[0]
@@ -188,7 +188,7 @@ function locate(document: Document.Parsed, at: Path, reading: Reading, byKey = f
   return place(reading, offset)
 }
 
-/** The node under a step of a path; in a list, the entry is its own key. */
+/** The key and value at one step of a path; in a list, the item is both. */
 function entryOf(node: Node | null, step: string | number, document: Document.Parsed) {
   const here = isAlias(node) ? node.resolve(document) : node
   if (isSeq(here)) {
@@ -222,12 +222,12 @@ function identity(value: unknown): { kind?: string; namespace?: string; name?: s
 
 const SYNTAX_HELP: Readonly<Record<string, string>> = {
   BAD_SCALAR_START: 'put the text in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'put a text that holds ": " in quotes, and check the indentation',
+  BLOCK_AS_IMPLICIT_KEY: 'put text that contains ": " in quotes, and check the indentation',
   DUPLICATE_KEY: 'remove one of the two',
   MULTILINE_IMPLICIT_KEY: 'check the indentation',
   BAD_INDENT: 'check the indentation and the brackets',
   TAB_AS_INDENT: 'use spaces',
-  RESOURCE_EXHAUSTION: 'it is nested too deep',
+  RESOURCE_EXHAUSTION: 'it is nested too deeply',
 }
 
 function syntaxMessage({ code, message }: { code: string; message: string }): string {

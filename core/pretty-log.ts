@@ -1,9 +1,9 @@
-/** The log for people at a terminal, one short line an entry; loaded only there. */
+/** Formats log entries for a terminal, one short line each; loaded only there. */
 import { prettyFactory } from 'pino-pretty'
 
 type Entry = Record<string, unknown>
 
-/** From a JSON line to a coloured one. */
+/** Returns a function that turns a JSON line into a coloured one. */
 export function prettyLine(): (line: string) => string {
   return prettyFactory({
     colorize: true,
@@ -15,7 +15,7 @@ export function prettyLine(): (line: string) => string {
   })
 }
 
-/** Calls, searches and what servers write are read most, so they have a form of their own. */
+/** Requests and the standard error of servers are the most frequent entries, so they have their own format. */
 function sentenceOf({ level: _, time: __, msg, ...fields }: Entry): string {
   if (msg === 'server wrote to stderr') return `${fields.server} │ ${fields.stderr}`
   if (msg === 'request' && fields.tool !== undefined) {

@@ -2,10 +2,10 @@
 import { parentPort } from 'node:worker_threads'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
-/** A run that the tokenizer cannot split costs it quadratic time: texts with one are counted in pieces. */
+/** The tokenizer takes quadratic time for a run that it cannot split: such texts are counted in pieces, which is slightly inexact. */
 const UNSPLIT_RUN = /[\p{L}\p{M}]{1000}|[^\s\p{L}\p{N}]{1000}|\s{1000}/u
 const PIECE_CHARACTERS = 1000
-/** Text that looks like a control token is counted as the text it is. */
+/** Counts text that looks like a control token as ordinary text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
 function count(text: string): number {

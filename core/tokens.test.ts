@@ -19,7 +19,7 @@ test('the 784 tools of 42 recorded servers cost 219,661 tokens', async t => {
   )
 })
 
-test('many batches at once are counted as the tokenizer itself counts', async t => {
+test('concurrent batches get the same counts as from the tokenizer itself', async t => {
   const counter = createTokenCounter()
   t.after(counter.close)
   const texts = [
@@ -43,14 +43,14 @@ test('text that looks like a control token is counted as text', async t => {
   assert.ok(count > 1)
 })
 
-test('a text without any break is counted in time', async t => {
+test('a long text without any break is counted quickly', async t => {
   const counter = createTokenCounter()
   t.after(counter.close)
   const [count = 0] = await counter.count(['a'.repeat(1_000_000)])
   assert.ok(Math.abs(count - 125_000) < 1_000, String(count))
 })
 
-test('the worker ends after two idle seconds and starts again on need', async t => {
+test('the worker ends after two idle seconds and starts again when needed', async t => {
   const clock = createManualClock()
   const counter = createTokenCounter(clock)
   t.after(counter.close)
@@ -61,7 +61,7 @@ test('the worker ends after two idle seconds and starts again on need', async t 
   assert.deepEqual(await counter.count(['hello world']), [before])
 })
 
-test('counts that wait when the counter is closed are refused', async () => {
+test('counts that are pending when the counter is closed are rejected', async () => {
   const counter = createTokenCounter()
   const waiting = counter.count(['hello'])
   await Promise.all([assert.rejects(waiting, { code: 'unavailable' }), counter.close()])

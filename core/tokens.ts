@@ -8,12 +8,12 @@ import type { JsonValue } from './json.ts'
 const IDLE_MS = 2_000
 
 export type TokenCounter = {
-  /** Tokens of each text, in order. Throws Fault unavailable where the worker fails. */
+  /** Tokens of each text, in order. Throws Fault `unavailable` if the worker fails. */
   count(texts: readonly string[]): Promise<number[]>
   close(): Promise<void>
 }
 
-/** The text whose tokens are what a tool costs an agent that is shown it. */
+/** The text of a tool as an agent's context contains it: its tokens are the tool's cost. */
 export function toolText(tool: { name: string; description?: JsonValue; inputSchema?: JsonValue }): string {
   return JSON.stringify({ name: tool.name, description: tool.description, inputSchema: tool.inputSchema })
 }

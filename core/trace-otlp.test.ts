@@ -20,7 +20,7 @@ async function tracing(env: Record<string, string>, log = silent): Promise<Traci
   return (await openTracing(tracingSettings(env), 'portolan-test', log)) as Tracing
 }
 
-test('spans arrive under their parents, with kind, attributes, error and who sent them', async t => {
+test('spans arrive under their parents, with kind, attributes, error and resource', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const { tracer, close } = await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
@@ -51,7 +51,7 @@ test('spans arrive under their parents, with kind, attributes, error and who sen
   assert.notEqual(alone?.traceId, server?.traceId)
 })
 
-test('a span names itself as the parent of what follows', async t => {
+test('the context of a span names it as the parent', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const { tracer, close } = await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
@@ -65,7 +65,7 @@ test('a span names itself as the parent of what follows', async t => {
     assert.match(tracer.begin(start('x'), { traceparent: wrong }).context().traceparent, /^00-.{49}-01$/)
 })
 
-test('who did not sample the parent is not sampled, and the context says so further on', async t => {
+test('a span whose parent was not sampled is not sampled either, and its context says so', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const { tracer, close } = await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
@@ -99,7 +99,7 @@ for (const [sampler, ratio = '', kept] of RATIOS)
     await close()
   })
 
-test('a value that is too long is cut', async t => {
+test('an attribute value that is too long is truncated', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const { tracer, close } = await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
@@ -108,7 +108,7 @@ test('a value that is too long is cut', async t => {
   assert.equal(String(collector.spans[0]?.attributes.long).length, 256)
 })
 
-test('a collector that refuses costs no error and one line in the log', async t => {
+test('a collector that rejects spans causes no error and one line in the log', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const lines = new PassThrough()
@@ -128,7 +128,7 @@ test('a collector that refuses costs no error and one line in the log', async t 
   assert.equal(lines.read(), null)
 })
 
-test('a collector that hangs holds up the end for three seconds, not longer', async t => {
+test('a collector that hangs delays shutdown by at most three seconds', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const asked = collector.refuse()
@@ -154,7 +154,7 @@ test('a collector that hangs holds up the end for three seconds, not longer', as
   await closing
 })
 
-test('calls go on while nobody takes their spans, and no more than a few thousand wait', async t => {
+test('calls continue while spans cannot be delivered, and at most a few thousand spans wait', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const { tracer, close } = createOtlpTracing({

@@ -1,4 +1,4 @@
-/** Spans by the OpenTelemetry SDK, sent in batches as OTLP over HTTP: bounded, and never in the way of a call. */
+/** Exports spans by the OpenTelemetry SDK, in bounded batches as OTLP over HTTP, without ever delaying a call. */
 import {
   type Context,
   defaultTextMapGetter,
@@ -36,23 +36,23 @@ import type { Log } from './log.ts'
 import type { Span, SpanStart, TraceContext, Tracer } from './trace.ts'
 import type { Tracing, TracingSettings } from './tracing.ts'
 
-/** Spans that wait to be sent; what comes beyond is lost. */
+/** Limit of spans that wait to be sent; further spans are dropped. */
 const MAX_WAITING_SPANS = 4_096
 const MAX_BATCH_SPANS = 512
 const BATCH_EVERY_MS = 2_000
-/** Of one batch, with the tries that failed. */
+/** Time limit for one batch, retries included. */
 const SEND_LIMIT_MS = 10_000
 const CLOSE_LIMIT_MS = 3_000
-/** Names come from servers; a span has room for no more of one. */
+/** Names come from servers, so their length is bounded. */
 const MAX_VALUE_LENGTH = 256
-const TELL_EVERY_MS = 60_000
+const WARN_EVERY_MS = 60_000
 
 export type OtlpOptions = TracingSettings & { service: string; log: Log; clock?: Clock }
 
-/** Throws where the SDK cannot take what the environment says. */
+/** Throws if the SDK rejects the settings of the environment. */
 export function createOtlpTracing(options: OtlpOptions): Tracing {
   const { url, service, log, clock = systemClock } = options
-  const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: SEND_LIMIT_MS }), log, clock)
+  const exporter = withWarnings(new OTLPTraceExporter({ url, timeoutMillis: SEND_LIMIT_MS }), log, clock)
   const batches = new BatchSpanProcessor({
     exporter,
     maxQueueSize: MAX_WAITING_SPANS,
@@ -70,7 +70,7 @@ export function createOtlpTracing(options: OtlpOptions): Tracing {
     tracer: tracerOf(provider.getTracer('portolan', packageJson.version)),
     close: () =>
       Promise.race([provider.shutdown(), delay(clock, CLOSE_LIMIT_MS)]).catch(error => {
-        log.warn({ error: messageOf(error) }, 'the last traces were not sent')
+        log.warn({ error: messageOf(error) }, 'the last spans could not be sent')
       }),
   }
 }
@@ -126,7 +126,7 @@ function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   }
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
 function resourceOf(service: string): Resource {
   const own = { 'service.name': service, 'service.version': packageJson.version }
   return defaultResource()
@@ -134,23 +134,23 @@ function resourceOf(service: string): Resource {
     .merge(detectResources({ detectors: [envDetector] }))
 }
 
-/** Says when spans cannot be delivered and how many were lost, now and then; who exports need not know. */
-function telling(exporter: OTLPTraceExporter, log: Log, clock: Clock): SpanExporter {
+/** Warns, at most once a minute, how many spans could not be delivered; to the SDK every export succeeds. */
+function withWarnings(exporter: OTLPTraceExporter, log: Log, clock: Clock): SpanExporter {
   let lost = 0
-  let toldAt = Number.NEGATIVE_INFINITY
+  let warnedAt = Number.NEGATIVE_INFINITY
   const onResult = ({ code, error }: ExportResult, spans: number) => {
     if (code === ExportResultCode.SUCCESS) return
     lost += spans
-    if (clock.now() - toldAt < TELL_EVERY_MS) return
+    if (clock.now() - warnedAt < WARN_EVERY_MS) return
     log.warn({ spans: lost, error: error && messageOf(error) }, 'traces could not be delivered')
-    toldAt = clock.now()
+    warnedAt = clock.now()
     lost = 0
   }
   return {
     export: (spans, done) =>
       exporter.export(spans, result => {
         onResult(result, spans.length)
-        // a failure would be told a second time
+        // the SDK would log a failure a second time
         done({ code: ExportResultCode.SUCCESS })
       }),
     shutdown: () => exporter.shutdown(),

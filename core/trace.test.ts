@@ -7,7 +7,7 @@ const inMeta = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const inHeader = '00-11111111111111111111111111111111-2222222222222222-01'
 const ours = '00-0af7651916cd43dd8448eb211c80319c-3333333333333333-01'
 
-test('the context of the request itself wins over that of its headers, and is not mixed with it', () => {
+test('the context in a request takes precedence over that of its headers, and they are not mixed', () => {
   const headers = { traceparent: inHeader, tracestate: 'a=1' }
   assert.deepEqual(contextOf({ _meta: { traceparent: inMeta } }, headers), { traceparent: inMeta })
   assert.deepEqual(contextOf({ _meta: { tracestate: 'b=2' } }, headers), headers)
@@ -16,7 +16,7 @@ test('the context of the request itself wins over that of its headers, and is no
   assert.equal(contextOf({}), undefined)
 })
 
-test('a context that is too long is none, and a state that is too long is left out', () => {
+test('a traceparent that is too long is ignored, and a tracestate that is too long is left out', () => {
   assert.equal(contextOf({ _meta: { traceparent: '0'.repeat(257) } }), undefined)
   const state = (length: number) =>
     contextOf({ _meta: { traceparent: inMeta, tracestate: 's'.repeat(length) } })?.tracestate
@@ -24,7 +24,7 @@ test('a context that is too long is none, and a state that is too long is left o
   assert.equal(state(513), undefined)
 })
 
-test('a request carries our span in both places, and everything else as it came', () => {
+test('a request carries our span in both places, and everything else unchanged', () => {
   const params = {
     name: 'echo',
     _meta: { progressToken: 1, traceparent: inMeta, tracestate: 'old=1', baggage: 'user=a' },

@@ -6,13 +6,13 @@ import { openTracing, tracingSettings } from './tracing.ts'
 
 const standard = { sampler: 'parentbased_always_on', ratio: 1 }
 
-test('nothing is traced unless an endpoint or the exporter is named', async () => {
+test('tracing is off unless an endpoint or the exporter is given', async () => {
   for (const env of [{}, { OTEL_SERVICE_NAME: 'x', OTEL_EXPORTER_OTLP_ENDPOINT: '' }])
     assert.deepEqual(tracingSettings(env), { problems: [] })
   assert.equal(await openTracing({ problems: [] }, 'test', createLog({ level: 'silent' })), undefined)
 })
 
-test('an endpoint, the endpoint of traces, or the exporter alone switches traces on', () => {
+test('an endpoint, the endpoint for traces, or the exporter alone switches tracing on', () => {
   const url = (env: Record<string, string>) => tracingSettings(env).settings?.url
   assert.deepEqual(tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }), {
     settings: { url: 'http://collector:4318/v1/traces', ...standard },
@@ -25,13 +25,13 @@ test('an endpoint, the endpoint of traces, or the exporter alone switches traces
   assert.equal(url({ OTEL_TRACES_EXPORTER: 'otlp' }), 'http://localhost:4318/v1/traces')
 })
 
-test('traces are switched off whatever the endpoint', () => {
+test('tracing can be switched off although an endpoint is given', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
   for (const off of [{ OTEL_TRACES_EXPORTER: 'none' }, { OTEL_SDK_DISABLED: 'TRUE' }])
     assert.deepEqual(tracingSettings({ ...endpoint, ...off }), { problems: [] })
 })
 
-test('a sampler is taken with its ratio', () => {
+test('a sampler is used with its ratio', () => {
   const { settings } = tracingSettings({
     OTEL_TRACES_EXPORTER: 'otlp',
     OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
@@ -43,7 +43,7 @@ test('a sampler is taken with its ratio', () => {
 const WRONG: [Record<string, string>, RegExp, boolean][] = [
   [{ OTEL_TRACES_EXPORTER: 'zipkin' }, /OTEL_TRACES_EXPORTER must be otlp or none/, false],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /must be an http:\/\/ or https:\/\/ URL/, false],
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /is grpc, but http\/protobuf is what is spoken here/, true],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /is grpc, but only http\/protobuf is supported/, true],
   [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, /OTEL_TRACES_SAMPLER must be one of parentbased/, true],
   [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/, true],
 ]

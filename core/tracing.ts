@@ -1,23 +1,23 @@
-/** Whether this process is traced, by OpenTelemetry's own environment variables; its libraries are loaded only where it is. */
+/** Switches tracing on by OpenTelemetry's environment variables; its libraries are loaded only then. */
 import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import type { Tracer } from './trace.ts'
 
 export type Tracing = {
   tracer: Tracer
-  /** Sends what is left, for a few seconds at most. Never rejects. */
+  /** Sends the remaining spans, for a few seconds at most. Never rejects. */
   close(): Promise<void>
 }
 
 export type TracingSettings = {
-  /** Where spans are posted to, as OTLP over HTTP. */
+  /** Spans are posted to this URL, as OTLP over HTTP. */
   url: string
   sampler: (typeof SAMPLERS)[number]
-  /** Of the samplers by ratio: the share of traces that is kept, 0 to 1. */
+  /** For the samplers by ratio: the share of traces that is kept, 0 to 1. */
   ratio: number
 }
 
-/** What an environment asks for: nothing where there are no settings. */
+/** The outcome of reading the environment; without settings tracing is off. */
 export type TracingChoice = { settings?: TracingSettings; problems: string[] }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -35,30 +35,30 @@ const STANDARD_ENDPOINT = 'http://localhost:4318'
 const PATH = 'v1/traces'
 
 /**
- * Undefined where no traces are asked for. `service` is the name that they go by unless the environment has another. What is wrong in
- * the environment is said in the log and stops nothing.
+ * undefined if tracing is off. `service` is the default of OTEL_SERVICE_NAME. Invalid variables are logged and otherwise
+ * ignored.
  */
 export async function openTracing(
   { settings, problems }: TracingChoice,
   service: string,
   log: Log,
 ): Promise<Tracing | undefined> {
-  if (problems.length > 0) log.warn({ problems }, 'the environment of traces is not valid')
+  if (problems.length > 0) log.warn({ problems }, 'environment variables for tracing are not valid')
   if (!settings) return undefined
   try {
     const { createOtlpTracing } = await import('./trace-otlp.ts')
     const tracing = createOtlpTracing({ ...settings, service, log })
-    log.info({ sampler: settings.sampler }, 'traces are sent')
+    log.info({ sampler: settings.sampler }, 'tracing started')
     return tracing
   } catch (error) {
-    log.error({ error: messageOf(error) }, 'traces cannot be sent')
+    log.error({ error: messageOf(error) }, 'tracing could not be started')
     return undefined
   }
 }
 
 /**
- * Off unless an endpoint or the exporter `otlp` is named. As the specification of these variables wants it, an empty one is absent, and
- * one that is wrong is told and does not count. Pure.
+ * Off unless an endpoint or the exporter `otlp` is given. As OpenTelemetry specifies, an empty variable counts as unset, and an
+ * invalid one is reported and ignored. Pure.
  */
 export function tracingSettings(env: Env): TracingChoice {
   const problems: string[] = []
@@ -71,7 +71,7 @@ export function tracingSettings(env: Env): TracingChoice {
     return { problems: ['OTEL_EXPORTER_OTLP_ENDPOINT must be an http:// or https:// URL'] }
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || PROTOCOL
   if (protocol !== PROTOCOL)
-    problems.push(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but ${PROTOCOL} is what is spoken here`)
+    problems.push(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only ${PROTOCOL} is supported`)
   const named = env.OTEL_TRACES_SAMPLER || SAMPLERS[0]
   const sampler = SAMPLERS.find(name => name === named)
   if (!sampler) problems.push(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(', ')}`)
@@ -81,7 +81,7 @@ export function tracingSettings(env: Env): TracingChoice {
   return { settings: { url, sampler: sampler ?? SAMPLERS[0], ratio: valid ? ratio : 1 }, problems }
 }
 
-/** That of traces is taken as it is; the common one has the path of traces added. */
+/** The endpoint for traces is used as it is; to the common endpoint the path is appended. */
 function endpointOf(env: Env): string | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: common, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = env
   if (own) return own

@@ -1,9 +1,9 @@
-/** Condition types and reasons as constants, with the shape of a condition: what status speaks in. */
+/** Types and reasons of status conditions as constants, and the schema of a condition. */
 import * as z from 'zod'
 
 export const CONDITION = { accepted: 'Accepted', ready: 'Ready', toolsDiscovered: 'ToolsDiscovered' } as const
 
-/** Reasons in conditions, in problems and in what agents are told of a server. */
+/** Reasons in conditions, in problems and in what agents see of a server. */
 export const REASON = {
   // Accepted
   accepted: 'Accepted',
@@ -45,7 +45,11 @@ export const condition = z.strictObject({
   status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
   reason: z.string().max(1_024).describe('One word in CamelCase.'),
   message: z.string().max(32_768).describe('A sentence for people.'),
-  observedGeneration: z.int().min(0).optional().describe('The generation that this speaks of.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The generation of the spec that the condition refers to.'),
   lastTransitionTime: z.iso.datetime({ offset: true }).describe('When the status last changed.'),
 })
 

@@ -1,4 +1,4 @@
-/** The core v1 ConfigMap, as far as a file of manifests needs it: what `configMapKeyRef` and `envFrom` point at. */
+/** The core v1 ConfigMap, which manifest files may contain for `configMapKeyRef` and `envFrom`. */
 import * as z from 'zod'
 import { foreignMetadata } from './object-meta.ts'
 

@@ -1,4 +1,4 @@
-/** The parts of Kubernetes' core API that our kinds embed: environment, references to Secrets, label selectors. */
+/** The parts of Kubernetes' core API that our kinds include: environment, references to Secrets, label selectors. */
 import * as z from 'zod'
 
 const MAX_ENTRIES = 256
@@ -40,7 +40,7 @@ const envVar = oneValue(
       .max(253)
       .regex(ENV_NAME, 'must be letters, digits, "_", "-" and ".", and not begin with a digit')
       .describe('Name of the variable.'),
-    value: z.string().max(65_536).optional().describe('The value itself; secrets belong into `valueFrom`.'),
+    value: z.string().max(65_536).optional().describe('The value itself; for secrets use `valueFrom`.'),
     valueFrom: exactlyOne(
       z.strictObject({
         secretKeyRef: secretKeyRef.optional().describe('A key of a Secret.'),
@@ -79,7 +79,7 @@ export const envFrom = z
 export function headers(name: z.ZodType<string, string>) {
   const header = z.strictObject({
     name: name.describe('Name of the header.'),
-    value: z.string().max(8_192).optional().describe('The value itself; secrets belong into `valueFrom`.'),
+    value: z.string().max(8_192).optional().describe('The value itself; for secrets use `valueFrom`.'),
     valueFrom: exactlyOne(
       z.strictObject({
         secretKeyRef: secretKeyRef.optional().describe('A key of a Secret.'),
@@ -113,7 +113,7 @@ export const labelSelector = z.strictObject({
     .describe('Conditions that must all hold.'),
 })
 
-/** A list whose entries are told apart by name: no name twice. */
+/** A list whose entries are identified by name, without duplicates. */
 function mapByName<Entry extends z.ZodType<{ name: string }>>(entry: Entry, max: number) {
   return z
     .array(entry, { error: 'must be a list whose entries begin with "- name: …"' })
@@ -151,7 +151,7 @@ function exactlyOne<Entry extends z.ZodObject>(entry: Entry): Entry {
     })
 }
 
-/** An object that Kubernetes itself checks later: any field is let through. */
+/** An object that Kubernetes itself validates later: any field is accepted. */
 export const freeForm = z.looseObject({})
 
 export type EnvVar = z.output<typeof envVar>

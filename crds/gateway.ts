@@ -1,11 +1,11 @@
-/** The kind McpGateway: its schema, from which the type, the CRD, the checks of local mode and the reference page come. */
+/** The kind McpGateway: the schema from which the type, the CRD, validation and the reference page are made. */
 import * as z from 'zod'
 import { conditions } from './conditions.ts'
 import { freeForm, labelSelector, secretKeyRef } from './core-v1.ts'
 import { API_VERSION, ownMetadata } from './object-meta.ts'
 import { payloads } from './server.ts'
 
-/** Fields that protect, reserved: what is written there is kept, so that it can be refused rather than pruned. */
+/** For reserved fields of access control: the CRD keeps their values, so that a gateway with them is refused instead of left open. */
 const RESERVED = 'Not supported yet: a gateway that gives it is refused and offers nothing.'
 
 export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct'])
@@ -29,7 +29,7 @@ const search = z.strictObject({
     .enum(['auto', 'none'])
     .default('auto')
     .describe(
-      'auto: search by meaning too, where the weights of the embedded encoder are. none: by words alone.',
+      'auto: also by meaning, if the model of the embedded encoder is installed. none: by words only.',
     ),
   embeddings: z
     .strictObject({
@@ -41,7 +41,7 @@ const search = z.strictObject({
     })
     .optional()
     .describe(
-      'An embeddings service instead of the embedded encoder: the routers ask it. While it is away, tools are found by words alone.',
+      'An embeddings service that the routers use instead of the embedded encoder. While it is unavailable, tools are found by words only.',
     ),
 })
 
@@ -51,19 +51,19 @@ const budget = z.strictObject({
     .min(500)
     .max(1_000_000)
     .default(5_000)
-    .describe('What the definitions in the profile registry may cost, the meta-tools included.'),
+    .describe('Limit of the definitions in the profile registry, the meta-tools included.'),
   activeTools: z
     .int()
     .min(1)
     .max(1_000)
     .default(10)
-    .describe('Tools that are active at a time in the profile registry.'),
+    .describe('Limit of tools that are active at a time in the profile registry.'),
   responseTokens: z
     .int()
     .min(200)
     .max(100_000)
     .default(1_200)
-    .describe('What one answer of a meta-tool may cost.'),
+    .describe('Limit of one answer of a meta-tool.'),
 })
 
 const router = z.strictObject({
@@ -72,7 +72,7 @@ const router = z.strictObject({
   autoscaling: freeForm
     .optional()
     .describe(
-      'minReplicas, maxReplicas, metrics and so on, as in a HorizontalPodAutoscaler, which then decides in place of `replicas`. By CPU, unless metrics say otherwise; empty for none.',
+      'minReplicas, maxReplicas, metrics and so on, as in a HorizontalPodAutoscaler, which then replaces `replicas`. By CPU unless `metrics` are given; an empty list of metrics means none.',
     ),
   service: freeForm
     .optional()
@@ -96,15 +96,17 @@ const gatewaySpec = z.strictObject({
     .prefault({})
     .describe('What is served besides the profiles.'),
   search: search.prefault({}).describe('How tools are found.'),
-  budget: budget.prefault({}).describe('Bounds of what agents are charged, in tokens (o200k_base).'),
-  auth: freeForm.optional().describe(`Who may call. ${RESERVED}`),
+  budget: budget.prefault({}).describe('Limits in tokens (o200k_base).'),
+  auth: freeForm.optional().describe(`Which callers are admitted. ${RESERVED}`),
   access: z.array(freeForm).max(256).optional().describe(`Who sees what. ${RESERVED}`),
   audit: z
     .strictObject({
-      payloads: payloads.default('none').describe('What of arguments and results is logged at most.'),
+      payloads: payloads
+        .default('none')
+        .describe('How much of arguments and results may be logged: none, redacted or full.'),
     })
     .prefault({})
-    .describe('What the request log holds.'),
+    .describe('What the request log contains.'),
   router: router.prefault({}).describe('How the router runs in a cluster. A laptop ignores it.'),
 })
 
@@ -112,7 +114,7 @@ const count = z.int().min(0)
 
 export const gatewayStatus = z.strictObject({
   conditions: conditions.describe('Accepted, Ready.'),
-  observedGeneration: count.optional().describe('The generation that the status speaks of.'),
+  observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
   url: z.string().optional().describe('Where agents reach the gateway within the cluster.'),
   servers: z
     .strictObject({
@@ -124,7 +126,7 @@ export const gatewayStatus = z.strictObject({
   tools: count.optional().describe('Tools that can be found.'),
   generation: count
     .optional()
-    .describe('The newest catalog generation; a router that serves it is up to date.'),
+    .describe('The newest generation of the catalog; a router that serves it is up to date.'),
   tokens: z
     .strictObject({
       direct: count.optional().describe('What listing all tools would cost an agent.'),
@@ -137,8 +139,10 @@ export const gatewayStatus = z.strictObject({
     .strictObject({
       semantic: z
         .enum(['embedded', 'endpoint', 'off'])
-        .describe('embedded or endpoint: by meaning too, and by whose vectors. off: by words alone.'),
-      reason: z.string().max(1_000).optional().describe('Why it is off, or what is wrong.'),
+        .describe(
+          'embedded: also by meaning, with the embedded encoder. endpoint: also by meaning, with an embeddings service. off: by words only.',
+        ),
+      reason: z.string().max(1_000).optional().describe('Why search by meaning is off or does not work.'),
     })
     .optional()
     .describe('How tools are found.'),
@@ -160,7 +164,7 @@ export const mcpGatewaySchema = z.strictObject({
   kind: z.literal('McpGateway'),
   metadata: ownMetadata,
   spec: gatewaySpec.prefault({}).describe('What agents are offered, and how.'),
-  status: gatewayStatus.optional().describe('What is known of it; written by Portolan.'),
+  status: gatewayStatus.optional().describe('The observed state; written by Portolan.'),
 })
 
 /** With all defaults filled in. */

@@ -1,13 +1,13 @@
-/** Turns what zod finds wrong into problems: a reason, a message that says what to do, the path of the field. Pure. */
+/** Turns zod's issues into problems: a reason, a message that says what to do, the path of the field. Pure. */
 import type * as z from 'zod'
 import { nearestWord } from './nearest.ts'
 
 export type Path = readonly (string | number)[]
 
-/** A problem of a manifest; `at` is its path as a list, for whoever knows where in a file that stands. */
+/** A problem of a manifest; `at` is its path as a list, to look up its position in a file. */
 export type ManifestProblem = { reason: string; message: string; path: string; at: Path }
 
-/** All that is wrong with a value that `schema` refused; of one field, what was found first. */
+/** The problems of a value that `schema` rejected: for each field, the first that was found. */
 export function toProblems(schema: z.ZodType, issues: readonly z.core.$ZodIssue[]): ManifestProblem[] {
   const problems = issues.flatMap(issue => {
     const at = issue.path.map(step => (typeof step === 'number' ? step : String(step)))
@@ -22,7 +22,7 @@ export function problem(reason: string, message: string, at: Path): ManifestProb
   return { reason, message, path: pathText(at), at }
 }
 
-/** `spec.headers[0].name`; keys that are no plain words stand in brackets and quotes. */
+/** `spec.headers[0].name`; keys that are not identifiers are written in brackets and quotes. */
 export function pathText(at: Path): string {
   let text = ''
   for (const step of at) {
@@ -33,7 +33,7 @@ export function pathText(at: Path): string {
   return text
 }
 
-/** The steps of such a text. */
+/** The inverse of pathText. */
 export function pathSteps(text: string): Path {
   return [...text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(
     ([, index, quoted, word = '']) => {
@@ -43,7 +43,7 @@ export function pathSteps(text: string): Path {
   )
 }
 
-/** zod's error map: the message of an issue whose schema has none of its own. */
+/** zod's error map: the message of an issue whose schema defines none. */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -72,7 +72,7 @@ function unknownField(schema: z.ZodType, at: Path, key: string): ManifestProblem
   return problem('UnknownField', `is not a known field${help}`, [...at, key])
 }
 
-/** Says that a field is required, and what it is for. */
+/** The message of a missing field, with the field's description. */
 function required(schema: z.ZodType, at: Path): string {
   const description = schemasAt(schema, at).find(found => found.description)?.description
   return description ? `is required: ${description.replace(/\.$/, '')}` : 'is required'
@@ -97,7 +97,7 @@ function unwrap(schema: Schema | undefined): Schema[] {
   return schema ? [schema, ...unwrap(schema.def.innerType)] : []
 }
 
-/** As much of zod's own structure as is walked here. */
+/** The part of zod's internal structure that is used here. */
 type Schema = {
   description?: string
   def: { innerType?: Schema; shape?: Record<string, Schema>; element?: Schema; valueType?: Schema }
@@ -141,7 +141,7 @@ function quotesHint(expected: string, input: unknown): string {
   return `: write it in quotes, "${input}"`
 }
 
-/** What was found, without its value where that may be a secret: texts are shown by their kind alone. */
+/** Describes a wrong value. Of strings only the type is shown, since they may be secrets. */
 function shown(input: unknown): string {
   if (input === null) return 'empty'
   if (Array.isArray(input)) return 'a list'

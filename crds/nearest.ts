@@ -1,4 +1,4 @@
-/** The known word that a mistyped one probably meant. Pure. */
+/** Finds the known word closest to a mistyped one. Pure. */
 
 const MAX_LENGTH = 64
 

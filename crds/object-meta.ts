@@ -1,11 +1,11 @@
-/** What every manifest carries around its spec: names, metadata and the API group. */
+/** The parts of a manifest besides its spec: API group, metadata and names. */
 import * as z from 'zod'
 
 export const API_GROUP = 'portolan.dev'
 export const API_VERSION = 'portolan.dev/v1alpha1'
 export const MAX_NAME_LENGTH = 45
 export const RESERVED_NAME = 'portolan'
-/** On a McpServer: a value that is another one than before is the wish to have its lists read again now. */
+/** An annotation of a McpServer: whenever its value changes, the server's lists are read again. */
 export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
 /** A DNS-1035 label. */
 export const NAME_PATTERN = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
@@ -30,7 +30,7 @@ const foreignName = z
   .max(253)
   .regex(SUBDOMAIN_PATTERN, 'must be lower-case letters, digits, "-" and "."')
 
-/** Rules on the whole object, for the CRDs: the API server lets a schema say nothing else of metadata. */
+/** Rules on the whole object, for the CRDs: a CRD's schema cannot constrain metadata in any other way. */
 export const NAME_RULES = [
   {
     rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`,
@@ -62,7 +62,7 @@ function metadata<Name extends z.ZodType<string>>(name: Name) {
     generation: z.int().optional(),
     resourceVersion: z.string().optional(),
     uid: z.string().optional(),
-    // Set by the API server; carried along, never read from a file.
+    // Set by the API server; accepted, but never used from a file.
     creationTimestamp: z.unknown().optional(),
     deletionTimestamp: z.unknown().optional(),
     deletionGracePeriodSeconds: z.unknown().optional(),
@@ -74,7 +74,7 @@ function metadata<Name extends z.ZodType<string>>(name: Name) {
   })
 }
 
-/** The value of the refresh annotation; empty where there is none. */
+/** The value of the refresh annotation; empty if there is none. */
 export function refreshOf(
   object: { metadata: { annotations?: Record<string, string> } } | undefined,
 ): string {

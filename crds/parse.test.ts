@@ -42,7 +42,7 @@ test('a gateway needs no spec at all', () => {
   assert.equal(manifest?.kind === 'McpGateway' && manifest.spec.profiles.default, 'hierarchical')
 })
 
-test('all problems of a manifest are told at once, those across fields included', () => {
+test('all problems of a manifest are reported at once, those across fields included', () => {
   const spec = {
     npm: { package: 'a@1' },
     remote: { url: 'example.com' },
@@ -62,7 +62,7 @@ test('all problems of a manifest are told at once, those across fields included'
   ])
 })
 
-test('each source is accepted alone, and none is a problem', () => {
+test('each source is accepted alone, and a manifest without any is a problem', () => {
   const sources = [
     { npm: { package: 'a' } },
     { pypi: { package: 'mcp-server-git[cli]', version: '1.0.0.post1' } },
@@ -75,7 +75,7 @@ test('each source is accepted alone, and none is a problem', () => {
   assert.deepEqual(problemsOf(server({})), ['spec SourceMissing'])
 })
 
-test('fields that a source has no use for are problems, not silently without effect', () => {
+test('fields that do not apply to a source are problems, not silently ignored', () => {
   const header = { name: 'Authorization', value: 'x' }
   assert.deepEqual(problemsOf(server({ npm: { package: 'a' }, headers: [header] })), [
     'spec.headers NotApplicable',
@@ -96,7 +96,7 @@ test('an empty field counts as absent, as for the API server', () => {
   assert.deepEqual(problemsOf(server({ npm: { package: 'a', args: null }, env: null, headers: null })), [])
 })
 
-test('what an object of the API server carries besides is no problem', () => {
+test('fields that the API server adds to an object are accepted', () => {
   const metadata = {
     name: 'a',
     uid: 'u',
@@ -133,7 +133,7 @@ test('other kinds of Kubernetes are skipped, misspelt ones of ours are not', () 
   assert.deepEqual(problemsOf({ kind: 'McpServer', spec: {} }), ['apiVersion MissingField'])
 })
 
-test('no value at all makes it throw', () => {
+test('no value makes it throw', () => {
   const odd = [
     undefined,
     null,
@@ -149,7 +149,7 @@ test('no value at all makes it throw', () => {
   for (const value of odd) assert.doesNotThrow(() => parseManifest(value))
 })
 
-test('problems never hold the value of a secret', () => {
+test('problems never contain the value of a secret', () => {
   const value = 's3cr3t-value'
   const text = JSON.stringify([
     parseManifest({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' }, data: { key: value } }),

@@ -1,4 +1,4 @@
-/** Parses one manifest: a plain value in, the manifest with its defaults or everything that is wrong with it out. Pure. */
+/** Parses one manifest from a plain value: returns the manifest with its defaults, or all its problems. Pure. */
 import type * as z from 'zod'
 import { type ConfigMap, configMapSchema } from './config-map.ts'
 import { type McpGateway, mcpGatewaySchema } from './gateway.ts'
@@ -14,7 +14,7 @@ export type Manifest = McpServer | McpGateway | Secret | ConfigMap
 export type ParsedManifest =
   | { manifest: Manifest; problems?: undefined; skipped?: undefined }
   | { problems: ManifestProblem[]; manifest?: undefined; skipped?: undefined }
-  /** No mistake, and nothing to do: a resource of Kubernetes that is not ours, or (both empty) no manifest at all. */
+  /** Not ours and not a mistake: another resource of Kubernetes, or (both empty) no manifest at all. */
   | { skipped: { apiVersion: string; kind: string }; manifest?: undefined; problems?: undefined }
 
 const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Manifest> }>> = {
@@ -51,14 +51,14 @@ function check(schema: z.ZodType<Manifest>, given: object, isServer: boolean): P
   return parsed.success && problems.length === 0 ? { manifest: parsed.data } : { problems }
 }
 
-/** Rules that span fields; one whose field is already complained about stays silent. */
+/** Rules that span several fields; a rule is skipped if its field already has a problem. */
 function brokenRules(spec: Record<string, unknown>, known: readonly ManifestProblem[]): ManifestProblem[] {
   return SERVER_RULES.filter(rule => rule.broken(spec))
     .map(rule => problem(rule.reason, rule.message, ['spec', ...rule.path]))
     .filter(found => !known.some(other => other.path === found.path))
 }
 
-/** Of another group than ours, and no misspelling of one of our kinds. */
+/** Whether it belongs to another API group, and is not one of our kinds with a wrong apiVersion. */
 function isForeign(apiVersion: string, kind: string): boolean {
   if (kind === '' || OWN_KINDS.includes(kind)) return false
   if (!/^([a-z0-9.-]+\/)?v[0-9][a-z0-9]*$/.test(apiVersion)) return false
@@ -81,7 +81,7 @@ function unknownKind(kind: unknown): ManifestProblem {
   return problem('UnknownKind', `must be McpServer or McpGateway in ${API_VERSION}${hint}`, ['kind'])
 }
 
-/** A field left empty counts as absent, as for the API server. Entries of lists stay. */
+/** An empty field counts as absent, as in the API server. Items of lists are kept. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isRecord(value)) return value

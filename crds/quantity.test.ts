@@ -20,7 +20,7 @@ test('quantities of bytes are read with decimal and binary units', () => {
   for (const [text, bytes] of Object.entries(cases)) assert.equal(parseBytes(text), bytes, text)
 })
 
-test('any other text is no number', () => {
+test('any other text is NaN', () => {
   for (const text of ['', '60', 's', '-1s', '1 s', '1d', '1e3s'])
     assert.equal(parseDuration(text), Number.NaN, text)
   for (const text of ['', '1KB', '-1', '1 Mi', '1mi', '.5Mi'])

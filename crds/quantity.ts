@@ -80,7 +80,7 @@ export function bytes(example: string) {
     })
 }
 
-/** CEL that speaks of texts of that form alone: of others it would add its own complaint to ours. */
+/** A CEL rule that applies only to texts of that form: for others it would fail too, and report a second problem. */
 function onlyIf(pattern: RegExp, rule: string): string {
   return `!self.matches(${JSON.stringify(pattern.source)}) || (${rule})`
 }

@@ -1,6 +1,6 @@
-/** Rules that span several fields of a spec, each once for us (`broken`) and once for the API server (`cel`). Pure. */
+/** Rules that span several fields of a spec, each written as code (`broken`) and as CEL for the API server (`cel`). Pure. */
 
-/** A spec before it was checked: anything may be missing or of a wrong type. */
+/** A spec before validation: fields may be missing or of a wrong type. */
 type RawSpec = Record<string, unknown>
 
 export type Rule = {
@@ -8,7 +8,7 @@ export type Rule = {
   /** Relative to the spec. */
   path: (string | number)[]
   message: string
-  /** True where the specification holds. */
+  /** True if the spec is valid. */
   cel: string
   broken: (spec: RawSpec) => boolean
 }
@@ -103,7 +103,7 @@ export function toValidations(rules: readonly Rule[]) {
   }))
 }
 
-/** Names of the sources that a spec gives. */
+/** The sources that a spec has. */
 function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
   return SOURCES.filter(source => spec[source] !== undefined && spec[source] !== null)
 }

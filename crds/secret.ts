@@ -1,4 +1,4 @@
-/** The core v1 Secret, as far as a file of manifests needs it: what `secretKeyRef` points at. */
+/** The core v1 Secret, which manifest files may contain for `secretKeyRef` and `envFrom`. */
 import * as z from 'zod'
 import { foreignMetadata } from './object-meta.ts'
 

@@ -1,4 +1,4 @@
-/** The kind McpServer: its schema, from which the type, the CRD, the checks of local mode and the reference page come. */
+/** The kind McpServer: the schema from which the type, the CRD, validation and the reference page are made. */
 import * as z from 'zod'
 import { conditions } from './conditions.ts'
 import { env, envFrom, freeForm, headers, secretKeyRef } from './core-v1.ts'
@@ -50,14 +50,18 @@ const auth = z.strictObject({
         .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
         .optional()
         .describe(
-          'Where tokens are asked for. Without it the upstream says so (RFC 9728, RFC 8414), and so decides who is sent the client secret.',
+          "The token endpoint. If absent, it is discovered from the upstream's metadata (RFC 9728, RFC 8414): the upstream then decides where the client secret is sent.",
         ),
       clientId: z.string().min(1).max(1_024).describe('The client id.'),
       clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
-      scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes asked for.'),
-      audience: z.string().max(1_024).optional().describe('Audience asked for, where the server wants one.'),
+      scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes to request.'),
+      audience: z
+        .string()
+        .max(1_024)
+        .optional()
+        .describe('Audience to request, if the authorization server needs one.'),
     })
-    .describe('OAuth 2 client credentials: the token is cached and renewed once on 401.'),
+    .describe('OAuth 2 client credentials: the token is cached, and renewed once after a 401.'),
 })
 
 const scaling = z.strictObject({
@@ -74,11 +78,13 @@ const scaling = z.strictObject({
     .min(1)
     .max(100)
     .default(1)
-    .describe('Instances at most: more than `min` brings an autoscaler, by CPU. Clusters only.'),
+    .describe(
+      'Maximum number of instances: if greater than `min`, an autoscaler is created, by CPU. Clusters only.',
+    ),
   idleAfter: duration('3m')
     .default('3m')
     .describe(
-      'How long without a call until it sleeps; in a cluster, until a session of a perClient server ends.',
+      'Time without a call after which it is put to sleep; in a cluster, after which a session of a perClient server ends.',
     ),
 })
 
@@ -90,7 +96,7 @@ const toolOverride = z.strictObject({
     .array(z.string().min(1).max(128))
     .max(64)
     .default([])
-    .describe('More words by which the tool is found.'),
+    .describe('Additional words by which the tool is found.'),
   category: z.string().min(1).max(128).optional().describe('Replaces the category of the server.'),
 })
 
@@ -104,16 +110,13 @@ const tools = z.strictObject({
     .array(toolPattern)
     .max(MAX_PATTERNS)
     .default([])
-    .describe('Names of tools to leave out; wins over `allow`.'),
+    .describe('Names of tools to leave out; takes precedence over `allow`.'),
   pin: z
     .string()
     .max(128)
     .optional()
     .describe('An approved digest of the tool list. Not supported yet: a server that gives it is refused.'),
-  overrides: z
-    .record(z.string(), toolOverride)
-    .default({})
-    .describe('Changes to single tools, by their name.'),
+  overrides: z.record(z.string(), toolOverride).default({}).describe('Changes to individual tools, by name.'),
 })
 
 const limits = z.strictObject({
@@ -127,7 +130,7 @@ const limits = z.strictObject({
     .max(1_024)
     .default(16)
     .describe('Calls in flight at a time; more wait in a short queue.'),
-  maxResultBytes: bytes('1Mi').default('1Mi').describe('The largest result that is passed on whole.'),
+  maxResultBytes: bytes('1Mi').default('1Mi').describe('The largest result that is passed on complete.'),
 })
 
 export const payloads = z.enum(['none', 'redacted', 'full'])
@@ -137,7 +140,7 @@ const logging = z.strictObject({
   payloads: payloads
     .default('none')
     .describe(
-      'What of arguments and results is logged: none, redacted or full. The stricter of server and gateway wins.',
+      'How much of arguments and results is logged: none, redacted or full. The stricter setting of server and gateway applies.',
     ),
 })
 
@@ -149,18 +152,13 @@ const egressRule = z.strictObject({
 const serverSpec = z
   .strictObject({
     title: z.string().min(1).max(256).optional().describe('Name shown to agents and people.'),
-    description: z
-      .string()
-      .min(1)
-      .max(8_192)
-      .optional()
-      .describe('What the server is good for; feeds the search.'),
+    description: z.string().min(1).max(8_192).optional().describe('What the server is for; used by search.'),
     category: z.string().min(1).max(128).optional().describe('A group of servers, such as `devops`.'),
     keywords: z
       .array(z.string().min(1).max(128))
       .max(64)
       .default([])
-      .describe('More words by which its tools are found.'),
+      .describe('Additional words by which its tools are found.'),
     npm: npm.optional(),
     pypi: pypi.optional(),
     image: image.optional(),
@@ -180,7 +178,7 @@ const serverSpec = z
       ),
     scaling: scaling
       .prefault({})
-      .describe('How many instances run, and when they sleep. Has no meaning for a remote server.'),
+      .describe('How many instances run, and when they sleep. Does not apply to a remote server.'),
     tools: tools.prefault({}).describe('Which tools are offered, and how they are described.'),
     discovery: z
       .strictObject({
@@ -188,7 +186,7 @@ const serverSpec = z
       })
       .prefault({})
       .describe('When tools, resources and prompts are listed again.'),
-    limits: limits.prefault({}).describe('Bounds of time, number and size.'),
+    limits: limits.prefault({}).describe('Limits of time, number and size.'),
     logging: logging.prefault({}).describe('What is logged of calls to this server.'),
     pod: freeForm
       .optional()
@@ -200,7 +198,7 @@ const serverSpec = z
       .max(256)
       .default([])
       .describe(
-        'What its pod may reach besides DNS; becomes a NetworkPolicy. Where it is empty, an npm or PyPI server may reach the port of its registry, on any host; where it is not, the registry has to be among it. Clusters only: on a laptop, where nothing would enforce it, it is refused.',
+        'What its pod may reach besides DNS; becomes a NetworkPolicy. If it is empty, an npm or PyPI server may reach the port of its registry, on any host; otherwise include the registry. Clusters only: a laptop cannot enforce it and refuses it.',
       ),
     suspend: z
       .boolean()
@@ -213,8 +211,8 @@ const count = z.int().min(0)
 
 export const serverStatus = z.strictObject({
   conditions: conditions.describe('Accepted, Ready, ToolsDiscovered.'),
-  observedGeneration: count.optional().describe('The generation that the status speaks of.'),
-  endpoint: z.string().optional().describe('Where the server is reached within the cluster.'),
+  observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
+  endpoint: z.string().optional().describe("The server's URL within the cluster."),
   replicas: z
     .strictObject({
       wanted: count.optional().describe('Instances that should run.'),
@@ -225,9 +223,7 @@ export const serverStatus = z.strictObject({
   protocol: z
     .string()
     .optional()
-    .describe(
-      'The MCP revision that was negotiated with the server: 2026-07-28 or newer, or one of the older era.',
-    ),
+    .describe('The MCP revision that was negotiated with the server, such as 2025-11-25.'),
   tools: z
     .strictObject({
       count: count.optional().describe('Tools offered.'),
@@ -247,7 +243,7 @@ export const mcpServerSchema = z.strictObject({
   kind: z.literal('McpServer'),
   metadata: ownMetadata,
   spec: serverSpec.describe('What the server is and how it is offered.'),
-  status: serverStatus.optional().describe('What is known of it; written by Portolan.'),
+  status: serverStatus.optional().describe('The observed state; written by Portolan.'),
 })
 
 /** With all defaults filled in. */

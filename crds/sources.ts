@@ -8,14 +8,14 @@ const packageVersion = z
   .max(128)
   .regex(/^([0-9A-Za-z][0-9A-Za-z.!+_-]*)?$/, 'must be an exact version, such as "1.2.3", not a range')
   .default('')
-  .describe('The exact version; the newest at the first installation where empty.')
+  .describe('The exact version; if empty, the newest at the first installation.')
 
 const bin = z
   .string()
   .max(256)
   .regex(/^([0-9A-Za-z_.][0-9A-Za-z_.-]*)?$/, 'must be the name of an executable that the package installs')
   .default('')
-  .describe('The executable to start, where the package installs several.')
+  .describe('The executable to start, if the package installs several.')
 
 const registry = z
   .string()
@@ -41,7 +41,7 @@ export const npm = z
     bin,
     args,
   })
-  .describe('A server from npm, spoken to over stdio.')
+  .describe('A server from npm, connected over stdio.')
 
 export const pypi = z
   .strictObject({
@@ -58,7 +58,7 @@ export const pypi = z
     bin,
     args,
   })
-  .describe('A server from PyPI, spoken to over stdio.')
+  .describe('A server from PyPI, connected over stdio.')
 
 export const image = z
   .strictObject({
@@ -74,12 +74,14 @@ export const image = z
       .array(z.string().max(32_768))
       .max(256)
       .default([])
-      .describe("What to start. Required for stdio: Kubernetes cannot tell an image's entrypoint."),
+      .describe(
+        "What to start. Required for stdio: an image's entrypoint cannot be read through Kubernetes.",
+      ),
     args,
     transport: z
       .enum(['stdio', 'http'])
       .default('stdio')
-      .describe('How the server speaks: stdio, or http in clusters only.'),
+      .describe('The transport of the server: stdio, or http in clusters only.'),
     port: z
       .int()
       .min(1)
@@ -106,14 +108,14 @@ export const remote = z
       })
       .refine(url => URL.canParse(url), { error: 'must be a valid URL' })
       .refine(url => !/^https?:\/\/[^/?#]*@/.test(url), {
-        error: 'must not hold a user or password: send them as a header with valueFrom.secretKeyRef',
+        error: 'must not contain a user or password: send them as a header with valueFrom.secretKeyRef',
       })
       .meta({
         'x-kubernetes-validations': [
           { rule: "!self.matches('^https?://') || isURL(self)", message: 'must be a valid URL' },
           {
             rule: "!self.matches('^https?://[^/?#]*@')",
-            message: 'must not hold a user or password: send them as a header with valueFrom.secretKeyRef',
+            message: 'must not contain a user or password: send them as a header with valueFrom.secretKeyRef',
           },
         ],
       })
@@ -121,7 +123,7 @@ export const remote = z
     transport: z
       .enum(['streamable-http', 'sse'])
       .default('streamable-http')
-      .describe('streamable-http, or sse for servers of the older kind.'),
+      .describe('streamable-http, or sse for servers with the deprecated HTTP+SSE transport.'),
   })
   .describe('A server that runs elsewhere.')
 
@@ -136,4 +138,4 @@ export const command = z
       .default('.')
       .describe('Its working directory, relative to the manifest.'),
   })
-  .describe('A program of this machine, spoken to over stdio. On a laptop only.')
+  .describe('A program of this machine, connected over stdio. On a laptop only.')

@@ -1,4 +1,4 @@
-/** What a placement cannot do with a manifest that is valid in itself. Pure. */
+/** Checks a valid manifest against its placement: what a laptop or a cluster does not support. Pure. */
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
 import type { McpServer, McpServerSpec } from '../../crds/server.ts'
@@ -6,23 +6,23 @@ import type { Problem } from '../errors.ts'
 
 export type Placement = 'local' | 'cluster'
 
-/** `refuses`: the server is not accepted. Otherwise it runs, and the problem is only told. */
+/** With `refuses` the server is not accepted; without, it runs and the problem is a warning. */
 export type Objection = Problem & { refuses: boolean }
 
 type Check<Spec> = {
   reason: string
-  /** Where in the spec the problem stands; undefined where there is none. */
+  /** The path of the offending field; undefined if there is no problem. */
   find: (spec: Spec) => string | undefined
   message: string
-  /** Absent: in both. */
+  /** Both if absent. */
   placement?: Placement
-  /** Does not refuse. */
-  tells?: true
+  /** A warning: the server is accepted. */
+  warns?: true
 }
 
 const NOT_YET = { reason: REASON.notYetSupported }
 const ON_LAPTOPS = { reason: REASON.clusterOnly, placement: 'local' } as const
-/** Versions that are another one tomorrow. */
+/** Versions that are not pinned: each installation gets the newest. */
 const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
 
 const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
@@ -66,17 +66,17 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
   {
     reason: REASON.notPinned,
     placement: 'cluster',
-    tells: true,
+    warns: true,
     find(spec) {
       const source = (['npm', 'pypi'] as const).find(name => NEWEST.has(spec[name]?.version))
       return source && `spec.${source}.version`
     },
     message:
-      'names none: every pod installs the newest version of its time; give one, so that all run the same',
+      'is not pinned: each pod installs the version that is newest when it starts; give one, so that all run the same',
   },
 ]
 
-/** A gateway that looks protected and is open is worse than one that offers nothing. */
+/** Refused rather than ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   {
     ...NOT_YET,
@@ -90,14 +90,14 @@ const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   },
 ]
 
-/** What stands against running a server in a placement. */
+/** The problems of running a server in a placement. */
 export function acceptServer({ spec }: McpServer, placement: Placement): Objection[] {
   return SERVER_CHECKS.filter(check => (check.placement ?? placement) === placement).flatMap(check =>
-    problemOf(check, spec).map(problem => ({ ...problem, refuses: !check.tells })),
+    problemOf(check, spec).map(problem => ({ ...problem, refuses: !check.warns })),
   )
 }
 
-/** What stands against a gateway, wherever it runs: each refuses it. */
+/** The problems of a gateway in any placement; each of them refuses it. */
 export function acceptGateway({ spec }: McpGateway): Problem[] {
   return GATEWAY_CHECKS.flatMap(check => problemOf(check, spec))
 }

@@ -1,9 +1,9 @@
-/** Takes a value that was read for a server catalog, as far as the code that uses it relies on its shape. Pure. */
+/** Checks that a value read from a cache or ConfigMap has the shape of a server catalog. Pure. */
 import { isObject } from '../json.ts'
 import type { CatalogVectors, ServerCatalog } from './server-catalog.ts'
 import { unpackVectors } from './vectors.ts'
 
-/** The catalog, without vectors that are not sound; undefined where the value is none. */
+/** The catalog, without its vectors if they are invalid; undefined if the value is not a catalog. */
 export function serverCatalogOf(value: unknown): ServerCatalog | undefined {
   if (!isServerCatalog(value)) return undefined
   if (value.vectors === undefined || areVectors(value.vectors)) return value
@@ -11,7 +11,7 @@ export function serverCatalogOf(value: unknown): ServerCatalog | undefined {
   return catalog
 }
 
-/** As strict as its readers need: the value is our own, but may be cut off or of another time. */
+/** As strict as its readers need: we wrote the value, but it may be truncated or of another version. */
 function isServerCatalog(value: unknown): value is ServerCatalog {
   if (!isObject(value) || !isObject(value.capabilities)) return false
   const { tools, invalid, resources, resourceTemplates, prompts, incomplete } = value

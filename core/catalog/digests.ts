@@ -1,15 +1,15 @@
-/** Digests of what a manifest says: whether a server must be connected, or discovered, anew. Pure. */
+/** Digests of a manifest that decide whether its server must be reconnected or rediscovered. Pure. */
 import { createHash } from 'node:crypto'
 import type { McpServer } from '../../crds/server.ts'
 import { canonicalJson } from '../json.ts'
 
-/** Of what a server is: its source, environment, headers and login. Equal digest, same tool list. */
+/** Digest of source, environment, headers and login: servers with equal digests have the same tool list. */
 export function sourceDigest({ spec }: McpServer): string {
   const { npm, pypi, image, remote, command, env, envFrom, headers, auth } = spec
   return digest({ npm, pypi, image, remote, command, env, envFrom, headers, auth })
 }
 
-/** Of all that a connection to it depends on; `inputs` stands for what the manifest only refers to. */
+/** Digest of everything that a connection depends on; `inputs` is the digest of what the manifest refers to, such as Secrets. */
 export function connectionDigest(server: McpServer, inputs = ''): string {
   const { sessions, scaling, limits } = server.spec
   return digest({

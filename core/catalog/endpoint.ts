@@ -1,23 +1,23 @@
-/** How a server is reached: its URL and, as references alone, what has to be shown there. Pure. */
+/** The endpoint of a server: its URL, and references to its credentials, never their values. Pure. */
 import type { McpServer } from '../../crds/server.ts'
 import type { Placement } from './accept.ts'
 import { connectionDigest } from './digests.ts'
 import { BEARER_KEY, serverObjectName } from './object-names.ts'
 import type { Endpoint, EndpointHeader, EndpointOAuth } from './router-config.ts'
 
-/** Values of ConfigMaps by name and key, of the server's namespace. */
+/** The ConfigMaps of the server's namespace: data by name and key. */
 export type ConfigMapValues = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 export type EndpointInputs = {
-  /** Digest of what the manifest only refers to. */
+  /** Digest of what the manifest refers to, such as Secrets. */
   inputs?: string
-  /** For headers; one whose value is not among them is left out. */
+  /** For values of headers; a header whose value is missing here is left out. */
   configMaps?: ConfigMapValues
 }
 
 const DEFAULT_NAMESPACE = 'default'
 
-/** On a laptop every upstream hangs on this very process, which holds headers and secrets. */
+/** On a laptop every upstream is `local`: this process connects it, and knows headers and secrets. */
 export function endpointOf(server: McpServer, placement: Placement, given: EndpointInputs = {}): Endpoint {
   const { metadata, spec } = server
   const revision = connectionDigest(server, given.inputs)
@@ -33,12 +33,12 @@ export function endpointOf(server: McpServer, placement: Placement, given: Endpo
   return { ...endpoint, ...(headers.length > 0 && { headers }), ...(oauth && { oauth }) }
 }
 
-/** Whether a stdio server stands behind our bridge, which asks for the bearer token. */
+/** Whether it is a stdio server behind our bridge, which requires a bearer token. */
 export function isBridged({ spec }: McpServer): boolean {
   return spec.npm !== undefined || spec.pypi !== undefined || spec.image?.transport === 'stdio'
 }
 
-/** Names of the Secrets that an endpoint refers to, each once. */
+/** Names of the Secrets that an endpoint refers to, without duplicates. */
 export function secretsOf(endpoint: Endpoint): string[] {
   if (endpoint.kind !== 'http') return []
   const { headers = [], bearer, oauth } = endpoint
@@ -59,7 +59,7 @@ function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHe
   return spec.headers.flatMap(({ name, value, valueFrom }): EndpointHeader[] => {
     if (valueFrom?.secretKeyRef) return [{ name, secret: valueFrom.secretKeyRef }]
     const { name: configMap = '', key = '' } = valueFrom?.configMapKeyRef ?? {}
-    // A file ends with a line break, which is no part of a value for HTTP.
+    // ConfigMaps made from files end with a line break, which is not valid in a header.
     const found = value ?? configMaps.get(configMap)?.[key]?.replace(/\r?\n$/, '')
     return found === undefined ? [] : [{ name, value: found }]
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exposeItem, exposePromptResult, exposeReadResult, exposeToolResult } from './expose.ts'
 
-test('a result without URIs is the very same object', () => {
+test('a result without URIs is returned itself, not a copy', () => {
   const results = [
     {},
     { content: [] },
@@ -27,7 +27,7 @@ test('a result without URIs is the very same object', () => {
   }
 })
 
-test('links, embedded resources and ui.resourceUri are rewritten, all else is kept, and the input is untouched', () => {
+test('links, embedded resources and ui.resourceUri are rewritten, everything else is kept, and the input is not modified', () => {
   const result = {
     content: [
       { type: 'text', text: 'hi', _meta: { ui: { resourceUri: 'ui://w/1', prefersBorder: true } } },
@@ -71,7 +71,7 @@ test('contents of a read resource and messages of a prompt are rewritten too', (
   })
 })
 
-test('items of lists: URIs, templates and the interface of a tool', () => {
+test('items of lists: URIs, templates and the user interface of a tool are rewritten', () => {
   assert.deepEqual(exposeItem('s', { uriTemplate: 'db://{table}', name: 'rows' }), {
     uriTemplate: 's+db://{table}',
     name: 'rows',

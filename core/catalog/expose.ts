@@ -1,4 +1,4 @@
-/** Rewrites the URIs in an upstream's answers to the forms of a gateway; whatever needs no change is the very same object. Pure. */
+/** Rewrites the URIs in an upstream's answers to those of a gateway; a value that needs no change is returned itself, not a copy. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts'
 import { exposedUri } from './names.ts'
 

@@ -19,14 +19,14 @@ const FEED: RouterFeed = {
   secrets: { 'mcp-a': '17' },
 }
 
-test('a feed comes back as it was, and equal feeds are equal bytes whatever the order of their keys', () => {
+test('a feed survives a round trip, and equal feeds give equal bytes whatever the order of their keys', () => {
   assert.deepEqual(decodeFeed(encodeFeed(FEED)), FEED)
   const { secrets, slices, config } = FEED
   const other = { secrets, slices: { b: slices.b, a: slices.a }, config } as RouterFeed
   assert.deepEqual(encodeFeed(other), encodeFeed(FEED))
 })
 
-test('what is no feed is refused', () => {
+test('bytes that are not a feed are rejected', () => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.from('{}'),

@@ -1,12 +1,12 @@
-/** The feed of a router as the bytes in its ConfigMap, and back. Pure. */
+/** Encodes the feed of a router as the bytes of its ConfigMap, and decodes it. Pure. */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Fault } from '../errors.ts'
 import { canonicalJson, isObject } from '../json.ts'
 import type { RouterFeed } from './feed.ts'
 
-/** Stands in the ConfigMap as `data.format`, beside `binaryData.feed`. */
+/** The value of `data.format` in the ConfigMap, next to `binaryData.feed`. */
 export const FEED_FORMAT = '1'
-/** A thousand servers with overrides are some 3 MB. */
+/** The feed of a thousand servers with overrides has about 3 MB. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20
 
 /** Equal feeds give equal bytes. */
@@ -14,7 +14,7 @@ export function encodeFeed(feed: RouterFeed): Buffer {
   return gzipSync(canonicalJson(feed))
 }
 
-/** Throws Fault `invalid_data` where the bytes are not a feed. */
+/** Throws Fault `invalid_data` if the bytes are not a feed. */
 export function decodeFeed(bytes: Buffer): RouterFeed {
   let feed: unknown
   try {

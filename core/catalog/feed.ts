@@ -1,12 +1,12 @@
-/** What the operator hands to routers through ConfigMaps: the router config, and which slices and Secrets belong to it. Types only. */
+/** What the operator passes to routers through ConfigMaps: the router config, and its slices and Secrets. Types only. */
 import type { RouterConfig } from './router-config.ts'
 
 /** The content of the ConfigMap `<gateway>-router`. */
 export type RouterFeed = {
   config: RouterConfig
-  /** By server name: the set of slices to read; a server without an entry has no list yet. */
+  /** By server name: the set of slices to read; a server without an entry has not been discovered yet. */
   slices: Record<string, SliceSet>
-  /** By name, every Secret that an endpoint refers to, with the resourceVersion that was seen: another one means read again. */
+  /** The resourceVersion, by name, of every Secret that an endpoint refers to: if it changes, the router reads the Secret again. */
   secrets: Record<string, string>
 }
 
@@ -17,14 +17,14 @@ export type SliceSet = {
   parts: number
 }
 
-/** The header of a slice: a set is valid if its parts agree in everything but `part`. */
+/** The header of a slice: a set is valid if its headers are equal except for `part`. */
 export type SliceHeader = {
   format: number
-  /** The version of the server catalog that all parts make together. */
+  /** The version of the server catalog that all parts together contain. */
   digest: string
   parts: number
   /** From 0. */
   part: number
-  /** Which encoder made the vectors; absent where there are none. */
+  /** The encoder that made the vectors; absent if there are none. */
   encoder?: string
 }

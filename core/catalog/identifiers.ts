@@ -1,4 +1,4 @@
-/** Identifiers as words, and letters without their accents. Pure. */
+/** Splits identifiers into words, and removes accents. Pure. */
 
 const NOT_ASCII = /[^\x20-\x7e\s]/
 

@@ -18,7 +18,7 @@ const serverName = fc.stringMatching(/^[a-z]([-a-z0-9]{0,20}[a-z0-9])?$/)
 const toolName = fc.string({ minLength: 1, maxLength: 90, unit: 'grapheme' })
 const tool = fc.record({ server: serverName, tool: toolName })
 
-test('a tool path leads back to its server and tool, whatever the tool is called', () => {
+test('a tool path is parsed into its server and tool, whatever the name of the tool', () => {
   fc.assert(
     fc.property(serverName, toolName, (server, tool) =>
       assert.deepEqual(parseToolPath(toolPath(server, tool)), { server, tool }),
@@ -28,13 +28,13 @@ test('a tool path leads back to its server and tool, whatever the tool is called
   for (const text of ['', 'git', ':log', 'git:']) assert.equal(parseToolPath(text), undefined, text)
 })
 
-test('a listed name that needed no change leads back by its first two underscores', () => {
+test('a listed name that needed no change is split at its first two underscores', () => {
   assert.deepEqual(parseListedName('git__log__all'), { server: 'git', tool: 'log__all' })
   assert.deepEqual(parseListedName('git___log'), { server: 'git', tool: '_log' })
   for (const text of ['', 'git_log', '__log', 'git__']) assert.equal(parseListedName(text), undefined, text)
 })
 
-test('listed names are unique, short, of plain letters, and do not depend on the order of the tools', () => {
+test('listed names are unique, short, of ASCII letters, and do not depend on the order of the tools', () => {
   fc.assert(
     fc.property(fc.array(tool, { maxLength: 30 }), tools => {
       const names = listedNames(tools)
@@ -47,7 +47,7 @@ test('listed names are unique, short, of plain letters, and do not depend on the
   )
 })
 
-test('names are changed only as far as they must be', () => {
+test('names are changed only as far as necessary', () => {
   const names = listedNames([
     { server: 'files', tool: 'read_file' },
     { server: 'files', tool: 'list.all' },
@@ -70,14 +70,14 @@ test('names are changed only as far as they must be', () => {
   })
 })
 
-test('a name that looks like a shortened one does not push it aside', () => {
+test('a tool whose own name looks like a shortened one does not collide with it', () => {
   const long = { server: 'wide', tool: 't'.repeat(80) }
   const shortened = listedNames([long]).values().next().value ?? ''
   const names = listedNames([long, { server: 'wide', tool: shortened.slice('wide__'.length) }])
   assert.equal(new Set(names.values()).size, 2)
 })
 
-test('10,000 tools whose names all collide are named in a moment', () => {
+test('10,000 tools whose names all collide are named quickly', () => {
   const tools = Array.from({ length: 10_000 }, (_, index) => ({
     server: 'a',
     tool: String.fromCodePoint(0x4e00 + index),
@@ -94,7 +94,7 @@ const uri = fc.oneof(
   fc.constantFrom('file:///a+b|c', 'git+ssh://x', 'ui://', 'ui://a/b', 'db://{table}/{+path}', ''),
 )
 
-test('every form of a resource leads back to its server and URI', () => {
+test('every form of a resource is parsed into its server and URI', () => {
   fc.assert(
     fc.property(serverName, uri, (server, uri) => {
       assert.deepEqual(parseResource(exposedUri(server, uri)), { server, uri })
@@ -103,7 +103,7 @@ test('every form of a resource leads back to its server and URI', () => {
   )
 })
 
-test('what a gateway shows of a URI is a URI, and ui:// stays ui://', () => {
+test('an exposed URI is a valid URI, and ui:// stays ui://', () => {
   assert.equal(exposedUri('files', 'file:///a'), 'files+file:///a')
   assert.equal(exposedUri('charts', 'ui://a/b'), 'ui://charts/a/b')
   assert.ok(URL.canParse(exposedUri('files', 'file:///a')))

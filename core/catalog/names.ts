@@ -1,4 +1,4 @@
-/** Names that agents see, and the way back: tool paths, listed names and resource URIs. Pure. */
+/** Makes and parses the names that agents see: tool paths, listed names and resource URIs. Pure. */
 import { createHash } from 'node:crypto'
 
 export type ToolRef = { server: string; tool: string }
@@ -9,17 +9,17 @@ const HASH_LENGTH = 8
 const UI_SCHEME = 'ui://'
 const SERVER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 
-/** `server:tool`, which meta-tools take and give. */
+/** `server:tool`, as meta-tools accept and return it. */
 export function toolPath(server: string, tool: string): string {
   return `${server}:${tool}`
 }
 
-/** The server and tool of a tool path, split at the first colon; undefined for any other text. */
+/** The server and tool of a tool path, split at the first colon; undefined if the text is not a tool path. */
 export function parseToolPath(path: string): ToolRef | undefined {
   return splitAt(path, path.indexOf(':'), 1)
 }
 
-/** The server and tool of `server__tool`, split at the first `__`: right for every name that was not shortened. */
+/** The server and tool of `server__tool`, split at the first `__`: correct for every name that was not changed. */
 export function parseListedName(name: string): ToolRef | undefined {
   return splitAt(name, name.indexOf('__'), 2)
 }
@@ -67,7 +67,7 @@ export function exposedUri(server: string, uri: string): string {
     : `${server}+${uri}`
 }
 
-/** The server and its own URI, from any of the forms above; undefined where the text begins with no server's name. */
+/** The server and its own URI, from any of the forms above; undefined if the text does not begin with a server's name. */
 export function parseResource(text: string): ResourceRef | undefined {
   if (text.startsWith(UI_SCHEME)) {
     const rest = text.slice(UI_SCHEME.length)

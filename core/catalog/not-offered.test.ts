@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canAskNothing } from './not-offered.ts'
 
-test('a server of the 2025 era that all clients share can ask nothing, unless its questions come with its calls', () => {
+test('a shared server of the 2025 era can ask no questions, unless its transport ties them to calls', () => {
   const can = (transport: 'stdio' | 'http' | 'sse', sessions: 'shared' | 'perClient', protocol: string) =>
     !canAskNothing({ transport, sessions }, protocol)
   assert.equal(can('stdio', 'shared', '2025-11-25'), false)

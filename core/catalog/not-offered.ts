@@ -1,4 +1,4 @@
-/** Which servers can ask nothing of their clients, and what would change that. Pure. */
+/** Decides which servers are not offered questions (elicitation, sampling, roots). Pure. */
 import { isModernVersion } from '../mcp/protocol/revisions.ts'
 import type { RouterServer } from './router-config.ts'
 
@@ -6,8 +6,8 @@ export const NOT_OFFERED =
   'as all clients share it, it is not offered elicitation, sampling and roots: sessions: perClient would offer them'
 
 /**
- * A question of the 2025 era comes on a stream of its own where the transport is stdio or SSE, and belongs to no call: of a session that
- * all clients share nobody knows whom it is for. `protocol` is the revision that was negotiated.
+ * Over stdio and SSE, a question of the 2025 era arrives on the session's stream and belongs to no call: in a session that all clients
+ * share, it is unknown which client it is for. `protocol` is the negotiated revision.
  */
 export function canAskNothing(
   { transport, sessions }: Pick<RouterServer, 'transport' | 'sessions'>,

@@ -1,6 +1,6 @@
-/** Names of the objects that more than one program of the cluster has to know. Pure. */
+/** Names of Kubernetes objects that both operator and routers use. Pure. */
 
-/** Deployment, Service, NetworkPolicy and bearer Secret of a server. */
+/** The name of a server's Deployment, Service, NetworkPolicy and bearer Secret. */
 export function serverObjectName(server: string): string {
   return `mcp-${server}`
 }
@@ -8,7 +8,7 @@ export function serverObjectName(server: string): string {
 /** Key of the bearer token in the Secret of a bridged server. */
 export const BEARER_KEY = 'token'
 
-/** The ConfigMap of one slice of a server's catalog, counted from 0. */
+/** The ConfigMap of one slice of a server's catalog; `part` counts from 0. */
 export function sliceName(server: string, part: number): string {
   return `${server}-catalog-${part}`
 }

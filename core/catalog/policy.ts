@@ -1,8 +1,8 @@
-/** What a manifest lets through of a server's tools, and how it redescribes them. Pure. */
+/** Applies a manifest's policy to a server's tools: which are offered, and which descriptions are replaced. Pure. */
 import type { ToolPolicy } from './router-config.ts'
 import type { ToolDefinition } from './server-catalog.ts'
 
-/** Whether a tool of this name is offered: some `allow` matches and no `deny` does. */
+/** Whether a tool is offered: at least one `allow` pattern matches its name, and no `deny` pattern does. */
 export function isAllowed(policy: ToolPolicy, tool: string): boolean {
   return (
     policy.allow.some(pattern => matches(pattern, tool)) &&
@@ -10,7 +10,7 @@ export function isAllowed(policy: ToolPolicy, tool: string): boolean {
   )
 }
 
-/** The definition with the manifest's description; the very same object where there is none. */
+/** The definition with the manifest's description; the same object if the manifest has none. */
 export function applyOverride(policy: ToolPolicy, definition: ToolDefinition): ToolDefinition {
   const override = Object.hasOwn(policy.overrides, definition.name)
     ? policy.overrides[definition.name]
@@ -20,7 +20,7 @@ export function applyOverride(policy: ToolPolicy, definition: ToolDefinition): T
     : { ...definition, description: override.description }
 }
 
-/** Glob match where `*` stands for any characters; time grows with pattern × name, never more. */
+/** Glob match where `*` stands for any characters; takes at most time proportional to pattern × name. */
 export function matches(pattern: string, name: string): boolean {
   let at = 0
   let position = 0

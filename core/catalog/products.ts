@@ -1,12 +1,12 @@
-/** What well-known products are for, in everyday words. Pure. */
+/** Describes the purpose of well-known products in everyday words. Pure. */
 import products from './data/products.json' with { type: 'json' }
 import { splitIdentifier } from './identifiers.ts'
 
 const PURPOSES: ReadonlyMap<string, string> = new Map(Object.entries(products))
-/** More would crowd out the rest of a short text. */
+/** More would displace the rest of a short text. */
 const MAX_PURPOSES = 2
 
-/** The purposes of the products that a name speaks of, at most two: `chat team message channel workplace` for `slack-bot`. */
+/** The purposes of at most two products that occur in a name: `chat team message channel workplace` for `slack-bot`. */
 export function purposesOf(name: string): string {
   const words = new Set(splitIdentifier(name).toLowerCase().split(/\s+/))
   const purposes = [...words].map(word => PURPOSES.get(word)).filter(purpose => purpose !== undefined)

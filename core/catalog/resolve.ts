@@ -1,4 +1,4 @@
-/** Resolves manifests and what was observed of their servers into the config of a router. Pure. */
+/** Resolves manifests and the observed state of their servers into the config of a router. Pure. */
 import { REASON } from '../../crds/conditions.ts'
 import { type McpGateway, mcpGatewaySchema } from '../../crds/gateway.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
@@ -18,31 +18,31 @@ import type {
 } from './router-config.ts'
 import { selects } from './select.ts'
 
-/** A failed server stays found this long: most come back. */
+/** The tools of a failed server stay visible this long: most servers recover. */
 const FAILED_SHOWN_MS = 30_000
 export const DEFAULT_NAMESPACE = 'default'
 const DEFAULT_GATEWAY = 'default'
 
-/** What was seen of one server. */
+/** The observed state of one server. */
 export type ServerObservation = {
   state: ServerState
   reason?: string
   message?: string
-  /** When it came into this state, in milliseconds since the epoch. */
+  /** When it entered this state, in milliseconds since the epoch. */
   since: number
-  /** Digest of what the manifest only refers to (values of Secrets, the manifest's folder): a new one means a new connection. */
+  /** Digest of what the manifest refers to (values of Secrets, the manifest's folder): a changed digest requires a new connection. */
   inputs?: string
 }
 
 export type ResolveInput = {
-  /** Absent on a laptop without one: the default gateway, which selects every server of every namespace. */
+  /** If absent, as on a laptop without one: the default gateway, which selects every server of every namespace. */
   gateway?: McpGateway
   servers: readonly McpServer[]
-  /** By name of the server; one without an entry is starting. */
+  /** By server name; a server without an entry counts as starting. */
   observed: ReadonlyMap<string, ServerObservation>
-  /** o200k_base tokens of the overrides' descriptions, by their text, as far as they are counted. */
+  /** o200k_base tokens of the overrides' descriptions, by their text, as far as they have been counted. */
   descriptionTokens?: ReadonlyMap<string, number>
-  /** What headers take from ConfigMaps of the gateway's namespace; on a laptop the connectors know. */
+  /** ConfigMaps of the gateway's namespace, for headers; not needed on a laptop, where the connectors read them. */
   configMaps?: ConfigMapValues
   placement: Placement
   now: number
@@ -51,14 +51,14 @@ export type ResolveInput = {
 export type Resolved = {
   config: RouterConfig
   problems: ResolveProblem[]
-  /** Milliseconds until a server that failed becomes hidden; absent where none will. */
+  /** Milliseconds until the next failed server becomes hidden, when `resolve` must run again; absent if there is none. */
   after?: number
 }
 
-/** A problem with the resource that it is about. */
+/** A problem, and the resource that has it. */
 export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name: string }
 
-/** A gateway that is not accepted offers nothing: then no server of it is accepted, for the gateway's reason. */
+/** If the gateway is not accepted, none of its servers is, with the gateway's reason. */
 export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
   const gatewayProblems = acceptGateway(gateway)
@@ -75,7 +75,7 @@ export function resolve(input: ResolveInput): Resolved {
   return { config: routerConfig(gateway, servers), problems, after: nextHidden(servers, input) }
 }
 
-/** What a laptop without a McpGateway gets: every default, and every server. */
+/** The gateway of a laptop without a McpGateway: all defaults, and every server. */
 export function defaultGateway(): McpGateway {
   const metadata = { name: DEFAULT_GATEWAY }
   return mcpGatewaySchema.parse({ apiVersion: API_VERSION, kind: 'McpGateway', metadata })
@@ -128,7 +128,7 @@ function routerServer(
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions,
-    tools: { allow, deny, overrides: counted(overrides, descriptionTokens) },
+    tools: { allow, deny, overrides: withTokenCounts(overrides, descriptionTokens) },
     limits: {
       callTimeoutMs: parseDuration(spec.limits.callTimeout),
       startTimeoutMs: parseDuration(spec.limits.startTimeout),
@@ -143,7 +143,7 @@ function routerServer(
   }
 }
 
-function counted(
+function withTokenCounts(
   overrides: ToolPolicy['overrides'],
   tokens: ReadonlyMap<string, number> = new Map(),
 ): ToolPolicy['overrides'] {
@@ -154,7 +154,7 @@ function counted(
   return Object.fromEntries(entries)
 }
 
-/** The server's own transport: what Portolan has to speak to the thing itself, not to the bridge before it. */
+/** The transport of the server itself, not of the bridge in front of it. */
 export function transportOf({ spec }: McpServer): RouterServer['transport'] {
   if (spec.remote) return spec.remote.transport === 'sse' ? 'sse' : 'http'
   return spec.image?.transport === 'http' ? 'http' : 'stdio'

@@ -1,4 +1,4 @@
-/** What a router needs to know apart from the catalogs: the output of `resolve`, without any secret's value. */
+/** The config of a router, the output of `resolve`: everything but the catalogs, and no secret's value. */
 
 export type Profile = 'hierarchical' | 'search' | 'registry' | 'direct'
 
@@ -17,9 +17,9 @@ export type RouterConfig = {
 
 /** How tools are found. */
 export type SearchConfig = {
-  /** auto: by meaning too, where there is an encoder. none: by words alone. */
+  /** auto: also by meaning, if there is an encoder. none: by words only. */
   semantic: 'auto' | 'none'
-  /** A service that encodes in place of the embedded encoder. */
+  /** An embeddings service to use instead of the embedded encoder. */
   embeddings?: { url: string; model: string; secret?: SecretKey }
 }
 
@@ -32,7 +32,7 @@ export type RouterServer = {
   description?: string
   category?: string
   keywords: string[]
-  /** The server's own transport, as agents are told. */
+  /** The server's own transport, as shown to agents. */
   transport: 'stdio' | 'http' | 'sse'
   endpoint: Endpoint
   sessions: 'shared' | 'perClient'
@@ -52,23 +52,23 @@ export type Endpoint =
       revision: string
       /** Sent with every request, in the order of the manifest. */
       headers?: EndpointHeader[]
-      /** Where the bearer token of the server's bridge is. */
+      /** The bearer token of the server's bridge. */
       bearer?: SecretKey
-      /** Client credentials towards the upstream. */
+      /** OAuth client credentials for the upstream. */
       oauth?: EndpointOAuth
     }
-  /** A child of this very process: the connector that the router was started with knows it by this id. */
+  /** Connected by this process: `id` identifies it to the connector that the router was started with. */
   | { kind: 'local'; id: string; revision: string }
-  /** For a sidecar: reached through the gateway that its catalog comes from. */
+  /** In a sidecar: reached through the gateway that its catalog comes from. */
   | { kind: 'gateway'; revision: string }
 
-/** A key of a Secret in the server's namespace: its value is read by who connects, and stands nowhere else. */
+/** A key of a Secret in the server's namespace: only the code that connects reads its value. */
 export type SecretKey = { name: string; key: string; optional?: boolean }
 
 export type EndpointHeader = { name: string } & ({ value: string } | { secret: SecretKey })
 
 export type EndpointOAuth = {
-  /** Absent where the upstream says itself who issues its tokens. */
+  /** If absent, it is discovered from the upstream's metadata. */
   tokenUrl?: string
   clientId: string
   clientSecret: SecretKey
@@ -76,7 +76,7 @@ export type EndpointOAuth = {
   audience?: string
 }
 
-/** Glob patterns over the upstream's tool names (`*` any run); deny wins. */
+/** Glob patterns for the upstream's tool names (`*` matches any characters); deny takes precedence. */
 export type ToolPolicy = {
   allow: string[]
   deny: string[]
@@ -111,7 +111,7 @@ export type ServerStatus = {
   state: ServerState
   /** CamelCase, as in the resource's condition. */
   reason?: string
-  /** A sentence for those who run the gateway, never with a secret. Agents are told the reason alone: it may name addresses. */
+  /** A sentence for operators of the gateway, never with a secret. Agents see only the reason, since this may contain addresses. */
   message?: string
   /** Hidden from search and lists: failed for more than 30 s, authRequired, suspended, notAccepted. */
   hidden: boolean

@@ -21,7 +21,7 @@ const catalog = {
   prompts: [{ name: 'standup', description: 'Asks what was done' }],
 } as unknown as ServerCatalog
 
-test('a tool is its server with what it is for, its own name and description, and what the manifest knows', () => {
+test("the text of a tool has its server and its purpose, its name and description, and the manifest's keywords", () => {
   const { full, name } = toolSearchText(server, catalog, tool)
   assert.equal(full, 'slack bot (chat team message channel workplace): post message. Post a message')
   assert.equal(name, 'slack bot post message shout Reads and writes the chat of the office chat im')
@@ -32,7 +32,7 @@ test("the upstream's instructions stand in for a missing description", () => {
   assert.equal(name, 'slack bot ping Use it politely. chat im')
 })
 
-test('an override counts, whether it was applied before or not', () => {
+test('an override is used, whether it was applied before or not', () => {
   const overrides = { post_message: { description: 'Shout' } }
   const told = { ...server, tools: { ...server.tools, overrides } }
   const text = toolSearchText(told, catalog, tool)
@@ -40,7 +40,7 @@ test('an override counts, whether it was applied before or not', () => {
   assert.deepEqual(toolSearchText(told, catalog, { ...tool, description: 'Shout' }), text)
 })
 
-test('resources and templates are known by their address, too; a title that says the same is not repeated', () => {
+test('the text of resources and templates has their URI; a title that repeats the name is left out', () => {
   const [emoji] = catalog.resources
   assert.match(itemSearchText(server, catalog, emoji ?? {}).full, /: emoji slack json\. $/)
   const [transcript] = catalog.resourceTemplates
@@ -48,14 +48,14 @@ test('resources and templates are known by their address, too; a title that says
   assert.match(itemSearchText(server, catalog, { name: 3 }).full, /: \. $/)
 })
 
-test('all that is offered is there once, and nothing that is denied', () => {
+test('everything that is offered has one text, and tools that are denied have none', () => {
   const texts = searchTexts(server, { ...catalog, prompts: [...catalog.prompts, ...catalog.prompts] })
   assert.equal(texts.length, 4)
   assert.equal(new Set(texts.map(text => text.key)).size, 4)
   assert.ok(!texts.some(text => text.full.includes('delete')))
 })
 
-test('equal texts have equal keys, others have others', () => {
+test('equal texts have equal keys, different texts different ones', () => {
   const key = (knowledge: ServerKnowledge) => toolSearchText(knowledge, catalog, tool).key
   assert.equal(key({ ...server }), key(server))
   assert.notEqual(key({ ...server, title: 'Office' }), key(server))

@@ -1,4 +1,4 @@
-/** The texts by which tools, resources and prompts are found by meaning: made alike by who encodes them and by who searches. Pure. */
+/** Builds the texts that are encoded for search by meaning; discovery and search must build identical texts. Pure. */
 import { createHash } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { splitIdentifier } from './identifiers.ts'
@@ -7,26 +7,26 @@ import { purposesOf } from './products.ts'
 import type { RouterServer } from './router-config.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
-/** What is known of a server besides its lists, from its manifest. */
+/** The descriptive fields of a server's manifest. */
 export type ServerKnowledge = Pick<
   RouterServer,
   'name' | 'title' | 'description' | 'category' | 'keywords' | 'tools'
 >
 
-/** What is encoded of one item: vector = encode(full) + .3 · encode(name), divided by 1.3. */
+/** The texts of one item: vector = (encode(full) + .3 · encode(name)) / 1.3. */
 export type SearchText = {
-  /** Of both texts: equal keys, equal vectors. */
+  /** Digest of both texts: equal keys have equal vectors. */
   key: string
   full: string
   name: string
 }
 
-/** The encoder reads some 64 word pieces of `full` and 32 of `name`: more of these texts is never among them. */
+/** The encoder reads about 64 word pieces of `full` and 32 of `name`, which these lengths always exceed. */
 const DESCRIPTION_CHARACTERS = 400
 const KNOWLEDGE_CHARACTERS = 100
 const NAME_CHARACTERS = 200
 
-/** Of a tool, with the manifest's override whether or not it was applied before. */
+/** The text of a tool. Applies the manifest's override, which may have been applied before. */
 export function toolSearchText(
   server: ServerKnowledge,
   catalog: ServerCatalog,
@@ -40,7 +40,7 @@ export function toolSearchText(
   return searchText(server, catalog, { words, description, own })
 }
 
-/** Of a resource, a resource template or a prompt. */
+/** The text of a resource, a resource template or a prompt. */
 export function itemSearchText(
   server: ServerKnowledge,
   catalog: ServerCatalog,
@@ -50,7 +50,7 @@ export function itemSearchText(
   return searchText(server, catalog, { words, description: text(description), own: '' })
 }
 
-/** All that can be found of a server, each text once, in no order that matters: tools first. */
+/** The texts of everything that can be found of a server, without duplicates. */
 export function searchTexts(server: ServerKnowledge, catalog: ServerCatalog): SearchText[] {
   const { tools, resources, resourceTemplates, prompts } = catalog
   const texts = [
@@ -73,7 +73,7 @@ function searchText(server: ServerKnowledge, catalog: ServerCatalog, item: Item)
   return { key: keyOf(full, name), full, name }
 }
 
-/** The words of all names, those that stand in one before left out: a title mostly repeats the name. */
+/** The words of all names without repetitions: a title often repeats the name. */
 function joinNames(first: string, ...others: string[]): string {
   const words = splitIdentifier(first.slice(0, NAME_CHARACTERS))
   const known = new Set(words.toLowerCase().split(/\s+/))
@@ -87,7 +87,7 @@ function joinNames(first: string, ...others: string[]): string {
   return [words, ...fresh].join(' ')
 }
 
-/** What else is known, most telling first; room is for a sentence. */
+/** Further words from the manifest, the most specific first, cut to about a sentence. */
 function knowledgeOf(
   { description, category, keywords }: ServerKnowledge,
   { instructions }: ServerCatalog,

@@ -1,7 +1,7 @@
 /** Kubernetes label selectors. Pure. */
 import type { LabelSelector } from '../../crds/core-v1.ts'
 
-/** Whether labels satisfy a selector; an empty selector is satisfied by all. */
+/** Whether labels match a selector; an empty selector matches everything. */
 export function selects(selector: LabelSelector, labels: Readonly<Record<string, string>> = {}): boolean {
   const label = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined)
   const equal = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => label(key) === value)

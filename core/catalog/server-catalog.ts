@@ -1,11 +1,11 @@
-/** What one upstream offers, as discovery found it: the unit that is cached, sliced and shipped to routers. */
+/** What one upstream offers, as found by discovery: the unit that is cached, sliced and sent to routers. */
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonObject } from '../json.ts'
 
 export type ServerCatalog = {
   /** metadata.name of the McpServer. */
   server: string
-  /** The protocol revision that was negotiated, such as `2025-11-25`. */
+  /** The negotiated protocol revision, such as `2025-11-25`. */
   protocol: string
   serverInfo?: JsonObject
   instructions?: string
@@ -18,21 +18,21 @@ export type ServerCatalog = {
   resources: ResourceDefinition[]
   resourceTemplates: TemplateDefinition[]
   prompts: PromptDefinition[]
-  /** Lists that were declared and could not be read: their failure costs a reason, nothing else. */
+  /** Lists that were declared but could not be read, with the reason; the other lists are not affected. */
   incomplete: { list: 'resources' | 'resourceTemplates' | 'prompts'; message: string }[]
   /** sha256 (hex) of everything above in canonical form, without `digest`: equal content, equal digest. */
   digest: string
-  /** Sentence vectors of what is offered; absent until they are made, and no part of the digest. */
+  /** Sentence vectors of what is offered; absent until they are encoded, and not part of the digest. */
   vectors?: CatalogVectors
 }
 
-/** Vectors by the key of the text that each was made from, so that any of them holds as long as its text does. */
+/** Vectors by the key of their text, so that a vector stays valid as long as its text does not change. */
 export type CatalogVectors = {
-  /** Id of the encoder that made them: those of another one say nothing. */
+  /** Id of the encoder that made them: vectors of different encoders cannot be compared. */
   encoder: string
-  /** Another one wherever any of them is another one. */
+  /** Digest of keys and vectors. */
   digest: string
-  /** Sorted; see search-text.ts. */
+  /** Keys of SearchText, sorted. */
   keys: string[]
   /** The packed vectors in the order of the keys, in base64; see vectors.ts. */
   data: string
@@ -43,14 +43,14 @@ export type CatalogTool = {
   definition: ToolDefinition
   /** o200k_base tokens of JSON.stringify({name, description, inputSchema}). */
   tokens: number
-  /** Parts of it, for what discovery answers cost: tokens of the description's text and of the schema's JSON. */
+  /** Tokens of the description's text and of the schema's JSON, to compute the cost of search results. */
   descriptionTokens: number
   schemaTokens: number
 }
 
 /**
- * Definitions as upstreams list them. They are the protocol's as far as discovery has checked them: what else they hold may be wrong,
- * and is read with care.
+ * Definitions as upstreams list them. Discovery has checked only the typed fields: all other fields may be invalid
+ * and must be read defensively.
  */
 export type ToolDefinition = JsonObject & Pick<Tool, 'name' | 'description'> & { inputSchema: JsonObject }
 export type ResourceDefinition = JsonObject & Pick<Resource, 'uri'>

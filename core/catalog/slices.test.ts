@@ -12,7 +12,7 @@ import { catalogVersion } from './version.ts'
 
 const MANY_BYTES = 5 * 2 ** 20
 
-test('any catalog comes back as it was, from parts in any order', () => {
+test('any catalog survives a round trip, with its parts in any order', () => {
   const json = fc.jsonValue({ maxDepth: 3 })
   const object = fc.dictionary(fc.string(), json) as fc.Arbitrary<JsonObject>
   const tool = fc.record({ name: fc.string(), description: fc.string(), extra: json, inputSchema: object })
@@ -29,7 +29,7 @@ test('any catalog comes back as it was, from parts in any order', () => {
   )
 })
 
-test('a large catalog is cut into parts that a ConfigMap can hold', () => {
+test('a large catalog is cut into parts that fit a ConfigMap', () => {
   const slices = encodeSlices(large())
   assert.ok(slices.length > 5, `${slices.length} parts`)
   for (const [part, { header, payload }] of slices.entries()) {
@@ -39,7 +39,7 @@ test('a large catalog is cut into parts that a ConfigMap can hold', () => {
   assert.deepEqual(decodeSlices(slices), large())
 })
 
-test('a set that is not whole, mixed or damaged is refused', () => {
+test('a set that is incomplete, mixed or damaged is rejected', () => {
   const slices = encodeSlices(large())
   const changed = (at: number, change: (slice: Slice) => Slice) =>
     slices.map((slice, position) => (position === at ? change(slice) : slice))
@@ -50,13 +50,13 @@ test('a set that is not whole, mixed or damaged is refused', () => {
   const refused = (given: Slice[], message: RegExp) =>
     assert.throws(() => decodeSlices(given), { name: 'Fault', code: 'invalid_data', message })
   refused([], /no slices/)
-  refused(slices.slice(1), /one whole set/)
-  refused(slices.slice(0, -1), /one whole set/)
-  refused([...slices, ...slices], /one whole set/)
-  refused(changed(1, header({ digest: 'other' })), /one whole set/)
-  refused(changed(1, header({ parts: 2 })), /one whole set/)
-  refused(changed(1, header({ encoder: 'other' })), /one whole set/)
-  refused(changed(1, header({ format: SLICE_FORMAT - 1 })), /one whole set/)
+  refused(slices.slice(1), /one complete set/)
+  refused(slices.slice(0, -1), /one complete set/)
+  refused([...slices, ...slices], /one complete set/)
+  refused(changed(1, header({ digest: 'other' })), /one complete set/)
+  refused(changed(1, header({ parts: 2 })), /one complete set/)
+  refused(changed(1, header({ encoder: 'other' })), /one complete set/)
+  refused(changed(1, header({ format: SLICE_FORMAT - 1 })), /one complete set/)
   refused(
     changed(2, ({ header, payload }) => ({ header, payload: payload.subarray(1) })),
     /damaged/,
@@ -65,20 +65,20 @@ test('a set that is not whole, mixed or damaged is refused', () => {
     changed(2, slice => ({ ...slice, payload: Buffer.alloc(slice.payload.length, 1) })),
     /damaged/,
   )
-  refused(slices.map(header({ digest: 'other' })), /something else/)
+  refused(slices.map(header({ digest: 'other' })), /do not contain the catalog version/)
 })
 
-test('the format before is read, later ones are refused', () => {
+test('the previous format is read, later ones are rejected', () => {
   const inFormat = (format: number) =>
     encodeSlices(catalogOf({})).map(({ header, payload }) => ({ header: { ...header, format }, payload }))
   assert.deepEqual(decodeSlices(inFormat(SLICE_FORMAT - 1)), catalogOf({}))
   assert.throws(() => decodeSlices(inFormat(SLICE_FORMAT + 1)), {
     code: 'invalid_data',
-    message: /format 2; known are 0 and 1/,
+    message: /format 2; supported are 0 and 1/,
   })
 })
 
-test('text that is no catalog, or one that unpacks without end, is refused', () => {
+test('text that is not a catalog, or whose decompressed size is unbounded, is rejected', () => {
   const set = (value: Buffer): Slice[] => [
     { header: { format: SLICE_FORMAT, digest: 'abc', parts: 1, part: 0 }, payload: gzipSync(value) },
   ]
@@ -91,7 +91,7 @@ test('text that is no catalog, or one that unpacks without end, is refused', () 
   })
 })
 
-test('vectors travel with their catalog, under a version that tells them apart; unsound ones are left behind', () => {
+test('vectors are sent with their catalog, whose version includes them; invalid vectors are left out', () => {
   const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0, -1])]]))
   const slices = encodeSlices(catalogOf({ vectors }))
   assert.deepEqual(decodeSlices(slices), catalogOf({ vectors }))
@@ -115,7 +115,7 @@ test('vectors travel with their catalog, under a version that tells them apart; 
     )
 })
 
-test('a slice is read from its ConfigMap, and refused where that holds none', () => {
+test('a slice is read from its ConfigMap, and an error if it contains none', () => {
   const [slice] = encodeSlices(catalogOf({}))
   assert.ok(slice)
   const data = { header: JSON.stringify(slice.header) }

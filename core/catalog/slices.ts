@@ -7,17 +7,17 @@ import type { SliceHeader } from './feed.ts'
 import type { ServerCatalog } from './server-catalog.ts'
 import { catalogVersion } from './version.ts'
 
-/** What is written. Read are this one and the one before, so that routers and operator may be updated one after the other. */
+/** The format written. The previous one can also be read, so that routers and operator can be updated one after the other. */
 export const SLICE_FORMAT = 1
-/** Below the 1 MiB that a ConfigMap may hold, in base64. */
+/** In base64 this stays below the 1 MiB limit of a ConfigMap. */
 export const MAX_SLICE_BYTES = 700 * 1024
 export const MAX_SLICES = 48
-/** What discovery may read, and what it adds. */
+/** Limit of the JSON text: what discovery may read, and what it adds. */
 const MAX_TEXT_BYTES = 32 * 2 ** 20
 
 export type Slice = { header: SliceHeader; payload: Buffer }
 
-/** Equal catalogs give equal bytes: gzip carries no time here. Throws Fault `upstream_too_large` where it takes more than MAX_SLICES. */
+/** Equal catalogs give equal bytes: Node's gzip writes no timestamp. Throws Fault `upstream_too_large` above MAX_SLICES. */
 export function encodeSlices(catalog: ServerCatalog): Slice[] {
   const bytes = gzipSync(JSON.stringify(catalog))
   const parts = Math.ceil(bytes.length / MAX_SLICE_BYTES)
@@ -32,8 +32,8 @@ export function encodeSlices(catalog: ServerCatalog): Slice[] {
 }
 
 /**
- * Joins a set, given in any order; vectors that are not sound are left out. Throws Fault `invalid_data` where it is not whole, not
- * readable or of a format that is not known.
+ * Joins a set of slices, given in any order; invalid vectors are left out. Throws Fault `invalid_data` if the set is incomplete, not
+ * readable or of an unknown format.
  */
 export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
   const sorted = slices.toSorted((a, b) => a.header.part - b.header.part)
@@ -42,7 +42,7 @@ export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
   if (first.format !== SLICE_FORMAT && first.format !== SLICE_FORMAT - 1)
     throw new Fault(
       'invalid_data',
-      `The slices have format ${first.format}; known are ${SLICE_FORMAT - 1} and ${SLICE_FORMAT}`,
+      `The slices have format ${first.format}; supported are ${SLICE_FORMAT - 1} and ${SLICE_FORMAT}`,
     )
   const agree = sorted.every(
     ({ header }, position) =>
@@ -53,19 +53,19 @@ export function decodeSlices(slices: readonly Slice[]): ServerCatalog {
       header.encoder === first.encoder,
   )
   if (!agree || sorted.length !== first.parts)
-    throw new Fault('invalid_data', 'The slices do not make one whole set')
+    throw new Fault('invalid_data', 'The slices are not one complete set')
   const catalog = serverCatalogOf(parse(Buffer.concat(sorted.map(({ payload }) => payload))))
   if (!catalog || (catalogVersion(catalog) !== first.digest && !lostVectors(catalog, first)))
-    throw new Fault('invalid_data', 'The slices hold something else than the catalog that they name')
+    throw new Fault('invalid_data', 'The slices do not contain the catalog version in their headers')
   return catalog
 }
 
-/** What is left of a catalog is not what its parts name; they are its own, for gzip checks its content. */
+/** Without its invalid vectors the catalog has another version than its slices; the rest is intact, since gzip checks it. */
 function lostVectors({ vectors }: ServerCatalog, { encoder }: SliceHeader): boolean {
   return vectors === undefined && encoder !== undefined
 }
 
-/** The slice in a ConfigMap. Throws Fault `invalid_data` where it holds none. */
+/** The slice in a ConfigMap. Throws Fault `invalid_data` if it contains none. */
 export function readSlice(configMap: {
   data?: Record<string, string>
   binaryData?: Record<string, string>
