@@ -33,12 +33,13 @@ const PURE = [
   'router/catalog/',
   'local/import/',
 ]
-/** The stemmer is pure; the word lists are read once when an index is first built. */
+/** The postings library is pure; the word lists are read once when an index is first built. */
 const PURE_MAY_IMPORT = new Set([
   'node:crypto',
   'node:path',
   'node:zlib',
   'zod',
+  'flexsearch',
   'wink-porter2-stemmer',
   'jsonc-parser',
   'yaml',

@@ -78,7 +78,7 @@ function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> 
     postings.add(at, weights)
     yield
   }
-  return postings.build()
+  return postings
 }
 
 function averageLengths(fields: readonly ToolTerms[]): Record<Field, number> {
@@ -121,7 +121,7 @@ function* serverPostings(
     servers.add(number, new Map(own.entries().map(([term, weight]) => [term, weight / norm])))
     yield
   }
-  return { servers: servers.build(), serverOf, serverCount: weights.length }
+  return { servers, serverOf, serverCount: weights.length }
 }
 
 function addAll(weights: Map<string, number>, terms: readonly string[], weight: number): void {

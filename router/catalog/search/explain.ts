@@ -5,7 +5,7 @@ import { semanticOf } from './fusion.ts'
 import { alternativesOf, nameFactor, worthOf } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import { exactnessName } from './names.ts'
-import { documentOf, impactOf, inverseFrequency } from './postings.ts'
+import { impactOf, inverseFrequency } from './postings.ts'
 import type { Query } from './query.ts'
 import type { Ranked, Ranking } from './ranking.ts'
 import { type Match, siblingFactor } from './scorer.ts'
@@ -124,8 +124,8 @@ function meaningOf(
 function bestOf({ term, count, cap, alternatives }: Unit, document: number, corpus: Corpus) {
   let best = { term, by: term, score: 0 }
   for (const { term: by, weight, rarity } of alternatives) {
-    const posting = corpus.tools.of(by).find(posting => documentOf(posting) === document)
-    const score = posting === undefined ? 0 : count * worthOf(weight, rarity, cap) * impactOf(posting)
+    const step = corpus.tools.of(by).findIndex(list => list?.includes(document))
+    const score = step < 0 ? 0 : count * worthOf(weight, rarity, cap) * impactOf(step)
     if (score > best.score) best = { term, by, score }
   }
   const fields = FIELDS.filter(field => corpus.fields[document]?.[field].includes(best.by))

@@ -2,7 +2,7 @@
 import { type Accumulator, createAccumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
-import { documentOf, impactOf, inverseFrequency, type Postings } from './postings.ts'
+import { impactOf, inverseFrequency, type Postings } from './postings.ts'
 import type { Query } from './query.ts'
 import { isPlural, stem } from './text.ts'
 
@@ -95,10 +95,10 @@ function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float6
   serverScores.fill(0)
   for (const [term, { count }] of query.terms) {
     const worth = count * inverseFrequency(servers.count(term), serverCount)
-    for (const posting of servers.of(term)) {
-      const server = documentOf(posting)
-      serverScores[server] = (serverScores[server] as number) + worth * impactOf(posting)
-    }
+    const lists = servers.of(term)
+    for (let step = 0; step < lists.length; step++)
+      for (const server of lists[step] ?? [])
+        serverScores[server] = (serverScores[server] as number) + worth * impactOf(step)
   }
   const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
   let most = 0

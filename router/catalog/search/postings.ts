@@ -1,36 +1,25 @@
-/** Weighted postings: which documents hold a term, and how much it says about each. Pure. */
-
-/** A document that holds a term, and the step of the term's impact on it, in one number. */
-export type Posting = number
+/** Weighted postings: which documents hold a term, and how much it says about each. FlexSearch keeps them. Pure. */
+import { Index } from 'flexsearch'
 
 export type Postings = {
-  /** Of a term, by document. Not to be changed. */
-  of(term: string): Uint32Array
+  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
+  add(document: number, weights: ReadonlyMap<string, number>): void
+  /** The documents of a term by steps: those in list s have impact `impactOf(s)`. Not to be changed. */
+  of(term: string): readonly (readonly number[] | undefined)[]
   /** How many documents hold the term. */
   count(term: string): number
   /** Every term that some document holds. */
   terms(): IterableIterator<string>
 }
 
-export type PostingsBuilder = {
-  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
-  add(document: number, weights: ReadonlyMap<string, number>): void
-  build(): Postings
-}
+/** FlexSearch keeps, for every term, one list of documents a step. The last step would say nothing and stays empty. */
+const STEPS = 31
+const LAST_STEP = STEPS - 2
+const NONE: readonly (readonly number[] | undefined)[] = []
 
-const STEP_BITS = 5
-const STEPS = 30
-const LAST_STEP = STEPS - 1
-const IMPACTS = Float64Array.from({ length: STEPS }, (_, step) => 1 - step / STEPS)
-const NONE = new Uint32Array(0)
-
-export function documentOf(posting: Posting): number {
-  return posting >>> STEP_BITS
-}
-
-/** The impact of the term on the document, above 0 to 1, in 30 steps. */
-export function impactOf(posting: Posting): number {
-  return IMPACTS[posting & ((1 << STEP_BITS) - 1)] as number
+/** The impact, above 0 to 1, that a step of the postings stands for. */
+export function impactOf(step: number): number {
+  return 1 - step / (STEPS - 1)
 }
 
 /** Inverse document frequency of BM25: how much a word says of `size` documents; 0 for a word that none of them holds. */
@@ -39,59 +28,37 @@ export function inverseFrequency(count: number, size: number): number {
 }
 
 /** `saturation` is the weight at which a term has half its greatest impact: impact = w / (w + saturation). */
-export function createPostings(saturation: number): PostingsBuilder {
-  const numbers = new Map<string, number>()
-  const counts: number[] = []
-  /** As they come: the number of a term, and its posting. */
-  const termOf: number[] = []
-  const added: Posting[] = []
+export function createPostings(saturation: number): Postings {
+  const counts = new Map<string, number>()
+  /** The terms of the document that is added, and their steps; a query is one term. */
+  let adding: { terms: string[]; steps: number[] } | undefined
+  const index = new Index<false, false, false>({
+    tokenize: 'strict',
+    resolution: STEPS,
+    // Answers with the lists of each step instead of one list merged from them.
+    resolve: false,
+    cache: false,
+    encode: text => adding?.terms ?? [text],
+    score: (_content, _term, position) => adding?.steps[position] ?? LAST_STEP,
+  })
   return {
     add(document, weights) {
-      for (const [term, weight] of weights) {
-        const number = numbers.get(term) ?? numbers.size
-        if (number === counts.length) {
-          numbers.set(term, number)
-          counts.push(0)
-        }
-        counts[number] = (counts[number] as number) + 1
-        termOf.push(number)
-        added.push((document << STEP_BITS) | stepOf(weight / (weight + saturation)))
-      }
+      const terms = [...weights.keys()]
+      if (terms.length === 0) return
+      const steps = Array.from(weights.values(), weight => stepOf(weight / (weight + saturation)))
+      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+      adding = { terms, steps }
+      // Any text: the encoder above has the terms already.
+      index.add(document, 'terms')
+      adding = undefined
     },
-    build: () => sorted(numbers, counts, termOf, added),
-  }
-}
-
-/** Puts the postings of every term side by side: an array for each would take ten times the memory. */
-function sorted(
-  numbers: ReadonlyMap<string, number>,
-  counts: readonly number[],
-  termOf: readonly number[],
-  added: readonly Posting[],
-): Postings {
-  const starts = new Uint32Array(counts.length + 1)
-  for (const [number, count] of counts.entries()) starts[number + 1] = (starts[number] as number) + count
-  const postings = new Uint32Array(added.length)
-  const next = starts.slice()
-  for (const [at, posting] of added.entries()) {
-    const number = termOf[at] as number
-    const place = next[number] as number
-    postings[place] = posting
-    next[number] = place + 1
-  }
-  return {
-    of(term) {
-      const number = numbers.get(term)
-      return number === undefined ? NONE : postings.subarray(starts[number], starts[number + 1])
-    },
-    count(term) {
-      const number = numbers.get(term)
-      return number === undefined ? 0 : (starts[number + 1] as number) - (starts[number] as number)
-    },
-    terms: () => numbers.keys() as MapIterator<string>,
+    // Ids are what `add` was given: numbers.
+    of: term => (counts.has(term) ? (index.search(term).result as number[][]) : NONE),
+    count: term => counts.get(term) ?? 0,
+    terms: () => counts.keys(),
   }
 }
 
 function stepOf(impact: number): number {
-  return Math.min(LAST_STEP, Math.max(0, Math.round((1 - impact) * STEPS)))
+  return Math.min(LAST_STEP, Math.max(0, Math.round((1 - impact) * (STEPS - 1))))
 }
