@@ -83,7 +83,7 @@ test('check shows notes on a client config without failing for them, and fails f
   t.after(space.remove)
   const empty = await portolan(space.cache, 'check', space.folder)
   assert.equal(empty.code, 1)
-  assert.match(empty.stderr, /holds no McpServer/)
+  assert.match(empty.stderr, /has no McpServer/)
   const file = join(space.folder, 'mcp.json')
   writeFileSync(file, JSON.stringify({ mcpServers: { 'My Server': { command: 'x', colour: 'blue' } } }))
   const noted = await portolan(space.cache, 'check', file)

@@ -1,4 +1,4 @@
-/** Server catalogs on disk, by a digest of what produced them, so that a restart serves every list at once. */
+/** Caches server catalogs on disk, by a digest of their source, so that a restarted gateway serves all lists at once. */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { serverCatalogOf } from '../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { isObject } from '../core/json.ts'
 
-/** Part of every key: files of another format are simply not found. */
+/** Part of every key: files of another format are not found. */
 const FORMAT = 1
 const MAX_FILES = 1000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -18,15 +18,15 @@ export type CachedCatalog = {
 }
 
 export type CatalogCache = {
-  /** The list that was kept for a server as it is made now; undefined where there is none, or none that can be read. */
+  /** The catalog cached for this revision of a server; undefined if there is none that can be read. */
   load(server: string, revision: string): Promise<CachedCatalog | undefined>
-  /** Keeps a list, atomically. Throws where the disk refuses: a list in memory is as good until the next start. */
+  /** Writes a catalog atomically. Throws if that fails; the gateway can go on without the cache. */
   save(server: string, revision: string, cached: CachedCatalog): Promise<void>
   /** Deletes the oldest files above the limit. */
   prune(): Promise<void>
 }
 
-/** `revision` names what produces a list (package, version, arguments, references of env), never a secret's value. */
+/** `revision` identifies what produces a list (package, version, arguments, references in env) without secret values. */
 export function createCatalogCache(folder: string): CatalogCache {
   const fileOf = (server: string, revision: string) => {
     const key = createHash('sha256')
@@ -72,7 +72,7 @@ async function modified(file: string): Promise<number> {
   )
 }
 
-/** The file is our own, but may be cut off or of another time. */
+/** Validates the file, which may be truncated or written by another version. */
 function cachedOf(value: unknown): CachedCatalog | undefined {
   const catalog = isObject(value) ? serverCatalogOf(value.catalog) : undefined
   return catalog && isObject(value) && typeof value.at === 'number' ? { catalog, at: value.at } : undefined

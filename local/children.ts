@@ -1,4 +1,4 @@
-/** The servers that run here: one upstream each, kept in step with the manifests, replaced only where its connection changes. */
+/** The servers that run on this machine: one upstream each, replaced only if a manifest's change affects the connection. */
 import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
 import type { ServerObservation } from '../core/catalog/resolve.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
@@ -13,14 +13,14 @@ import { type DiscoveryDeps, type Observed, ServerDiscovery } from './server-dis
 
 export type DesiredServer = {
   server: McpServer
-  /** The folder of its manifest, against which its paths are meant. */
+  /** The folder of its manifest, to which its paths are relative. */
   folder: string
   inputs: LaunchInputs
 }
 
 export type ChildrenDeps = {
   discovery: DiscoveryDeps
-  /** Makes the upstream of a server; nothing runs before its first use. */
+  /** Creates the upstream of a server; starts nothing before its first use. */
   launch: (desired: DesiredServer) => Upstream
 }
 
@@ -31,19 +31,19 @@ type Child = {
   discovery: ServerDiscovery
 }
 
-/** Ends with `close`. */
+/** Must be closed with `close`. */
 export class Children {
   readonly #deps: ChildrenDeps
   #children = new Map<string, Child>()
   #refused = new Map<string, ServerObservation>()
-  /** Closings under way: those of servers that went or changed. */
+  /** Closing upstreams of removed or changed servers. */
   readonly #closing = new Set<Promise<void>>()
 
   constructor(deps: ChildrenDeps) {
     this.#deps = deps
   }
 
-  /** Takes the servers that shall be there: new ones begin, gone ones end, changed ones are replaced, others are left alone. */
+  /** Starts new servers, closes removed ones, replaces changed ones and leaves the others alone. */
   apply(desired: readonly DesiredServer[]): void {
     const next = new Map<string, Child>()
     const refused = new Map<string, ServerObservation>()
@@ -66,7 +66,7 @@ export class Children {
     for (const [, child] of gone) this.#end(child)
   }
 
-  /** What `resolve` needs to know of every server. */
+  /** The state of every server, for `resolve`. */
   observations(): Map<string, ServerObservation> {
     const all = new Map(this.#refused)
     for (const [name, { discovery, connection }] of this.#children) {
@@ -80,7 +80,7 @@ export class Children {
     return this.#children.get(name)?.discovery.observed()
   }
 
-  /** True once every server has a list, cached or discovered, or has failed. */
+  /** Whether every server has a list, cached or discovered, or has failed. */
   settled(): boolean {
     return [...this.#children.values()].every(({ discovery }) => {
       const { catalog, state } = discovery.observed()
@@ -88,12 +88,12 @@ export class Children {
     })
   }
 
-  /** A call of this server was refused for its state. */
+  /** Call when a call of this server was refused because of its state. */
   wanted(server: string): void {
     this.#children.get(server)?.discovery.wanted()
   }
 
-  /** The upstream of a server for the router's pool; a replaced one lives on until the pool lets go of it. */
+  /** The upstream of a server for the router's pool; a replaced one stays open until the pool closes it. */
   connect(server: RouterServer): Upstream {
     const child = server.endpoint.kind === 'local' ? this.#children.get(server.endpoint.id) : undefined
     return child ? child.shared.lease() : absent()
@@ -135,7 +135,7 @@ export class Children {
   }
 }
 
-/** One upstream for discovery and the router's pool: it ends when all have let go of it. */
+/** Shares one upstream between discovery and the router's pool: closed when all leases are. */
 class SharedUpstream {
   readonly #upstream: Upstream
   #leases = 0
@@ -173,7 +173,7 @@ class SharedUpstream {
   }
 }
 
-/** Stands for a server that went between a snapshot and a call. */
+/** For a server that was removed between a snapshot and a call. */
 function absent(): Upstream {
   const gone = () =>
     Promise.reject(

@@ -12,11 +12,11 @@ export type PlacedServer = { server: McpServer; folder: string }
 
 export type Desired = {
   gateway?: McpGateway
-  /** Why it is not known which gateway is meant. */
+  /** Why no gateway could be chosen. */
   undecided?: Problem
   /** All servers of the manifests, each name once. */
   servers: McpServer[]
-  /** Those that are selected, accepted and not suspended, with the folder that their paths stand on. */
+  /** Selected, accepted servers that are not suspended, with the folder that their paths are relative to. */
   running: PlacedServer[]
   secrets: Secret[]
   configMaps: ConfigMap[]
@@ -24,7 +24,7 @@ export type Desired = {
 }
 
 /**
- * `gatewayName` chooses among several gateways; without it there may be one at most. Where that cannot be decided, the
+ * `gatewayName` chooses among several gateways; without it there may be at most one. If none can be chosen, the
  * gateway of `current` stays.
  */
 export function desire(
@@ -65,7 +65,7 @@ function chooseGateway(
   const found = called(wanted)
   if (found || (wanted === undefined && gateways.length <= 1)) return { gateway: found ?? gateways[0] }
   const last = current?.gateway
-  const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is served on` : ''
+  const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is still served` : ''
   const undecided =
     wanted === undefined
       ? {
@@ -97,7 +97,7 @@ function onePerName(
     const { name } = server.metadata
     if (!places.has(name)) places.set(name, { server, folder: place.folder })
     else {
-      const message = `McpServer "${name}" is in another namespace too: give a McpGateway, or rename one`
+      const message = `another namespace also has a McpServer "${name}": add a McpGateway, or rename one of them`
       problems.push(placedIn(place, { reason: 'DuplicateName', message, path: 'metadata.name' }))
     }
   }

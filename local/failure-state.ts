@@ -1,4 +1,4 @@
-/** Says why a server is not there, as a state with a reason, from whatever was thrown. Pure. */
+/** Converts a thrown error into a server's state and reason. Pure. */
 import { Fault, type FaultCode, messageOf } from '../core/errors.ts'
 
 const LONGEST_MESSAGE = 300
@@ -7,7 +7,7 @@ export type Failure = {
   state: 'failed' | 'authRequired'
   /** CamelCase, as in the resource's condition. */
   reason: string
-  /** One bounded line for people; agents are told the reason alone. */
+  /** One bounded line for people; agents get only the reason. */
   message: string
 }
 
@@ -32,7 +32,7 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** Installers and servers say a lot: the state carries the beginning, the log has all of it. */
+/** Shortens the output of installers and servers for the state; the log has all of it. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= LONGEST_MESSAGE ? line : `${line.slice(0, LONGEST_MESSAGE - 1)}…`

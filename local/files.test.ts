@@ -187,7 +187,7 @@ test('the gateway itself is left out where a client lists it among its servers, 
   assert.deepEqual(names(loaded), ['far', 'other'])
   assert.deepEqual(
     loaded.notes.filter(({ reason }) => reason === 'OwnAddress').map(({ message }) => message),
-    ['portolan is this gateway itself, and is left out', 'again is this gateway itself, and is left out'],
+    ['portolan is left out: it is this gateway itself', 'again is left out: it is this gateway itself'],
   )
   assert.equal(names(await new ManifestFiles([file]).scan()).length, 4)
 })

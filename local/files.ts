@@ -1,4 +1,4 @@
-/** Reads the paths of `up`: folders of manifests, single files and client configs; a broken one keeps its last good state. */
+/** Reads the paths of `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { messageOf, type Problem } from '../core/errors.ts'
@@ -17,18 +17,18 @@ import { type Address, leadsTo } from './own-address.ts'
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 const MAX_FILES = 2_000
 
-/** `folder` is what the manifest's relative paths stand on. */
+/** `folder` is what the manifest's paths are relative to. */
 export type PlacedManifest = LocatedManifest & { folder: string }
 
-/** Everything that the paths hold now. */
+/** The current content of the paths. */
 export type Loaded = {
-  /** Each resource once; a broken one as it last was. */
+  /** Each resource once; a broken one in its last valid state. */
   manifests: PlacedManifest[]
-  /** Values that client configs bring or ask for. */
+  /** Secrets and inputs of client configs. */
   imported: ImportedValues[]
   /** With file, line and field. */
   problems: Problem[]
-  /** Things to know that are no mistakes. */
+  /** Remarks that are not errors. */
   notes: Problem[]
   files: string[]
 }
@@ -40,21 +40,21 @@ type ParsedFile = Pick<ManifestFile, 'problems' | 'broken'> & {
 }
 type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; imported?: ImportedValues }
 
-/** Remembers what it read, so that `scan` parses only what changed. */
+/** Remembers parsed files, so that `scan` parses only changed ones. */
 export class ManifestFiles {
   readonly #paths: readonly string[]
   readonly #env: Readonly<Record<string, string>>
   readonly #own: Address | undefined
   #known = new Map<string, KnownFile>()
 
-  /** `env` fills the variables in commands of client configs. A server at `own` would be this gateway again, and is left out. */
+  /** `env` gives values to variables in client configs. Servers at the address `own` are this gateway itself and are left out. */
   constructor(paths: readonly string[], env: Readonly<Record<string, string>> = {}, own?: Address) {
     this.#paths = paths.map(path => resolve(path))
     this.#env = env
     this.#own = own
   }
 
-  /** The folders to watch: of a file, the one that it is in, since editors replace files. */
+  /** The folders to watch. For a file it is the parent folder, because editors replace files. */
   async folders(): Promise<string[]> {
     const folders = await Promise.all(
       this.#paths.map(async path =>
@@ -69,7 +69,7 @@ export class ManifestFiles {
     return EXTENSIONS.has(extname(file)) || this.#paths.includes(file)
   }
 
-  /** Never throws: what cannot be read is a problem. */
+  /** Never throws: files that cannot be read become problems. */
   async scan(): Promise<Loaded> {
     const problems: Problem[] = []
     const files = await this.#list(problems)
@@ -98,7 +98,7 @@ export class ManifestFiles {
     return url !== undefined && this.#own !== undefined && leadsTo(this.#own, url)
   }
 
-  /** Files in the order of the paths, by name within a folder; folders are not searched deeper, as with kubectl. */
+  /** Files in the order of the paths, by name within a folder; not recursive, like kubectl. */
   async #list(problems: Problem[]): Promise<{ file: string; given: boolean }[]> {
     const files = new Map<string, boolean>()
     for (const path of this.#paths) {
@@ -139,7 +139,7 @@ export class ManifestFiles {
     const folder = dirname(file)
     if (given && manifests.length === 0 && problems.length === 0) {
       const message =
-        skipped.length === 0 ? 'is empty' : 'holds no McpServer or McpGateway, and is no client config'
+        skipped.length === 0 ? 'is empty' : 'has no McpServer or McpGateway, and is not a client config'
       problems.push({ reason: 'NothingFound', message, file })
     }
     return { manifests: manifests.map(found => ({ ...found, folder })), problems, broken }
@@ -148,17 +148,17 @@ export class ManifestFiles {
 
 function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem {
   const title = manifest.kind === 'McpServer' ? manifest.spec.title : undefined
-  const message = `${title ?? manifest.metadata.name} is this gateway itself, and is left out`
+  const message = `${title ?? manifest.metadata.name} is left out: it is this gateway itself`
   return { reason: 'OwnAddress', message, file, line, column }
 }
 
 function nothingFound(paths: readonly string[]): Problem {
   const [file] = paths.length === 1 ? paths : []
-  const message = `${file ? 'holds' : 'the paths hold'} no McpServer and no client config`
+  const message = `${file ? 'has' : 'the paths have'} no McpServer and no client config`
   return { reason: 'NothingFound', message, file }
 }
 
-/** Whether something could not be read that may be readable now. */
+/** Whether a file that it names could not be read: it may be readable now. */
 function readsMore({ problems, notes = [] }: ParsedFile): boolean {
   return [...problems, ...notes].some(({ reason }) => reason === UNREADABLE)
 }
@@ -174,7 +174,7 @@ async function readText(file: string): Promise<{ text: string; problem?: undefin
   }
 }
 
-/** What is broken stays as it was; where a name tells nothing that the file held, all of it that no good document claims. */
+/** Keeps the last valid state of broken manifests. If their names are not known, keeps every former manifest that the file no longer has. */
 function lastGood(now: ParsedFile, known: KnownFile | undefined): Pick<KnownFile, 'good' | 'imported'> {
   if (!known || now.broken.length === 0) return { good: now.manifests, imported: now.imported }
   const keyOf = ({ manifest }: PlacedManifest) => `${manifest.kind}/${manifest.metadata.name}`

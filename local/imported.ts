@@ -1,4 +1,4 @@
-/** A client config among the paths: its servers as manifests, and the values that they refer to, kept in memory. */
+/** Reads a client config among the paths: its servers as manifests, and the values that they refer to, in memory only. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
@@ -10,7 +10,7 @@ export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
 
 type Env = Readonly<Record<string, string>>
 
-/** Reads a client config; variables in commands and addresses get their values from the environment at once. */
+/** Reads a client config; variables in commands and URLs are filled in from `env`. */
 export function readClientConfig(text: string, file: string, env: Env) {
   const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}), readEnvFile })
   const { servers, secrets, inputs, folder, problems, notes, broken } = config
@@ -26,13 +26,13 @@ export function readClientConfig(text: string, file: string, env: Env) {
   }
 }
 
-/** Reads variables in the dotenv form; throws where the file cannot be read. */
+/** Reads a dotenv file; throws if it cannot be read. */
 export function readEnvFile(file: string): Readonly<Record<string, string | undefined>> {
   if (statSync(file).size > MAX_FILE_BYTES) throw new Error('it is too large')
   return parseEnv(readFileSync(file, 'utf8'))
 }
 
-/** The value that a config has for a Secret's key, or what is missing for it; undefined where the config knows nothing of it. */
+/** The value of a Secret's key from client configs, or the variable that it lacks; undefined if no config defines the key. */
 export function importedValue(
   all: readonly ImportedValues[],
   { name, key }: { name: string; key: string },
@@ -52,7 +52,7 @@ export function importedValue(
   return undefined
 }
 
-/** The variable that answers for an editor's question: `github-token` is asked for as `GITHUB_TOKEN`. */
+/** The environment variable for an editor's input: `GITHUB_TOKEN` for `github-token`. */
 function variableOfInput(id: string): string {
   return id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }

@@ -1,4 +1,4 @@
-/** What a manifest only refers to: the values of its environment and headers, and its folder. */
+/** Resolves what a manifest refers to: the values of its environment and headers, and the files of its command. */
 import { createHmac } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -10,14 +10,14 @@ import type { ValueResolver } from './secrets.ts'
 export type LaunchInputs = {
   env: Record<string, string>
   headers: Record<string, string>
-  /** Those values of `env` that no log may show. */
+  /** The values of `env` that must not be logged. */
   secrets: string[]
   clientSecret?: string
-  /** What could not be found: the server is not started. */
+  /** References that could not be resolved: the server is not started. */
   problems: Problem[]
-  /** Changes with any value and with the folder; keyed, so that nobody learns a secret from it. */
+  /** HMAC of all values and the folder; keyed, so that it reveals no secret. */
   digest: string
-  /** The files that a command names, with size and time: a list is cached for these very ones. Empty for other sources. */
+  /** The files that a command names, with size and modification time, as part of the cache's key. Empty for other sources. */
   files: string
 }
 
@@ -44,7 +44,7 @@ export async function resolveInputs(
   return { ...found, secrets: env.secret, problems, digest, files: await commandFiles(server, folder) }
 }
 
-/** Who edits a server of his own does not want its old list. */
+/** Invalidates the cached list of a server under development when its files change. */
 async function commandFiles({ spec: { command } }: McpServer, folder: string): Promise<string> {
   if (!command) return ''
   const words = [command.run, ...command.args].filter(word => /[./]/.test(word))

@@ -1,4 +1,4 @@
-/** Makes the upstream of a McpServer on this machine: a package from the cache, a command, a container, or a remote one. */
+/** Creates the upstream of a McpServer on this machine: a package from the cache, a command, a container, or a remote server. */
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
@@ -20,7 +20,7 @@ export type LaunchDeps = {
   reaper: Reaper
   clock: Clock
   log: Log
-  /** The user's environment, of which servers get a part. */
+  /** The user's environment; servers inherit part of it. */
   env: Readonly<Record<string, string>>
 }
 
@@ -104,11 +104,11 @@ async function commandOf({ server, folder, inputs }: DesiredServer, deps: Launch
   return { command: command.run, args: expanded(command.args), env, secrets, cwd }
 }
 
-/** What a server gets of the user's environment: how to find programs, languages, proxies and certificates, but no one's tokens. */
+/** Variables that servers inherit: paths, locale, proxies and certificates, but no tokens. */
 const INHERITED =
   /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|LANG|LC_\w+|TMPDIR|XDG_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY))$/i
 
-/** The part of the user's environment that every server gets. Pure. */
+/** The part of the user's environment that every server inherits. Pure. */
 export function inheritedEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED.test(name)))
 }

@@ -1,4 +1,4 @@
-/** An upstream whose making takes time, such as an installation: made at first need, by one attempt for many callers. */
+/** An upstream whose creation takes time, such as an installation: created on first use, by one attempt for all callers. */
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
@@ -14,7 +14,7 @@ import type {
 } from '../core/mcp/upstream.ts'
 import { failureOf } from './failure-state.ts'
 
-/** Calls that arrive this soon after a failure get the same failure, instead of installing again. */
+/** Calls within this time after a failure get the same failure instead of a new attempt. */
 const FAILURE_KEPT_MS = 5_000
 
 const NO_SUBSCRIPTIONS = {
@@ -31,7 +31,7 @@ export class LazyUpstream implements Upstream {
   #failed: { error: unknown; at: number } | undefined
   #listener: SessionListener | undefined
 
-  /** `make` gets a signal that aborts at `close`. */
+  /** `make` gets a signal that aborts on `close`. */
   constructor(make: (signal: AbortSignal) => Promise<Upstream>, clock: Clock) {
     this.#make = make
     this.#clock = clock
@@ -75,7 +75,7 @@ export class LazyUpstream implements Upstream {
     await made?.close()
   }
 
-  /** Waits no longer than the caller does; the making goes on for the others. */
+  /** Stops waiting if the caller aborts; the creation continues for other callers. */
   async #ready(signal: AbortSignal): Promise<Upstream> {
     signal.throwIfAborted()
     this.#life.signal.throwIfAborted()

@@ -219,7 +219,7 @@ test('suspended servers run nothing, several gateways want a choice, and one is 
   await assert.rejects(start(t, space, { gateway: 'c' }), /no McpGateway "c".*a, b/)
 })
 
-test('while it is not clear which gateway is meant, the last one is served on', async t => {
+test('if no gateway can be chosen, the last one is still served', async t => {
   const space = workspace(t)
   space.write('one', polite, { labels: { team: 'a' } })
   space.write('two', { ...polite, suspend: true })

@@ -1,4 +1,4 @@
-/** The gateway on a laptop: manifests to running servers, their lists to snapshots, snapshots to a router. */
+/** The local gateway: runs the servers of the manifests and a router, and feeds the router snapshots of their lists. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,52 +27,52 @@ import { type Findings, Reloader } from './reloader.ts'
 import { createSlots } from './start-slots.ts'
 import { watchFolders } from './watch-folders.ts'
 
-/** Processes that start at a time; one that hangs holds its slot no longer than this. */
+/** Concurrent starts of processes; one that hangs keeps its slot for at most `lendMs`. */
 const STARTS = { count: 8, lendMs: 5_000 }
 const SESSION_KEY_BYTES = 32
 const DIGEST_KEY_BYTES = 32
-/** Of the folder of secrets: DIR/<name>/<key>. */
+/** Depth of the secrets folder: DIR/<name>/<key>. */
 const SECRETS_DEPTH = 1
 
 export type LocalOptions = {
   paths: readonly string[]
   host: string
   port: number
-  /** Instead of the gateway's own default profile. */
+  /** Overrides the gateway's default profile. */
   profile?: Profile
-  /** Served besides what the gateway allows. */
+  /** Served in addition to the profiles that the gateway allows. */
   allowedProfiles?: readonly Profile[]
-  /** Which McpGateway, where several are given. */
+  /** Name of the McpGateway; needed if there are several. */
   gateway?: string
   secretsFolder?: string
-  /** Opens /servers/<name>/mcp whatever the gateway says. */
+  /** Serves /servers/<name>/mcp even if the gateway does not enable it. */
   exposeServers?: boolean
-  /** False: the paths are read once. */
+  /** false: the paths are read only once. */
   watch: boolean
   cacheFolder: string
   env: Readonly<Record<string, string>>
   log: Log
-  /** A sentence about something that takes its time, such as an installation. */
+  /** Called with a sentence about slow work, such as an installation. */
   onProgress: (message: string) => void
-  /** What is wrong with the manifests, as it comes and goes. */
+  /** Called when problems of the manifests appear or are solved. */
   onFindings: (findings: Findings) => void
-  /** Absent: nothing is traced. Whoever made it closes it. */
+  /** Absent: nothing is traced. The caller closes it. */
   tracer?: Tracer
   clock?: Clock
 }
 
 export type LocalGateway = {
   url: string
-  /** True once every server has a list, cached or discovered, or has failed. */
+  /** Whether every server has a list, cached or discovered, or has failed. */
   ready(): boolean
   /** How many packages are being installed. */
   installing(): number
   status(): LocalStatus
-  /** Ends the router after its calls in flight, then every child. Idempotent. */
+  /** Stops the router after its calls in flight, then every server. Idempotent. */
   close(): Promise<void>
 }
 
-/** Resolves when the port is open; servers start, and lists come, after that. Throws a Fault: `io` where it cannot listen, `bad_request` where it is not clear which gateway is meant. */
+/** Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be chosen. */
 export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   const laptop = assemble(options, options.clock ?? systemClock)
   try {
@@ -94,7 +94,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   }
 }
 
-/** The parts of a running gateway, in the order in which they begin; they end the other way round. */
+/** The parts of a running gateway, in the order of their start; they stop in reverse order. */
 type Laptop = {
   clock: Clock
   life: AbortController
@@ -185,7 +185,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   const { clock, source, children, reloader, publisher } = laptop
   await reloader.reload()
   publisher.publish()
-  laptop.cache.prune().catch(err => log.warn({ err }, 'old lists could not be deleted'))
+  laptop.cache.prune().catch(err => log.warn({ err }, 'old cached lists could not be deleted'))
   laptop.router = await startRouter({
     source,
     connect: server => children.connect(server),
@@ -211,9 +211,11 @@ async function watch(
   const onChange = () => {
     reloader
       .reload()
-      .catch(err => log.error({ err }, 'the manifests could not be taken up; what ran goes on'))
+      .catch(err =>
+        log.error({ err }, 'manifests could not be reloaded; the previous configuration stays active'),
+      )
   }
-  const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may go unseen')
+  const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may be missed')
   const concerns = (file: string) => files.concerns(file)
   const folders = await files.folders()
   stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
@@ -239,7 +241,7 @@ async function end({
   await Promise.allSettled([tokens.close(), reaper.close()])
 }
 
-/** Once every server has a list, cached or discovered, or has failed, and the router serves it; from then on for good. */
+/** Ready once every server has a list or has failed and the router serves these; stays ready from then on. */
 function isReady(laptop: Laptop): boolean {
   const { publisher, children, router } = laptop
   const { generation, pending } = publisher.progress()
@@ -249,7 +251,7 @@ function isReady(laptop: Laptop): boolean {
 
 function status(laptop: Laptop): LocalStatus {
   const { publisher, children, reloader, router } = laptop
-  // What the router serves, which may be a moment behind what is known here.
+  // Show what the router serves, which may lag behind the publisher.
   const served = router?.catalog()
   const config = served?.config ?? publisher.config()
   return statusOf({
@@ -272,13 +274,13 @@ function overridden(
   return {
     ...config,
     profile: profile ?? config.profile,
-    // The gateway's own choice stays beside the one of the command line.
+    // The gateway's own profile stays available beside that of the command line.
     allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
     exposeServers: exposeServers || config.exposeServers,
   }
 }
 
-/** Kept with the lists, so that clients' sessions outlive a restart. */
+/** Persisted, so that clients' sessions survive a restart. */
 async function sessionKey(cacheFolder: string): Promise<Buffer> {
   const file = join(cacheFolder, 'session-key')
   const kept = await readFile(file).catch(() => undefined)

@@ -1,4 +1,4 @@
-/** What /debug/status and the command line show of a local gateway. Pure; never a secret, never a value of env. */
+/** The status of a local gateway for /debug/status and the command line, without secrets and values of env. Pure. */
 import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
 import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
@@ -18,25 +18,25 @@ export type ServerStatusLine = {
   hidden: boolean
   /** Offered tools: valid and allowed by the policy. */
   tools: number
-  /** What their definitions would cost an agent directly (o200k_base). */
+  /** o200k_base tokens of their definitions if an agent used the server directly. */
   tokens: number
   invalid: { name?: string; reason: string }[]
   resources: number
   resourceTemplates: number
   prompts: number
   incomplete: ServerCatalog['incomplete']
-  /** The MCP revision that was negotiated. */
+  /** The negotiated MCP revision. */
   protocol?: string
-  /** What it cannot ask of clients, and why. */
+  /** Client features that it cannot use, and why. */
   notOffered?: string
   discovery: {
     /** ISO 8601. */
     at?: string
-    /** Read by an earlier process and not yet again. */
+    /** The list was read by an earlier process and not yet by this one. */
     cached: boolean
     failure?: { reason: string; message: string }
   }
-  /** Costliest first. */
+  /** Largest first. */
   toolTokens: { name: string; tokens: number }[]
 }
 
@@ -46,25 +46,25 @@ export type LocalStatus = {
   servers: ServerStatusLine[]
   tools: { total: number; byTransport: Record<string, number> }
   tokens: {
-    /** What all tools that are shown would cost an agent directly. */
+    /** Tokens of all shown tools if an agent used the servers directly. */
     direct: number
-    /** What the gateway's own tools/list costs it; absent until counted. */
+    /** Tokens of the gateway's tools/list; absent until counted. */
     exposed?: number
-    /** The same of every profile that is served. */
+    /** The same for every served profile. */
     profiles: Partial<Record<Profile, number>>
-    /** What was counted so far. */
+    /** Tokens counted since the start. */
     sinceStart: TokenUses
   }
-  /** How the search by meaning does. */
+  /** State of semantic search. */
   search: SearchStatus
   problems: Problem[]
 }
 
 export function statusOf(facts: {
   config: RouterConfig
-  /** The lists that are served. */
+  /** The served catalogs, by server. */
   catalogs: ReadonlyMap<string, ServerCatalog>
-  /** The tools that are served of them, as agents are shown them. */
+  /** The served tools as agents see them, by server. */
   offered: ReadonlyMap<string, readonly ToolRoute[]>
   observed: (server: string) => Observed | undefined
   ready: boolean

@@ -1,4 +1,4 @@
-/** What a laptop has for the search by meaning: the model and vectors in the cache folder, and the key of a service. */
+/** Dependencies of semantic search on a laptop: the model and vectors in the cache folder, and the embeddings service's key. */
 import { join } from 'node:path'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { openVectorCache } from '../core/encoder/vector-cache.ts'
@@ -7,12 +7,12 @@ import type { Log } from '../core/log.ts'
 import { openEmbedded } from '../router/semantic/embedded.ts'
 import type { SemanticDependencies } from '../router/semantic/semantic.ts'
 
-/** Of one service; some 1.5 KB each. */
+/** Per encoder; about 1.5 KB each. */
 const MAX_VECTORS = 20_000
 
 type Places = { cacheFolder: string; env: Readonly<Record<string, string>>; log: Log }
 
-/** `embeddingsKey`: of the gateway that is served now. */
+/** `embeddingsKey` returns the API key of the current gateway's embeddings service. */
 export function semanticDependencies(
   { cacheFolder, env, log }: Places,
   embeddingsKey: () => string | undefined,
@@ -21,7 +21,7 @@ export function semanticDependencies(
     log.warn({ detail: messageOf(error) }, 'vectors could not be written to the cache')
   const cacheFile = join(cacheFolder, 'vectors', 'embedded.bin')
   return {
-    // Looked for every time: it may have been fetched meanwhile.
+    // Resolved at each call: the model may have been downloaded meanwhile.
     openEmbedded: onLost =>
       openEmbedded({ modelFile: modelFileOf(env, cacheFolder), cacheFile, onCacheFailure, onLost }),
     encodesDocuments: true,

@@ -1,4 +1,4 @@
-/** Turns what is desired and what is observed into snapshots, a burst of changes into one. */
+/** Publishes snapshots from the desired and observed state, one for a burst of changes. */
 import type { Clock, Timer } from '../core/async.ts'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { RouterConfig } from '../core/catalog/router-config.ts'
@@ -14,17 +14,17 @@ export type PublisherDeps = {
   clock: Clock
   children: Children
   countTokens: (texts: readonly string[]) => Promise<number[]>
-  /** What the command line says over the manifests. */
+  /** Applies the command line's options to the config. */
   override: (config: RouterConfig) => RouterConfig
 }
 
-/** Ends with `close`. */
+/** Must be closed with `close`. */
 export class Publisher {
   readonly #deps: PublisherDeps
   #desired: Desired
   #config: RouterConfig
   #generation = 0
-  /** Tokens of the descriptions that manifests give, by their text. */
+  /** Tokens of overriding descriptions, by their text. */
   #descriptionTokens: ReadonlyMap<string, number> = new Map()
   #counting = 0
   #soon: Timer | undefined
@@ -42,7 +42,7 @@ export class Publisher {
     return this.#config
   }
 
-  /** The newest generation, and whether another is about to follow. */
+  /** The newest generation, and whether another will follow soon. */
   progress(): { generation: number; pending: boolean } {
     return { generation: this.#generation, pending: this.#soon !== undefined || this.#counting > 0 }
   }
@@ -80,7 +80,7 @@ export class Publisher {
     const known = this.#descriptionTokens
     if (texts.every(text => known.has(text))) return
     this.#counting++
-    // Without a count the router estimates.
+    // The router estimates descriptions without a count.
     const counts = await this.#deps.countTokens(texts).catch(() => [])
     this.#counting--
     this.#descriptionTokens = new Map(counts.map((tokens, at) => [texts[at] ?? '', tokens]))

@@ -1,4 +1,4 @@
-/** From files to the servers that shall run, with all their values: one reading of the paths. */
+/** Reads the paths once: from files to the servers to run, with all their values. */
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
@@ -14,10 +14,10 @@ export type ReadOptions = {
   files: ManifestFiles
   env: Readonly<Record<string, string>>
   gateway?: string
-  /** What was read before. */
+  /** The previous result. */
   current?: Desired
   secretsFolder?: string
-  /** A secret of this process, for digests of values. */
+  /** A random key of this process, for digests of values. */
   digestKey: Buffer
   now: number
 }
@@ -25,16 +25,16 @@ export type ReadOptions = {
 export type Reading = {
   desired: Desired
   servers: DesiredServer[]
-  /** The API key of the gateway's embeddings service, where it has one. */
+  /** The API key of the gateway's embeddings service, if it has one. */
   embeddingsKey?: string
-  /** Everything that is wrong, with file, line and field. */
+  /** All errors, with file, line and field. */
   problems: Problem[]
-  /** Things to know that are no mistakes. */
+  /** Remarks that are not errors. */
   notes: Problem[]
   files: string[]
 }
 
-/** Never throws: what is wrong is a problem. */
+/** Never throws: errors become problems. */
 export async function readPaths(options: ReadOptions): Promise<Reading> {
   const loaded = await options.files.scan()
   const desired = desire(loaded.manifests, options.gateway, options.now, options.current)
@@ -63,7 +63,7 @@ async function withInputs(
   return { server, folder, inputs: await resolveInputs(server, folder, values, options.digestKey) }
 }
 
-/** Who refers to them may name those of his own namespace. */
+/** A manifest may refer to Secrets and ConfigMaps of its own namespace only. */
 function valuesFor(
   { metadata }: McpServer | McpGateway,
   { secrets, configMaps }: Desired,

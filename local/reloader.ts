@@ -1,15 +1,15 @@
-/** Reads the paths again whenever they changed, one reading at a time, and lets it take effect. */
+/** Rereads the paths after changes, one read at a time, and passes on the result. */
 import type { Clock } from '../core/async.ts'
 import { Fault, type Problem } from '../core/errors.ts'
 import type { Desired } from './desire.ts'
 import { type Reading, type ReadOptions, readPaths } from './read.ts'
 
-/** What a reading of the paths has brought; each list holds only what is new. */
+/** What changed since the previous read of the paths; each list has only new entries. */
 export type Findings = {
   problems: Problem[]
-  /** Problems that are gone. */
+  /** Problems that no longer exist. */
   solved: Problem[]
-  /** Things to know that are no mistakes. */
+  /** Remarks that are not errors. */
   notes: Problem[]
 }
 
@@ -36,8 +36,8 @@ export class Reloader {
   }
 
   /**
-   * Resolves once everything that stood in the files at the time of the call has taken effect. Throws a Fault `bad_request`
-   * where nothing was read before, and which gateway is meant cannot be told.
+   * Resolves once the files' content at the time of the call has taken effect. Throws Fault `bad_request`
+   * if no gateway can be chosen in the first read.
    */
   reload(): Promise<void> {
     this.#again = true
@@ -56,11 +56,11 @@ export class Reloader {
       if (desired.undecided && !this.#desired) throw new Fault('bad_request', desired.undecided.message)
       this.#desired = desired
       onRead(reading)
-      this.#tell(reading)
+      this.#report(reading)
     }
   }
 
-  #tell({ problems, notes }: Reading): void {
+  #report({ problems, notes }: Reading): void {
     const findings = {
       problems: missingIn(this.#problems, problems),
       solved: missingIn(problems, this.#problems),
@@ -72,7 +72,7 @@ export class Reloader {
   }
 }
 
-/** Those that are not among the others; one that only moved within its file is the same. */
+/** Problems that `others` lacks; one that only moved within its file is the same. */
 function missingIn(others: readonly Problem[], problems: readonly Problem[]): Problem[] {
   const known = new Set(others.map(keyOf))
   return problems.filter(problem => !known.has(keyOf(problem)))

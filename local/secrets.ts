@@ -1,4 +1,4 @@
-/** Values that manifests refer to: Secrets and ConfigMaps among the paths, the folder of secrets, the environment. */
+/** Resolves values that manifests refer to, from Secrets and ConfigMaps among the paths, the secrets folder and the environment. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/errors.ts'
@@ -9,13 +9,13 @@ import type { Secret } from '../crds/secret.ts'
 import { type ImportedValues, importedValue } from './imported.ts'
 
 const MAX_SECRET_BYTES = 1024 * 1024
-/** A name or key must not lead out of the folder of secrets. */
+/** A name or key must not lead out of the secrets folder. */
 const SAFE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 
 export type ValuePlaces = {
   secrets: readonly Secret[]
   configMaps: readonly ConfigMap[]
-  /** Values of client configs, which refer to Secrets that exist nowhere else. */
+  /** Values from client configs. */
   imported: readonly ImportedValues[]
   /** `--secrets DIR`: files `DIR/<name>/<key>`. */
   secretsFolder?: string
@@ -30,7 +30,7 @@ type Entry = Pick<EnvVar, 'name' | 'value'> & {
 
 type Found = { value: string } | { problem: Problem }
 
-/** Resolved values by name, those of them that no log may show, and what could not be resolved; a problem never holds a value. */
+/** Resolved values by name; `secret` lists the values that must not be logged. Problems never contain a value. */
 export type Values = { values: Record<string, string>; secret: string[]; problems: Problem[] }
 
 export class ValueResolver {
@@ -42,7 +42,7 @@ export class ValueResolver {
     this.#namespace = namespace
   }
 
-  /** `env` over `envFrom`, as in a container; `$(NAME)` in a value takes what was defined before it. */
+  /** `env` overrides `envFrom`, as in a container; `$(NAME)` in a value refers to earlier variables. */
   async env(env: readonly EnvVar[], envFrom: readonly EnvFrom[]): Promise<Values> {
     const all: Values = { values: {}, secret: [], problems: [] }
     for (const [at, from] of envFrom.entries()) {
@@ -62,7 +62,7 @@ export class ValueResolver {
     return all
   }
 
-  /** A key of a Secret: the manifests, then the folder, then the environment. */
+  /** Looks up a key of a Secret in the manifests, then the folder, then the environment. */
   async secret(ref: KeyRef): Promise<Found> {
     const manifest = this.#find(this.#places.secrets, ref.name)
     const imported = importedValue(this.#places.imported, ref, this.#places.env)
@@ -121,12 +121,12 @@ export class ValueResolver {
   }
 }
 
-/** The name of the variable that stands for a Secret's key: `github` and `token` give `GITHUB_TOKEN`. */
+/** The environment variable for a Secret's key: `GITHUB_TOKEN` for `github` and `token`. */
 export function variableOf({ name, key }: KeyRef): string {
   return `${name}_${key}`.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }
 
-/** Replaces `$(NAME)` by a value that is known; `$$(NAME)` stands for itself, as in Kubernetes. Pure. */
+/** Replaces `$(NAME)` by its value if known; `$$` is an escaped `$`, as in Kubernetes. Pure. */
 export function expand(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g, (whole, name: string | undefined) =>
     name === undefined ? '$' : (values[name] ?? whole),
@@ -141,7 +141,7 @@ function secretValues(secret: Secret): Record<string, string> {
   return { ...Object.fromEntries(data), ...secret.stringData }
 }
 
-/** Says the three places where a Secret's key is looked for. */
+/** Names the three places where a Secret's key is looked up. */
 function secretNotFound(ref: KeyRef): Problem {
   return {
     reason: REASON.secretNotFound,

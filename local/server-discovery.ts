@@ -1,4 +1,4 @@
-/** Keeps one server's list: from the cache at once, discovered when due, the last good one through every failure. */
+/** Keeps one server's lists current: cached ones at first, discovered when due; after a failure the last valid ones stay. */
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../core/async.ts'
 import type { ServerState } from '../core/catalog/router-config.ts'
@@ -12,19 +12,19 @@ import type { CatalogCache } from './catalog-cache.ts'
 import { type Failure, failureOf, oneLine } from './failure-state.ts'
 import type { Slots } from './start-slots.ts'
 
-/** How often calls of a server that is not there may have it tried. */
+/** Minimum time between attempts that calls of a failed server cause. */
 const WANTED_EVERY_MS = 2_000
 
 export type DiscoveryTarget = {
   /** metadata.name of the McpServer. */
   name: string
-  /** Names what produces the list: the key of the cache. */
+  /** Identifies what produces the list, as the cache's key. */
   revision: string
   upstream: Upstream
   intervalMs: () => number
-  /** Whether asking wakes a process: such a server is not woken only because its list is old. */
+  /** Whether it is a process, which is not started only because its list is old. */
   process: boolean
-  /** Discovered at once even where a list is cached: a remote server, or one that is kept running. */
+  /** Discover at once even if a list is cached: a remote server, or one that is kept running. */
   eager: boolean
 }
 
@@ -45,7 +45,7 @@ export type DiscoveryDeps = {
   tracer?: Tracer
 }
 
-/** What is known of a server now. */
+/** The current state of a server. */
 export type Observed = {
   state: Exclude<ServerState, 'suspended' | 'notAccepted'>
   reason?: string
@@ -55,13 +55,13 @@ export type Observed = {
   catalog?: ServerCatalog
   /** When the list was last read from the server. */
   discoveredAt?: number
-  /** The list was read by an earlier process and not yet again. */
+  /** The list was read by an earlier process and not yet by this one. */
   cached: boolean
-  /** Why the last discovery failed, where it did. */
+  /** Why the last discovery failed, if it did. */
   failure?: Failure
 }
 
-/** Ends with `close`; until then it looks again by itself, when a list may have changed or a failure may be over. */
+/** Repeats discovery when a list may have changed and after failures, until `close`. */
 export class ServerDiscovery {
   readonly #target: DiscoveryTarget
   readonly #deps: DiscoveryDeps
@@ -69,14 +69,14 @@ export class ServerDiscovery {
   readonly #unsubscribe: () => void
   #observed: Observed
   #upstreamState: 'asleep' | 'starting' | 'ready' = 'starting'
-  /** Why the server is not there. */
+  /** Why the server is down. */
   #down: Failure | undefined
-  /** Why its list could not be read, though it may be there. */
+  /** Why its list could not be read, even if the server is up. */
   #listFailure: Failure | undefined
   #catalog: ServerCatalog | undefined
   #discoveredAt: number | undefined
   #cached = false
-  /** To be read as soon as the server is up. */
+  /** The list must be read as soon as the server is up. */
   #due = true
   #wantedFrom = 0
   #running = false
@@ -96,7 +96,7 @@ export class ServerDiscovery {
     return this.#observed
   }
 
-  /** Somebody wants to use it: where it is not there, it is tried again now. */
+  /** Call when a caller needs the server: a failed server is tried again now. */
   wanted(): void {
     const { state } = this.#observed
     const now = this.#deps.clock.now()
@@ -106,7 +106,7 @@ export class ServerDiscovery {
     void this.#run()
   }
 
-  /** Somebody wishes to have the lists read now: a process that sleeps is woken for it. */
+  /** Reads the lists now; starts the process if it is asleep. */
   refresh(): void {
     if (this.#running) this.#schedule.changed(this.#deps.clock.now())
     else void this.#run()
@@ -157,7 +157,7 @@ export class ServerDiscovery {
 
   #onState(state: 'asleep' | 'starting' | 'ready'): void {
     this.#upstreamState = state
-    // A server that is being tried again after a failure has not recovered yet.
+    // `starting` after a failure is only a retry: the server has not recovered yet.
     if (state === 'ready') this.#down = undefined
     this.#changed()
     if (state === 'ready' && this.#due && !this.#running) this.#runAfter(0)
@@ -188,7 +188,7 @@ export class ServerDiscovery {
     this.#timer?.cancel()
     this.#timer = this.#deps.clock.after(ms, () => {
       this.#due = true
-      // A process that sleeps is not woken only because its list is old: it is read at its next start.
+      // A process that is asleep is not started only because its list is old: it is read at the next start.
       if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
     })
   }

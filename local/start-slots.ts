@@ -1,8 +1,8 @@
-/** A few slots for heavy work, each lent for a bounded time, so that work that hangs does not hold up the rest. */
+/** Limits concurrent heavy work. A slot is released after a bounded time, so that hanging work does not block the rest. */
 import type { Clock } from '../core/async.ts'
 
 export type Slots = {
-  /** Runs `work` as soon as a slot is free, in order of arrival; the slot comes back when it ends or `lendMs` are over. */
+  /** Runs `work` as soon as a slot is free, in order of arrival; the slot is released when it ends or after `lendMs`. */
   run<T>(work: () => Promise<T>): Promise<T>
 }
 

@@ -1,4 +1,4 @@
-/** Tells when something in some folders changed, once for a burst of changes. */
+/** Watches folders for changes; calls back once for a burst of changes. */
 import { watch } from 'chokidar'
 import type { Clock, Timer } from '../core/async.ts'
 
@@ -7,14 +7,14 @@ const DEBOUNCE_MS = 100
 
 export type FolderWatch = {
   folders: readonly string[]
-  /** Levels below the folders that count too. */
+  /** How many levels of subfolders are watched too. */
   depth: number
   concerns: (file: string) => boolean
   onChange: () => void
   onError: (error: unknown) => void
 }
 
-/** Resolves once changes are seen; returns the way to stop. */
+/** Resolves once the watcher is ready; returns a function that stops it. */
 export async function watchFolders(options: FolderWatch, clock: Clock): Promise<() => Promise<void>> {
   let timer: Timer | undefined
   const watcher = watch([...options.folders], {

@@ -1,10 +1,10 @@
 /**
- * Reads a client's own list of MCP servers (`mcp.json`, `.mcp.json`, `claude_desktop_config.json`, VS Code's `mcp.json`) into
+ * Converts a client's own list of MCP servers (`mcp.json`, `.mcp.json`, `claude_desktop_config.json`, VS Code's `mcp.json`) into
  * manifests. Pure.
  *
  * Values in `env` and `headers` that hold variables (`${env:NAME}`, `${NAME:-default}`, `${input:id}`) or look like secrets do
- * not go into a manifest. There they are a `secretKeyRef` to a Secret `<server>-secrets`, which exists only in `secrets` of the
- * result, as parts that `fillVariables` puts together when they are needed. So a manifest can be written to a file as it is.
+ * not go into a manifest. The manifest has a `secretKeyRef` to a Secret `<server>-secrets` instead, which exists only in `secrets` of the
+ * result, as parts that `fillVariables` joins on demand. So a manifest can be written to a file without secrets.
  */
 import { basename, dirname } from 'node:path'
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
@@ -25,12 +25,12 @@ const MAX_CONFIG_BYTES = 16 * 1024 * 1024
 const MAX_SERVERS = 1_000
 
 export type ImportOptions = {
-  /** Path of the config: its folder is what relative paths and `${workspaceFolder}` stand on. */
+  /** Path of the config: determines the folder of relative paths and `${workspaceFolder}`. */
   file: string
   home?: string
-  /** Values for variables in commands, arguments and URLs. Without it they are left as they stand, with a note. */
+  /** Values for variables in commands, arguments and URLs. Without it, variables are kept, with a note. */
   lookup?: Lookup
-  /** For what VS Code's entries name as `envFile`. */
+  /** Reads the `envFile` of VS Code's entries. */
   readEnvFile: ReadEnvFile
 }
 
@@ -38,39 +38,39 @@ export type ImportedServer = Required<Position> & {
   /** Its name in the config. */
   name: string
   manifest: McpServer
-  /** The same without defaults, to be written to a file. */
+  /** The same without defaults, for writing to a file. */
   input: McpServerInput
-  /** Where a field of the manifest stands in the config, and what it is called there. */
+  /** The position and path in the config that a field of the manifest came from. */
   placeOf: (path: string) => FieldPlace
 }
 
 export type ImportedConfig = {
   servers: ImportedServer[]
-  /** Values of Secrets in parts, by name of the Secret and key. */
+  /** Values of Secrets as parts, by name of the Secret and key. */
   secrets: Record<string, NamedParts>
-  /** What `${input:id}` asks for. */
+  /** The inputs that `${input:id}` refers to, by id. */
   inputs: Record<string, ImportedInput>
-  /** The folder that relative paths stand on. */
+  /** The folder that paths are relative to. */
   folder: string
   problems: Problem[]
-  /** Things to know that are no mistakes: fields without effect, changed names. */
+  /** Remarks that are not errors: fields without effect, changed names. */
   notes: Problem[]
-  /** Names (as manifests have them) of entries with problems: earlier states of them may be kept. Undefined: the whole file is broken. */
+  /** Manifest names of entries with problems, whose earlier states may be kept. undefined: the whole file is broken. */
   broken?: string[]
 }
 
 export type ImportedInput = { description?: string; password: boolean; default?: string }
 
-/** Tables of servers, as the clients call them. */
+/** Where clients keep their servers. */
 const TABLES = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['mcp', 'mcpServers'], ['context_servers']]
 
-/** Whether a text is a client's config, broken or not, rather than a manifest. */
+/** Whether a text, even a broken one, is a client's config and not a manifest. */
 export function isClientConfig(text: string): boolean {
   const { root } = parseJsonc(text, MAX_CONFIG_BYTES)
   return root !== undefined && !findNodeAtLocation(root, ['apiVersion']) && tableOf(root) !== undefined
 }
 
-/** Never throws. Each entry stands for itself: a broken one keeps no other from being read. */
+/** Never throws. A broken entry does not affect the others. */
 export function importConfig(text: string, options: ImportOptions): ImportedConfig {
   const folder = workspaceOf(options.file)
   const config: ImportedConfig = { servers: [], secrets: {}, inputs: {}, folder, problems: [], notes: [] }
@@ -100,7 +100,7 @@ type Reading = { text: string; options: ImportOptions; config: ImportedConfig }
 function readTable({ path, node }: Table, reading: Reading): void {
   const { problems, notes } = reading.config
   if (node.type !== 'object') {
-    const message = 'must be a map of names to servers, not a list or a text'
+    const message = 'must be a map of names to servers, not a list or a string'
     problems.push({ reason: 'InvalidType', message, path: pathText(path), ...place(reading, node.offset) })
     return
   }
@@ -165,7 +165,7 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   if (config.problems.length > before) config.broken?.push(name)
 }
 
-/** The field of an entry that a field of its manifest came from; of others, the entry itself. */
+/** The field of an entry that a field of its manifest came from; empty if unknown. */
 function stepsOf(path: string, { spec }: McpServer): string[] {
   const [, field, index] = /^spec\.(env|headers)\[(\d+)\]/.exec(path) ?? []
   if (field === undefined) return []
@@ -173,7 +173,7 @@ function stepsOf(path: string, { spec }: McpServer): string[] {
   return name === undefined ? [field] : [field, name]
 }
 
-/** The table of servers, wherever this client keeps it. */
+/** Finds the table of servers of any known client. */
 function tableOf(root: Node): Table | undefined {
   for (const path of TABLES) {
     const node = findNodeAtLocation(root, path)
@@ -182,7 +182,7 @@ function tableOf(root: Node): Table | undefined {
   return undefined
 }
 
-/** VS Code's `inputs`: what its user is asked for. */
+/** VS Code's `inputs`: values that its user is prompted for. */
 function inputsOf(root: Node): Record<string, ImportedInput> {
   const node = findNodeAtLocation(root, ['inputs']) ?? findNodeAtLocation(root, ['mcp', 'inputs'])
   const list: JsonValue = node ? getNodeValue(node) : []
@@ -205,7 +205,7 @@ function workspaceOf(file: string): string {
   return /^\.[^.]/.test(basename(folder)) ? dirname(folder) : folder
 }
 
-/** Where the deepest field of a path that is there stands: its value if that is plain, else its key. */
+/** The offset of the deepest existing field of a path: of its value if that is scalar, else of its key. */
 function offsetOf(entry: Entry, path: readonly string[]): number {
   let offset = entry.key.offset
   let node: Node | undefined = entry.value

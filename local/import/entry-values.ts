@@ -1,4 +1,4 @@
-/** Texts of a client config's entry: variables put in, or left as references to a Secret. Pure. */
+/** Values of a client config's entry: variables are filled in, or become references to a Secret. Pure. */
 import { resolve } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -13,22 +13,22 @@ import {
   writeVariables,
 } from './variables.ts'
 
-/** The reason of what may be readable at the next try, though the file that names it does not change. */
+/** Reason for a file that could not be read: it may be readable at the next scan even if nothing else changed. */
 export const UNREADABLE = 'Unreadable'
 
-/** Reads a file of variables in the dotenv form; throws where it cannot. */
+/** Reads a dotenv file; throws if that fails. */
 export type ReadEnvFile = (file: string) => Readonly<Record<string, string | undefined>>
 
 export type EntryContext = {
-  /** The Secret through which a manifest refers to values that are not to be written into it. */
+  /** The Secret that a manifest refers to for values that must not be written into it. */
   secretName: string
   folders: Folders
-  /** Values of variables, where they are to be put in; absent where the result is to be written to a file. */
+  /** Values of variables; absent if the result is written to a file, so that variables are kept. */
   lookup?: Lookup
   readEnvFile: ReadEnvFile
-  /** A mistake: the entry is not served. The path begins at the entry. */
+  /** Reports an error: the entry is not served. The path starts at the entry. */
   problem(reason: string, message: string, path: readonly string[]): void
-  /** Something to know: the entry is served. */
+  /** Reports a remark: the entry is served. */
   note(reason: string, message: string, path: readonly string[]): void
 }
 
@@ -41,8 +41,8 @@ type NamedValue = {
 }
 
 /**
- * `env` or `headers` as the list of a manifest; undefined where one of them is wrong. Variables and what looks like a
- * secret become references, and are added to `secrets`.
+ * `env` or `headers` as the list of a manifest; undefined if one of them is invalid. Variables and values that look like a
+ * secret become references and are added to `secrets`.
  */
 export function namedValues(
   entry: JsonObject,
@@ -51,7 +51,8 @@ export function namedValues(
   context: EntryContext,
 ) {
   const given = entry[field] ?? {}
-  if (!isObject(given)) return void context.problem('InvalidType', 'must be a map of names to texts', [field])
+  if (!isObject(given))
+    return void context.problem('InvalidType', 'must be a map of names to strings', [field])
   const list: NamedValue[] = []
   let whole = true
   for (const [name, value] of Object.entries(given)) {
@@ -65,7 +66,7 @@ export function namedValues(
   return whole ? list : undefined
 }
 
-/** The variables of the dotenv file that VS Code's `envFile` names; all count as secrets. Undefined, and a problem, where the name is wrong. */
+/** The variables of the dotenv file that VS Code's `envFile` names; all count as secrets. undefined, with a problem, if its path is invalid. */
 export function fileValues(
   entry: JsonObject,
   secrets: NamedParts,
@@ -91,19 +92,19 @@ export function fileValues(
 }
 
 /**
- * A text of which a manifest has no reference: the values of its variables are put in. Undefined, and a problem, where one
- * is missing; without a lookup it stays as it is, with a note.
+ * Fills in the variables of a field that cannot refer to a Secret. undefined, with a problem, if a variable
+ * has no value; without a lookup the text is kept, with a note.
  */
 export function fill(text: string, path: readonly string[], context: EntryContext): string | undefined {
   const parts = split(text, path, context)
   if (!parts || isPlain(parts)) return parts && writeVariables(parts)
   const filled = fillVariables(parts, context.lookup ?? noValues)
   if ('text' in filled) {
-    if (!context.lookup) context.note('DefaultUsed', `${heldBy(parts)}: its default was put in`, path)
+    if (!context.lookup) context.note('DefaultUsed', `${variablesIn(parts)}: replaced by its default`, path)
     return filled.text
   }
   if (!context.lookup) {
-    context.note('VariableKept', `${heldBy(parts)}: write the value in its place`, path)
+    context.note('VariableKept', `${variablesIn(parts)}: replace it with the value`, path)
     return writeVariables(parts)
   }
   const { missing } = filled
@@ -120,7 +121,7 @@ function namedValue(name: string, parts: Part[], secrets: NamedParts, context: E
   return reference(name, parts, secrets, context)
 }
 
-/** The value comes from the Secret of the entry. */
+/** Refers to the entry's Secret for the value. */
 function reference(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const key = name.replaceAll(/[^-._a-zA-Z0-9]/g, '_')
   secrets[key] = parts
@@ -135,13 +136,13 @@ function noValues(): undefined {
   return undefined
 }
 
-function heldBy(parts: readonly Part[]): string {
-  return `holds ${writeVariables(parts.filter(part => part.kind !== 'text'))}`
+function variablesIn(parts: readonly Part[]): string {
+  return `contains ${writeVariables(parts.filter(part => part.kind !== 'text'))}`
 }
 
 function split(text: string, path: readonly string[], context: EntryContext): Part[] | undefined {
   const { parts, foreign } = parseVariables(text, context.folders)
   if (foreign === undefined) return parts
-  const message = `holds ${foreign}, which only its editor knows: write the value, or \${env:NAME}`
+  const message = `contains ${foreign}, which only its editor can resolve: write the value, or \${env:NAME}`
   return void context.problem('VariableNotSupported', message, path)
 }

@@ -1,4 +1,4 @@
-/** Turns one entry of a client config into the spec of a McpServer. Pure. */
+/** Converts one entry of a client config to the spec of a McpServer. Pure. */
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'
@@ -7,7 +7,7 @@ import { secretArgument } from './secrecy.ts'
 
 export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }
 
-/** Fields that matter to their client alone. */
+/** Fields that concern only the client. */
 const CLIENT_FIELDS = new Set(
   'alwaysAllow autoApprove autoStart dev displayName env_vars gallery icon iconPath id metadata name sandbox sandboxEnabled startupTimeout startup_timeout_sec timeout tool_timeout_sec trust type transport transportType version'.split(
     ' ',
@@ -69,7 +69,7 @@ function remoteSpec(
     return void context.problem('InvalidType', 'must be a URL in quotes', [field])
   const url = fill(given, [field], context)
   if (/[?&][^=&]*(key|token|secret)[^=&]*=[^&]/i.test(given) && !given.includes('${')) {
-    context.note('SecretInUrl', 'seems to hold a secret: send it as a header where the server allows it', [
+    context.note('SecretInUrl', 'seems to contain a secret: send it as a header if the server allows it', [
       field,
     ])
   }
@@ -107,17 +107,17 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
   }
 }
 
-/** Of the arguments as they are written: a variable is no secret in plain text. */
+/** Checks the arguments as written: a variable is not a secret in plain text. */
 function noteSecretArguments({ args }: JsonObject, context: EntryContext): void {
   if (!Array.isArray(args)) return
   const plain = args.map(arg => (typeof arg === 'string' && !arg.includes('${') ? arg : ''))
   if (secretArgument(plain) < 0) return
-  context.note('SecretInArgs', 'seem to hold a secret: give it under env where the server allows it', [
+  context.note('SecretInArgs', 'seem to contain a secret: give it under env if the server allows it', [
     'args',
   ])
 }
 
-/** The program and its arguments; undefined where one of them is wrong. */
+/** The program and its arguments; undefined if one of them is invalid. */
 function commandLine(entry: JsonObject, context: EntryContext): string[] | undefined {
   const { command, args = [] } = entry
   if (!Array.isArray(args))
@@ -139,7 +139,7 @@ function commandLine(entry: JsonObject, context: EntryContext): string[] | undef
   return words.every(word => word !== undefined) ? words : undefined
 }
 
-/** A list holds the arguments too; a text with spaces that is no path, and has no arguments beside it, is a command line. */
+/** A list includes the arguments. A string with spaces that is not a path and has no separate arguments is a command line. */
 function commandWords(command: JsonValue | undefined, argCount: number): string[] | undefined {
   if (Array.isArray(command))
     return command.length > 0 && command.every(word => typeof word === 'string') ? command : undefined
@@ -148,7 +148,7 @@ function commandWords(command: JsonValue | undefined, argCount: number): string[
   return plain ? command.trim().split(/\s+/) : [command]
 }
 
-/** Names of tools to offer or to leave out, as Gemini, Copilot, Windsurf and others write them. */
+/** Tools to allow or deny, from the fields of Gemini, Copilot, Windsurf and others. */
 function toolFilter(entry: JsonObject, context: EntryContext): McpServerSpecInput['tools'] {
   const names = (...fields: string[]) =>
     fields.flatMap(field => {

@@ -1,15 +1,15 @@
-/** JSON with comments and trailing commas, as trees that know where everything stands. Pure. */
+/** Parses JSON with comments and trailing commas into trees with positions. Pure. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../core/errors.ts'
 
 export type JsoncTree = { root?: Node; problem?: { message: string; offset: number } }
 
-/** Never throws; a text with mistakes gives a problem, and as much of the tree as could be read. */
+/** Never throws; for invalid text, returns a problem and the part of the tree that could be parsed. */
 export function parseJsonc(text: string, maxBytes: number): JsoncTree {
   if (text.length > maxBytes) {
     return { problem: { message: `has more than ${maxBytes / 1024 / 1024} MiB`, offset: 0 } }
   }
-  // A byte order mark would be a mistake in the first column; a space keeps all offsets.
+  // The parser rejects a byte order mark; replacing it with a space keeps all offsets.
   const clean = text.replace(/^\uFEFF/, ' ')
   const errors: ParseError[] = []
   try {
@@ -23,7 +23,7 @@ export function parseJsonc(text: string, maxBytes: number): JsoncTree {
   }
 }
 
-/** The properties of an object, in their order; none for anything else. */
+/** The properties of an object in order; none for other nodes. */
 export function propertiesOf(node: Node): { name: string; key: Node; value: Node }[] {
   if (node.type !== 'object') return []
   return (node.children ?? []).flatMap(({ children: [key, value] = [] }) =>
@@ -38,7 +38,7 @@ export function placeOf(text: string, offset: number): { line: number; column: n
 }
 
 const ERRORS: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'a text must stand in double quotes',
+  InvalidSymbol: 'a string must be in double quotes',
   InvalidNumberFormat: 'a number is malformed',
   PropertyNameExpected: 'a name in double quotes is expected here',
   ValueExpected: 'a value is expected here',
@@ -48,7 +48,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   CloseBracketExpected: 'a "]" is missing',
   EndOfFileExpected: 'nothing may follow the end of the object',
   UnexpectedEndOfString: 'a closing quote is missing',
-  UnexpectedEndOfComment: 'a comment has no end',
+  UnexpectedEndOfComment: 'a comment is not closed',
   InvalidEscapeCharacter: 'a backslash must be written twice, as in "C:\\\\tools"',
 }
 

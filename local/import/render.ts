@@ -1,9 +1,9 @@
-/** Writes imported servers as a file of manifests: no secret's value in it, and a stub of every Secret that it needs. Pure. */
+/** Renders imported servers as a file of manifests, without secret values, but with a stub of every Secret. Pure. */
 import { stringify } from 'yaml'
 import type { ImportedConfig } from './client-config.ts'
 import { type Part, writeVariables } from './variables.ts'
 
-/** YAML documents, one a server; ends with a newline. */
+/** YAML documents, one per server; ends with a newline. */
 export function renderImported({ servers, secrets }: ImportedConfig): string {
   const documents = servers.map(({ input }) => stringify(input, { lineWidth: 0, version: '1.1' }))
   const stubs = Object.entries(secrets).map(([name, values]) => renderSecret(name, values))
@@ -14,7 +14,7 @@ const SECRETS_HELP = `# Values of secrets are not in this file. Give each as a S
 # --secrets DIR, or in the environment as NAME_KEY.
 `
 
-/** A Secret to be filled in, commented out: an empty value would count as given. */
+/** A stub of a Secret, commented out because an empty value would count as given. */
 function renderSecret(name: string, values: Record<string, Part[]>): string {
   const lines = Object.entries(values).map(([key, parts]) => `#   ${key}: ""  # ${originOf(parts)}`)
   return [
@@ -27,7 +27,7 @@ function renderSecret(name: string, values: Record<string, Part[]>): string {
   ].join('\n')
 }
 
-/** Where a value came from; texts around variables are shown only where they are short words such as `Bearer `. */
+/** Where a value came from. Text around variables is shown only if it is a short word such as `Bearer `, which is no secret. */
 function originOf(parts: readonly Part[]): string {
   if (parts.every(part => part.kind === 'text')) return 'the value in the client config'
   return `was ${writeVariables(parts.map(withoutValues))}`

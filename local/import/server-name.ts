@@ -1,10 +1,10 @@
-/** Makes names of McpServers from whatever a client config calls its servers. Pure. */
+/** Derives names of McpServers from the names in a client config. Pure. */
 import { createHash } from 'node:crypto'
 import { MAX_NAME_LENGTH, NAME_PATTERN, RESERVED_NAME } from '../../crds/object-meta.ts'
 
 const HASH_LENGTH = 6
 
-/** A DNS label for each name, in their order: names that are labels stay, the others never take one that is in use. */
+/** A unique DNS label for each name, in order; names that are DNS labels already are kept. */
 export function serverNames(names: readonly string[]): string[] {
   const taken = new Set(names.filter(isName))
   const slugs = new Map<string, number>()
@@ -21,7 +21,7 @@ function isName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && name !== RESERVED_NAME && NAME_PATTERN.test(name)
 }
 
-/** `Größe 2` → `grosse-2`; `21st.dev` → `mcp-21st-dev`; of a name without Latin letters or digits nothing is left. */
+/** `Größe 2` → `grosse-2`; `21st.dev` → `mcp-21st-dev`; empty for a name without Latin letters or digits. */
 function slugOf(name: string): string {
   const plain = name.replaceAll('ß', 'ss').normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '')

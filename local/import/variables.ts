@@ -1,6 +1,6 @@
-/** The `${…}` forms of client configs: parsed into parts, and put together again when their values are known. Pure. */
+/** The `${…}` variables of client configs: parses them into parts and joins these with the variables' values. Pure. */
 
-/** A text in parts. `env` is a variable of the gateway's own environment, `input` a value that the client would ask its user for. */
+/** Part of a text. `env` is a variable of the gateway's environment, `input` a value that the client would prompt its user for. */
 export type Part =
   | { kind: 'text'; text: string }
   | { kind: 'env'; name: string; default?: string }
@@ -8,17 +8,17 @@ export type Part =
 
 export type Folders = { workspace: string; home?: string }
 
-/** The value of a variable, or undefined where there is none. */
+/** Returns the value of a variable, undefined if it has none. */
 export type Lookup = (part: Exclude<Part, { kind: 'text' }>) => string | undefined
 
 const FORM = /\$\{([^{}]*)\}/g
 const ENV_FORM = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 const INPUT_FORM = /^input:(.+)$/
-/** Forms of VS Code and Cursor that stand for what only they know. */
+/** Variables that only VS Code or Cursor can resolve. */
 const FOREIGN_FORM =
   /^(config|command|file|fileBasename|fileDirname|relativeFile|selectedText|lineNumber|defaultBuildTask|extensionInstallFolder)\b/
 
-/** Splits a text; folders are put in at once. A form that only its client can fill is given back as `foreign`. */
+/** Splits a text into parts with folders filled in. `foreign` is the first variable that only the client can resolve. */
 export function parseVariables(text: string, folders: Folders): { parts: Part[]; foreign?: string } {
   const parts: Part[] = []
   let foreign: string | undefined
@@ -48,7 +48,7 @@ export function fillVariables(parts: readonly Part[], lookup: Lookup): { text: s
   return { text }
 }
 
-/** The text as a config has it. */
+/** The text in the syntax of client configs. */
 export function writeVariables(parts: readonly Part[]): string {
   return parts.map(writePart).join('')
 }

@@ -1,4 +1,4 @@
-/** A lock between processes that the kernel frees when its holder dies, kill -9 included: an exclusive SQLite transaction. */
+/** A lock between processes that the kernel frees even if its holder is killed: an exclusive SQLite transaction. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,8 +8,8 @@ const RETRY_MS = 250
 const SQLITE_BUSY = 5
 
 /**
- * Runs `work` while holding the lock that the file `path` stands for; waits while another process (or this one) holds it.
- * `onWait` is called once if there is a wait. A file with a process number would outlive its holder; this cannot.
+ * Runs `work` while holding the lock on the file `path`; waits while another process (or this one) holds it.
+ * `onWait` is called once if it has to wait. Unlike a PID file, the lock cannot outlive its holder.
  */
 export async function withLock<T>(
   path: string,

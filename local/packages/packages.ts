@@ -1,4 +1,4 @@
-/** Packages of npm and PyPI, each installed once into the cache and started from there, offline from then on. */
+/** npm and PyPI packages, each installed once into the cache and then started from there, also offline. */
 import { createHash } from 'node:crypto'
 import { access, readFile, rename, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ import { createSlots } from '../start-slots.ts'
 import { withLock } from './folder-lock.ts'
 
 const PARALLEL_INSTALLS = 3
-/** An installation may go on for longer, but no longer holds back the others. */
+/** A longer installation continues, but no longer blocks others. */
 const INSTALL_LEND_MS = 60_000
 const MARKER = 'portolan.json'
 
@@ -19,12 +19,12 @@ export type PackageCommand = { command: string; args: string[]; version: string 
 
 export type Packages = {
   /**
-   * The command that starts `source`, from the cache; installs it first where it is not there. Many callers share one
-   * installation, and so do several gateways with one cache. Throws Fault `io` (details.reason InstallFailed,
+   * The command that starts `source` from the cache; installs it first if needed. Concurrent callers share one
+   * installation, as do several gateways with the same cache. Throws Fault `io` (details.reason InstallFailed,
    * PackageManagerMissing or BinNotFound) or `cancelled`.
    */
   ensure(source: PackageSource): Promise<PackageCommand>
-  /** How many packages are being installed, or wait for that. */
+  /** How many packages are being installed or wait to be. */
   installing(): number
 }
 
@@ -34,9 +34,9 @@ export type PackagesOptions = {
   /** The environment of npm, uv and python: the user's own. */
   env: Readonly<Record<string, string>>
   clock: Clock
-  /** Ends installers where this process is killed. */
+  /** Kills installers if this process is killed. */
   reaper?: Reaper
-  /** Ends the installations under way when it aborts. */
+  /** Aborts running installations. */
   signal: AbortSignal
   /** A sentence for the user about what is being installed. */
   onProgress: (message: string) => void
@@ -44,7 +44,7 @@ export type PackagesOptions = {
 
 export function createPackages(options: PackagesOptions): Packages {
   const running = new Map<string, Promise<Installed>>()
-  /** Installations that fail are tried again, but announced once. */
+  /** Failed installations are retried but announced only once. */
   const announced = new Set<string>()
   const slots = createSlots({ count: PARALLEL_INSTALLS, lendMs: INSTALL_LEND_MS, clock: options.clock })
   const begin = (folder: string, source: PackageSource) => {
@@ -72,7 +72,7 @@ export function createPackages(options: PackagesOptions): Packages {
   }
 }
 
-/** One folder per package, version and program, apart by platform and Node's binary interface. */
+/** One folder per package, version and program, separate for each platform and Node ABI. */
 function folderOf(cache: string, source: PackageSource): string {
   const platform = `${process.platform}-${process.arch}`
   const home = source.kind === 'npm' ? `npm-${platform}-${process.versions.modules}` : `pypi-${platform}`
@@ -89,7 +89,7 @@ function folderOf(cache: string, source: PackageSource): string {
   )
 }
 
-/** The marker is written last: a folder without one is an installation that was cut off, and is made anew. */
+/** The marker is written last: a folder without one is an interrupted installation and is installed again. */
 async function readMarker(folder: string): Promise<Installed | undefined> {
   try {
     const marker: unknown = JSON.parse(await readFile(join(folder, MARKER), 'utf8'))
@@ -109,7 +109,7 @@ async function install(
   announce: (message: string) => void,
 ): Promise<Installed> {
   const name = `${source.package}${source.version ? `@${source.version}` : ''}`
-  const onWait = () => announce(`waiting for another portolan that installs ${name}`)
+  const onWait = () => announce(`waiting for another portolan process that installs ${name}`)
   return withLock(
     `${folder}.lock`,
     async () => {
@@ -142,7 +142,7 @@ async function installInto(
   return installed
 }
 
-/** npm builds native parts for the Node that it runs on: that must be the one that will load them. */
+/** npm builds native addons for the Node that it runs on, which must be the one that loads them. */
 function withOurNode(env: Readonly<Record<string, string>>): Record<string, string> {
   return { ...env, PATH: [dirname(process.execPath), env.PATH ?? ''].join(delimiter) }
 }
