@@ -1,4 +1,4 @@
-/** Everything a router serves at one moment: routes, search indexes and states, immutable and swapped as a whole. Pure. */
+/** Everything a router serves at one moment: routes, search indexes and states. Immutable and swapped as a whole. Pure. */
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Snapshot } from '../source/source.ts'
@@ -13,7 +13,7 @@ import {
   type ToolRoute,
 } from './server-part.ts'
 
-/** What is offered, whatever the states of the servers: built anew only where a list or its policy changed. */
+/** What is offered, independent of the servers' states: rebuilt only if a list or its policy changed. */
 type Offer = {
   parts: readonly ServerPart[]
   /** Aligned with the ids of `index`. */
@@ -45,11 +45,11 @@ export type Catalog = Offer & {
   servers: ReadonlyMap<string, RouterServer>
   /** By server; a server that was never discovered has none. */
   catalogs: ReadonlyMap<string, ServerCatalog>
-  /** Of `index` and `extraIndex`; absent where nobody encodes. */
+  /** Vectors of `index` and `extraIndex`; absent without an encoder. */
   vectors?: { tools: VectorTable; extras: VectorTable }
-  /** Which tools may be shown, by search id; undefined where all may. */
+  /** Which tools are visible, by search id; undefined: all. */
   shown?: (tool: number) => boolean
-  /** Of what may be shown. `tokens`: what the tools would cost an agent directly. */
+  /** Counts of what is visible. `tokens`: what listing the tools directly would cost an agent. */
   totals: {
     servers: number
     tools: number
@@ -61,8 +61,8 @@ export type Catalog = Offer & {
 }
 
 /**
- * Builds the catalog of a snapshot; yields often, so that its driver can give way. What did not change is taken from
- * `previous`: where only states, limits or budgets changed, that is nearly everything.
+ * Builds the catalog of a snapshot. Yields often, so that the caller can yield to the event loop. Unchanged parts are reused from
+ * `previous`: nearly everything if only states, limits or budgets changed.
  */
 export function* buildCatalog(snapshot: Snapshot, previous?: Catalog): Generator<void, Catalog> {
   const parts = yield* buildParts(snapshot, previous)

@@ -1,4 +1,4 @@
-/** One server's share of the catalog: what it offers under the names that agents use. Independent of its state. Pure. */
+/** One server's part of the catalog: what it offers under the names that agents use. Independent of the server's state. Pure. */
 import { exposedUri, listedNames, resourcePath, toolPath } from '../../core/catalog/names.ts'
 import { applyOverride, isAllowed } from '../../core/catalog/policy.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
@@ -18,23 +18,23 @@ import type { SearchDocument } from './search/search-index.ts'
 
 const ITEMS_A_SLICE = 50
 
-/** Where a tool path or listed name leads. */
+/** The target of a tool path or listed name. */
 export type ToolRoute = {
   server: string
   /** The upstream's own name. */
   tool: string
   /** `server:tool` */
   path: string
-  /** `server__tool`, shortened where it must be */
+  /** `server__tool`, shortened if necessary */
   listedName: string
   /** The upstream's definition, with the manifest's overrides. */
   definition: ToolDefinition
   tokens: number
   descriptionTokens: number
   schemaTokens: number
-  /** Which of its arguments the upstream wants repeated in headers. */
+  /** Arguments that the upstream requires in headers too. */
   paramHeaders: readonly ParamHeader[]
-  /** Of the text that it is found by: see search-text.ts. */
+  /** Key of the text that the tool is found by: see search-text.ts. */
   textKey: string
 }
 
@@ -52,9 +52,9 @@ export type PromptRoute = {
 export type ResourceRoute = {
   server: string
   uri: string
-  /** As meta-tools print it: `server|uri`. */
+  /** The form in meta-tools' answers: `server|uri`. */
   shownUri: string
-  /** As native lists print it: `server+uri`. */
+  /** The form in native lists: `server+uri`. */
   listedUri: string
   definition: ResourceDefinition | TemplateDefinition
   textKey: string
@@ -62,20 +62,20 @@ export type ResourceRoute = {
 }
 
 export type ServerPart = {
-  /** Equal keys, equal parts. */
+  /** Parts with equal keys are equal. */
   key: string
   server: string
   tools: readonly ToolRoute[]
-  /** What the search finds, aligned with `tools`. */
+  /** The documents of the search index, aligned with `tools`. */
   documents: readonly SearchDocument[]
   prompts: readonly PromptRoute[]
   resources: readonly ResourceRoute[]
   templates: readonly ResourceRoute[]
-  /** Tokens of all its tools, listed directly. */
+  /** Tokens of listing all its tools directly. */
   tokens: number
 }
 
-/** Everything a part is made of besides the server catalog itself, as text. */
+/** Everything that a part is built from besides the server catalog itself, as text. */
 export function partKey(server: RouterServer, catalog: ServerCatalog): string {
   const { name, title, description, category, keywords, tools } = server
   return JSON.stringify([catalog.digest, name, title, description, category, keywords, tools])
@@ -177,7 +177,7 @@ function* resourceRoutes(
   return routes
 }
 
-/** By what a resource, a template or a prompt is found: by meaning, and by words. */
+/** The search document of a resource, a template or a prompt, and the key of its text's vector. */
 function foundBy(
   server: RouterServer,
   catalog: ServerCatalog,
@@ -190,7 +190,7 @@ function foundBy(
   }
 }
 
-/** What meta-tools print: `server|uri`, but `ui://<server>/…` for an app's page, since clients look for that scheme. */
+/** The form in meta-tools' answers: `server|uri`, but `ui://<server>/…` for an app's page because clients look for that scheme. */
 function shownUri(server: string, uri: string): string {
   return uri.startsWith('ui://') ? exposedUri(server, uri) : resourcePath(server, uri)
 }

@@ -1,15 +1,15 @@
-/** Which kinds of action a tool does: create, list, search, delete, … Pure. */
+/** Classifies the actions of a tool: create, list, search, delete, … Pure. */
 import type { Lexicon } from './lexicon.ts'
 import type { SearchDocument } from './search-index.ts'
 import type { TermReader, Word } from './text.ts'
 
-/** Characters and words of a description in which its verb is looked for. */
+/** How many characters and words of a description are searched for its verb. */
 const VERB_CHARACTERS = 60
 const VERB_WORDS = 3
-/** Names of things that are no verbs, although one of their words is: a pull request is not pulled. */
+/** Compound nouns that contain a verb form: a "pull request" does not pull. */
 const NOUNS: ReadonlySet<string> = new Set(['pull request', 'merg request', 'check run', 'search result'])
 
-/** Bits of the classes of a tool's verbs: those of its name, or else of the beginning of its description. */
+/** Bits of the action classes of the verbs in a tool's name, or otherwise at the beginning of its description. */
 export function toolActions(document: SearchDocument, reader: TermReader, lexicon: Lexicon): number {
   const beginning = document.description?.slice(0, VERB_CHARACTERS) ?? ''
   return (
@@ -18,12 +18,12 @@ export function toolActions(document: SearchDocument, reader: TermReader, lexico
   )
 }
 
-/** Bits of the classes of all verbs among the words. */
+/** Bits of the action classes of all verbs among the words. */
 function actionsOf(words: readonly Word[], lexicon: Lexicon): number {
   return words.reduce((bits, _word, at) => bits | actionOf(words, at, lexicon), 0)
 }
 
-/** Bits of the class of the word at a position, which may be a verb of two words; 0 for what is no verb. */
+/** Bits of the action class of the verb at a position (of one or two words); 0 if it is not a verb. */
 export function actionOf(words: readonly Word[], at: number, lexicon: Lexicon): number {
   const term = words[at]?.term
   if (term === undefined) return 0

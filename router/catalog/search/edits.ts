@@ -1,6 +1,6 @@
-/** Whether two words differ by one or two slips of the finger. Pure. */
+/** Whether two words differ by one or two typing errors. Pure. */
 
-/** One letter more, less, other, or two neighbours swapped. */
+/** One letter inserted, deleted or replaced, or two neighbours swapped. */
 export function isOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   const { start, restOfA, restOfB } = differingPart(a, b)
@@ -21,7 +21,7 @@ export function isWithinTwoEdits(a: string, b: string): boolean {
   )
 }
 
-/** Where two words begin to differ, and how many letters of each lie between their common beginning and end. */
+/** Where two words begin to differ, and how many letters of each are between their common prefix and suffix. */
 function differingPart(a: string, b: string): { start: number; restOfA: number; restOfB: number } {
   let start = 0
   while (start < a.length && start < b.length && a[start] === b[start]) start++

@@ -1,4 +1,4 @@
-/** Why a search gives what it gives: the same ranking, taken apart for each of its hits. Pure. */
+/** Explains a search: runs the same ranking and breaks down the score of each hit. Pure. */
 import type { Corpus } from './corpus.ts'
 import { FIELDS } from './fields.ts'
 import { semanticOf } from './fusion.ts'
@@ -120,7 +120,7 @@ function meaningOf(
   return { cosine: meaning.documents.similarities(meaning.query)[document], nearness, semantic }
 }
 
-/** By which alternative a document met a term best, and what it got for it. */
+/** The alternative by which a document matched a term best, and its score. */
 function bestOf({ term, count, cap, alternatives }: Unit, document: number, corpus: Corpus) {
   let best = { term, by: term, score: 0 }
   for (const { term: by, weight, rarity } of alternatives) {

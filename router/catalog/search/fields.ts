@@ -1,4 +1,4 @@
-/** The fields of a tool as lists of terms, the matter that postings and ranking are made of. Pure. */
+/** The fields of a tool as lists of terms, from which postings and ranking are built. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { toolActions } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
@@ -15,20 +15,20 @@ export const FIELDS = [
   'serverDescription',
 ] as const
 export type Field = (typeof FIELDS)[number]
-/** What is read of a tool once, and kept while the tool stays as it is. */
+/** Terms of a tool, read once and reused while the tool is unchanged. */
 export type ToolTerms = Readonly<Record<Field, readonly string[]>> & {
-  /** The words of the tool's own name, each once, without those of its server. */
+  /** The words of the tool's own name, each once, without those of its server's name. */
   readonly ownName: readonly NameWord[]
-  /** Bits of its classes of actions. */
+  /** Bits of its action classes. */
   readonly actions: number
 }
 
-/** How deep schemas are read: properties of properties of properties. */
+/** How many levels of nested properties are read from schemas. */
 const MAX_SCHEMA_DEPTH = 3
-/** Bounds for what a tool may put into the index. */
+/** Limits for what one tool may add to the index. */
 const MAX_PARAMETERS = 500
 const MAX_TEXT_CHARACTERS = 8_000
-/** Instructions begin with what the server is about, and go on with how to behave. */
+/** Instructions begin with what the server is about and continue with how to use it. */
 const MAX_INSTRUCTIONS_CHARACTERS = 600
 const KIND_WORDS = {
   resource: 'resource document read',
@@ -64,7 +64,7 @@ function ownNameOf(words: readonly Word[], server: readonly string[]): NameWord[
 
 type Parameter = { name: string; text: string }
 
-/** Names of all properties of a schema, each with its description and the words it may take. */
+/** Names of all properties of a schema, each with its description and enum values. */
 function parametersOf(schema: JsonObject | undefined): Parameter[] {
   const parameters: Parameter[] = []
   walk(schema, 0, parameters)

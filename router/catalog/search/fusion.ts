@@ -1,23 +1,23 @@
-/** Joins what a query's words say with what its meaning says: score = trust · lexical / best lexical + .85 · semantic. Pure. */
+/** Combines lexical and semantic scores: score = trust · lexical / best lexical + 0.85 · semantic. Pure. */
 import type { LexicalMatch } from './lexical.ts'
 import type { SearchOptions } from './search-index.ts'
 
-/** What one query met, by words and meaning. It is a view on scratch memory: the next query overwrites it. */
+/** The matches of one query by words and meaning. A view on scratch memory: the next query overwrites it. */
 export type FusedMatch = {
-  /** The visible documents that met the query, in no order. */
+  /** Visible documents that match the query, in no order. */
   hits: Int32Array
   /** Score by document. */
   scores: Float64Array
-  /** How sure it is that anything answers the query, 0 to 1. */
+  /** Confidence that anything answers the query, 0 to 1. */
   confidence: number
-  /** What the words are worth: their share of the score. */
+  /** Weight of the lexical score. */
   trust: number
   range: SimilarityRange
-  /** What is made of the similarities: those that `range` is about. */
+  /** Similarities after smoothing, to which `range` applies. */
   nearness: Float32Array
 }
 
-/** The nearness that counts as all, and the one that counts as nothing. */
+/** The nearness that maps to 1, and the one that maps to 0. */
 export type SimilarityRange = { best: number; least: number }
 
 export type Fusion = (
@@ -26,16 +26,16 @@ export type Fusion = (
   meaning: NonNullable<SearchOptions['meaning']>,
 ) => FusedMatch
 
-/** What meaning counts beside words. */
+/** Weight of the semantic score. */
 export const MEANING_WEIGHT = 0.85
-/** Where not even the best document meets that share of the query's words, they say little: `get` in "how warm does it get". */
+/** If not even the best document covers this share of the query's weight, its words say little: `get` in "how warm does it get". */
 const TRUSTED_COVER = 0.25
 const LEAST_TRUST = 0.4
-/** So many of the nearest documents are met by meaning. */
+/** How many of the nearest documents match by meaning. */
 const NEAREST = 50
-/** How much it counts that the other tools of a server are near the query, too. */
+/** Weight of the nearness of the server's other tools. */
 const SERVER_NEARNESS = 0.3
-/** Servers of a few tools are taken to be nearer to the mean of all: as if they had so many average tools more. */
+/** Smoothing for servers with few tools: as if they had this many more tools of average nearness. */
 const AVERAGE_TOOLS = 2
 const SIMILARITY_CONFIDENCE = 0.7
 const COVER_CONFIDENCE = 0.3
@@ -70,8 +70,8 @@ function trustOf(cover: number): number {
 }
 
 /**
- * What nearness is worth, 0 to 1. A document whose vector is still to come is taken to mean what its words say: measured with
- * a third of the vectors missing, such tools are found nearly as well as the others, and those lose next to nothing.
+ * Maps nearness to 0 to 1. A document without a vector yet gets its lexical score: measured with a third of the vectors missing,
+ * such tools are found nearly as well as the others, and those lose next to nothing.
  */
 export function semanticOf(nearness: number, lexical: number, { best, least }: SimilarityRange): number {
   if (Number.isNaN(nearness)) return lexical
@@ -84,7 +84,7 @@ type Nearness = (
   visible: (document: number) => boolean,
 ) => { nearness: Float32Array; bestSimilarity: number }
 
-/** Similarity plus a share of the mean of the document's server; NaN for what is hidden or has no vector. */
+/** Similarity plus a share of the mean of the document's server; NaN for hidden documents and those without a vector. */
 function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
   const nearness = new Float32Array(serverOf.length)
   const sums = new Float64Array(serverCount)
@@ -113,7 +113,7 @@ function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
   }
 }
 
-/** The best nearness, and that of the first document which is not among the nearest. */
+/** The best nearness, and that of the first document that is not among the nearest. */
 function rangeOf(nearness: Float32Array, nearest: Float64Array): SimilarityRange {
   let count = 0
   for (let document = 0; document < nearness.length; document++) {

@@ -1,20 +1,20 @@
-/** Reads German, Spanish, French and Chinese queries by word lists, and leaves English ones alone. Pure. */
+/** Translates German, Spanish, French and Chinese queries word by word with word lists; leaves English queries unchanged. Pure. */
 import products from '../../../core/catalog/data/products.json' with { type: 'json' }
 import { fold } from '../../../core/catalog/identifiers.ts'
 import lists from './data/foreign.json' with { type: 'json' }
 import lexicon from './data/lexicon.json' with { type: 'json' }
 
-/** A query in another language, word by word in English. */
+/** A query in another language, translated word by word. */
 export type Gloss = {
-  /** The query in English, what is unknown left as it is. */
+  /** The query in English; unknown words are left unchanged. */
   text: string
-  /** Each word that was understood, folded to lower case, with its English words. */
+  /** Each known word, case-folded, with its English translations. */
   words: readonly { word: string; english: readonly string[] }[]
-  /** Those that say nothing, such as `mir` and `pour`, in the same form. */
+  /** Function words, such as `mir` and `pour`, case-folded. */
   functionWords: readonly string[]
 }
 
-/** Undefined for a query that looks English. */
+/** Returns undefined for a query that looks English. */
 export type Glossary = (query: string) => Gloss | undefined
 
 type WordList = {
@@ -32,7 +32,7 @@ const TOKEN = /€?[\p{L}\p{N}_.\-']+/gu
 const MARK = '€'
 const MIN_ROOT_CHARACTERS = 4
 const MIN_COMPOUND_CHARACTERS = 9
-/** Share of a query that must be foreign. */
+/** Minimum share of foreign words. */
 const MIN_FOREIGN_SHARE = 0.3
 
 export function createGlossary(): Glossary {
@@ -63,8 +63,8 @@ function readLists(): WordList {
 }
 
 /**
- * A query counts as foreign when a third of it is Han with a known word, or a third of its words are function words and
- * words that the list knows and English does not, at least two of them.
+ * A query counts as foreign if a third of it is Han with a known word, or if a third of its words, and at least two, are function
+ * words or words that the list contains and English does not.
  */
 function glossOf(list: WordList, query: string): Gloss | undefined {
   const words: { word: string; english: readonly string[] }[] = []
@@ -97,7 +97,7 @@ function glossOf(list: WordList, query: string): Gloss | undefined {
   return isForeign ? { text: text.join(' '), words, functionWords } : undefined
 }
 
-/** Replaces the Han words that the list knows, longest first, and drops the other characters. */
+/** Replaces Han words of the list, longest first, and drops the other characters. */
 function withHanRead(
   list: WordList,
   query: string,
@@ -138,7 +138,7 @@ function lookUp(list: WordList, word: string): string[] | undefined {
   return root.length >= MIN_ROOT_CHARACTERS ? list.byRoot.get(root) : undefined
 }
 
-/** Cuts an ending that German, Spanish or French inflection may have put there. */
+/** Removes an ending of German, Spanish or French inflection. */
 function rootOf(word: string): string {
   if (word.length < 5) return word
   return word.replace(/(ern|ent|ons|ez|en|er|es|em|st|ar|ir|as|os|e|n|s|t|r|a|o)$/, '')

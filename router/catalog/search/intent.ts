@@ -1,15 +1,15 @@
-/** What a query asks to be done: what its leading verb says, or to read where it is a question. Pure. */
+/** The action that a query asks for: the one its leading verb names, or reading if it is a question. Pure. */
 import { actionOf } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Word } from './text.ts'
 
 export type Intent = {
-  /** Bits of the classes of actions that are asked for; 0 where the query does not say. */
+  /** Bits of the action classes asked for; 0 if the query does not say. */
   classes: number
   question: boolean
 }
 
-/** Words that may stand before the verb: `could you please show me`. */
+/** Words that may precede the verb: `could you please show me`. */
 const LEADS = wordSet(
   'please kindly can could would will should i id im ive you we me us want wants need needs like love to let lets ' +
     'help the a an my our try should now just also then next hey hi hello ok so',
@@ -18,12 +18,12 @@ const QUESTIONS = wordSet(
   'what which who whom whose when where why how is are was were do does did has have had any am',
 )
 const PERSONS = wordSet('i we you one')
-/** What tools are worth that do something else than what was asked for, and those that read in another way. */
+/** Factors for tools that do something other than asked, and for those that read in another way. */
 const OTHER_ACTION = 0.9
 const OTHER_READING = 0.97
 const NO_READING = 0.8
 
-/** Only the verb that leads counts: others are often nouns (`book`, `record`) or part of what the verb is about. */
+/** Only the leading verb counts: others are often nouns (`book`, `record`) or belong to the verb's object. */
 export function intentOf(words: readonly Word[], lexicon: Lexicon): Intent {
   const start = skipLeads(words, 0)
   const verb = isHowTo(words, start) ? skipLeads(words, start + 2) : start
@@ -32,7 +32,7 @@ export function intentOf(words: readonly Word[], lexicon: Lexicon): Intent {
   return { classes: actionOf(words, verb, lexicon), question: false }
 }
 
-/** The factor on the score of a tool by the classes of its own actions. */
+/** The factor on a tool's score by its own action classes. */
 export function intentFactor({ classes, question }: Intent, own: number, reading: number): number {
   if (classes === 0 || own === 0 || (own & classes) !== 0) return 1
   if (question) return NO_READING

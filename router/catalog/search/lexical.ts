@@ -1,4 +1,4 @@
-/** The lexical layer: how well the words of a query are met by each tool. Pure. */
+/** The lexical layer: scores how well each tool matches the words of a query. Pure. */
 import { type Accumulator, createAccumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
@@ -6,22 +6,22 @@ import { impactOf, inverseFrequency, type Postings } from './postings.ts'
 import type { Query } from './query.ts'
 import { isPlural, stem } from './text.ts'
 
-/** What one query met. It is a view on scratch memory: the next query overwrites it. */
+/** The matches of one query. A view on scratch memory: the next query overwrites it. */
 export type LexicalMatch = {
-  /** The visible documents that met some word of the query, in no order. */
+  /** Visible documents that match some word of the query, in no order. */
   hits: Int32Array
   /** Score by document. */
   scores: Float64Array
   /** The best score. */
   best: number
-  /** Share of the query's weight that the best document met, 0 to 1. */
+  /** Share of the query's weight that the best document covers, 0 to 1. */
   cover: number
 }
 
 export type LexicalScorer = (query: Query, visible: (document: number) => boolean) => LexicalMatch
 
 const FOREIGN = 0.8
-/** How much more its neighbours count for a word that no tool uses: it is no slip, and means one of them. */
+/** Factor for the neighbours of a known word that no tool uses: it is not a typo but means one of them. */
 const INSTEAD = 1.5
 const MOST_INSTEAD = 0.8
 const SERVER_PRIOR = 0.4
@@ -53,17 +53,17 @@ export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalSc
   }
 }
 
-/** The factor on what a document got for words, by how much of its name the last query spoke of. */
+/** The factor on a document's lexical score by how much of its name the query covers. */
 export function nameFactor({ nameCover }: Corpus, document: number): number {
   return 1 + NAME_COVER * nameCover.of(document)
 }
 
-/** What meeting a term fully is worth; one that stands for another says no more than that one would. */
+/** The score of a full match of a term. A term used in place of another counts at most as much as that one (`cap`). */
 export function worthOf(weight: number, rarity: number, cap: number): number {
   return weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
 }
 
-/** Offers every document the best of a term's alternatives. Returns the most that a document can get. */
+/** Offers every document the best of a term's alternatives. Returns the highest possible score. */
 function addUnit(
   found: Accumulator,
   tools: Postings,
@@ -82,14 +82,14 @@ function addUnit(
   return most || Math.log(1 + size)
 }
 
-/** In the index a compound stands joined, and a word stemmed. */
+/** In the index compounds are joined, and words stemmed. */
 function addPair(found: Accumulator, tools: Postings, size: number, joined: string, weight: number): void {
   for (const form of new Set([joined, stem(joined)]))
     found.offer(tools.of(form), inverseFrequency(tools.count(form), size))
   found.settle(weight)
 }
 
-/** Tools of the servers that the query is about get a share of the best score. */
+/** Adds a share of the best score to tools of the servers that the query is about. */
 function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float64Array, query: Query): void {
   const { servers, serverOf, serverCount } = corpus
   serverScores.fill(0)
@@ -109,7 +109,7 @@ function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float6
     found.scores[document] = (found.scores[document] as number) + share * scoreOf(document)
 }
 
-/** The terms that may stand for a query's term, each with its weight, and the most that any of them may say. */
+/** The terms that may stand for a query's term, each with its weight, and the cap on their rarity. */
 export function alternativesOf(
   { tools, spelling, documents }: Corpus,
   lexicon: Lexicon,

@@ -1,22 +1,22 @@
-/** What words have to do with each other: near-equal words, jargon and everyday words, abbreviations, kinds of actions. Pure. */
+/** Relations between words: near-synonyms, jargon and everyday words, abbreviations, classes of actions. Pure. */
 import actionWords from './data/actions.json' with { type: 'json' }
 import lists from './data/lexicon.json' with { type: 'json' }
 import { createStemmer, stem } from './text.ts'
 
 export type Lexicon = {
-  /** Stem → stems that may stand for it, each with its weight (at most 1). */
+  /** Stems that may stand for a stem, each with its weight (at most 1). */
   neighbours(term: string): ReadonlyMap<string, number> | undefined
   /** Every stem that has neighbours. */
   words(): IterableIterator<string>
   /** What an abbreviation stands for: `k8s` for `kubernetes`. */
   expansion(abbreviation: string): string | undefined
-  /** A word of this stem, for who reads no stems. */
+  /** A full word with this stem, for display. */
   written(term: string): string
-  /** The class of the action that a stem (or two: `turn on`) names, as one bit; 0 for what is no verb. */
+  /** The action class that a stem (or two: `turn on`) names, as one bit; 0 if it is not a verb. */
   action(term: string): number
-  /** The names of the classes of some bits. */
+  /** The names of the classes in a bit set. */
   classNames(bits: number): string[]
-  /** Bits of the classes that only read, and of those that find many. */
+  /** Bits of the classes that only read, and of those that list. */
   reading: number
   listing: number
 }
@@ -34,9 +34,7 @@ const WEIGHTS = {
 const READING = ['get', 'list', 'search', 'download']
 const LISTING = ['list', 'search']
 
-/**
- * Reads the word lists: some 20 ms, so it yields between them, and one lexicon is handed from index to index.
- */
+/** Reads the word lists. Takes some 20 ms, so it yields between lists, and one lexicon is reused by later indexes. */
 export function* buildLexicon(): Generator<void, Lexicon> {
   const stemWord = createStemmer()
   const written = new Map<string, string>()
@@ -83,7 +81,7 @@ function addGroup(edges: Edges, words: string[], weight: number): void {
   for (const from of group) for (const to of group) addEdge(edges, from, to, weight)
 }
 
-/** `k8s kubernetes`; an abbreviation of several words leads back with less weight. */
+/** `k8s kubernetes`; several words lead back to their abbreviation with less weight. */
 function addAbbreviation(edges: Edges, [short = '', ...long]: string[]): void {
   for (const word of long) {
     addEdge(edges, short, word, WEIGHTS.abbreviation)
@@ -91,7 +89,7 @@ function addAbbreviation(edges: Edges, [short = '', ...long]: string[]): void {
   }
 }
 
-/** `pod: container workload`: an everyday word leads to the jargon more strongly than back. */
+/** `pod: container workload`: an everyday word leads to the jargon with more weight than the reverse. */
 function addJargon(edges: Edges, [jargon = '', ...everyday]: string[]): void {
   for (const word of everyday) {
     addEdge(edges, word, jargon, WEIGHTS.jargon)
@@ -99,7 +97,7 @@ function addJargon(edges: Edges, [jargon = '', ...everyday]: string[]): void {
   }
 }
 
-/** The highest of several edges wins. */
+/** The highest weight of several edges counts. */
 function addEdge(edges: Edges, from: string, to: string, weight: number): void {
   if (from === to) return
   const row = edges.get(from) ?? new Map<string, number>()

@@ -1,11 +1,11 @@
-/** Measures of a ranking against judged queries: recall, reciprocal rank, discounted gain. Pure. */
+/** Metrics of a ranking against judged queries: recall, MRR, nDCG. Pure. */
 
 export type FoundTool = { server: string; tool: string }
 
-/** A group is one needed tool; any of its members satisfies it. */
+/** A group stands for one needed tool; any of its members satisfies it. */
 export type RelevantTool = FoundTool & { group: number }
 
-/** Of one query, or means over queries. A group is met by the first of its members; each group counts once. */
+/** Of one query, or means over queries. A group is found by the first of its members and counts once. */
 export type Measures = {
   recall1: number
   recall5: number
@@ -16,7 +16,7 @@ export type Measures = {
   ndcg10: number
 }
 
-/** How many of the first hits are looked at. */
+/** How many of the first hits are considered. */
 export const DEPTH = 10
 
 /** `found` are the first hits, best first. */
@@ -48,7 +48,7 @@ export function mean(parts: readonly { measures: Measures; weight: number }[]): 
   }
 }
 
-/** The position of the first member of every group, from 0; infinite where none was found. */
+/** The rank of the first member of every group, from 0; infinite if none was found. */
 function ranksOf(found: readonly FoundTool[], relevant: readonly RelevantTool[]): number[] {
   const groups = Map.groupBy(relevant, ({ group }) => group).values()
   return [...groups].map(members => {

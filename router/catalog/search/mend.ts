@@ -1,4 +1,4 @@
-/** Writes out a query of clipped and mistyped words, so that it can be encoded: `crt ntbk` is `create notebook`. Pure. */
+/** Corrects a query of abbreviated and mistyped words so that it can be encoded: `crt ntbk` becomes `create notebook`. Pure. */
 import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
 import { isStopword, stem } from './text.ts'
@@ -8,7 +8,7 @@ export type Mender = (query: string) => string
 const WORD = /[\p{L}\p{N}_]+/gu
 const MAY_BE_MISTYPED = /^[a-z]{3,}$/
 const MAX_ABBREVIATION_CHARACTERS = 5
-/** Least share of such words: in a sentence, a single word that no tool knows is more likely a word than a slip. */
+/** Minimum share of such words: in a sentence, a single word that no tool uses is more likely correct than a typo. */
 const LEAST_SHARE = 0.4
 
 export function createMender(corpus: Corpus, lexicon: Lexicon): Mender {

@@ -1,21 +1,21 @@
-/** How much of a tool's name a query speaks of: tells `create_issue` from `create_issue_comment`, `get_pod` from `get_pods`. Pure. */
+/** How much of a tool's name a query covers: distinguishes `create_issue` from `create_issue_comment`, `get_pod` from `get_pods`. Pure. */
 
 export type NameWord = { term: string; plural: boolean }
 
 export type NameCover = {
-  /** Forgets the query before. */
+  /** Clears the previous query. */
   reset(): void
-  /** Says that the query speaks of a term, with a weight of at most 1. */
+  /** Adds a term of the query, with a weight of at most 1. */
   meet(term: string, weight: number): void
-  /** Says that the query speaks of one, or of many. */
+  /** Records whether the query uses a term in the singular or plural. */
   meetNumber(term: string, plural: boolean): void
-  /** Whether the name speaks of one where the query speaks of many, or the reverse; a tool that lists does so in any number. */
+  /** Whether name and query differ in number; for a tool that lists, a plural query matches a name in either number. */
   hasOtherNumber(document: number, lists: boolean): boolean
-  /** Share of the weight of the name's terms that was met, 0 to 1. */
+  /** Share of the weight of the name's terms that the query covers, 0 to 1. */
   of(document: number): number
 }
 
-/** `names` are the words of every name, each term once; `rarity` says how much a term tells. Yields after every name. */
+/** `names` are the words of every name, each term once; `rarity` is a term's weight. Yields after every name. */
 export function* buildNameCover(
   names: readonly (readonly NameWord[])[],
   rarity: (term: string) => number,
@@ -44,7 +44,7 @@ export function* buildNameCover(
   return createNameCover(numbers, Float64Array.from(rarities), terms, totals)
 }
 
-/** The words of all names, one after the other. */
+/** The words of all names, concatenated. */
 type Words = { starts: Int32Array; numbers: Int32Array; plurals: Uint8Array }
 
 const SINGULAR = 1
@@ -56,9 +56,9 @@ function createNameCover(
   { starts, numbers: terms, plurals }: Words,
   totals: Float64Array,
 ): NameCover {
-  /** Weight with which the query met each term. */
+  /** Weight with which the query contains each term. */
   const met = new Float64Array(rarities.length)
-  /** Whether the query speaks of one or many; 0 where it does not speak of it. */
+  /** Whether the query uses the term in the singular or plural; 0 if it does not use it. */
   const asked = new Uint8Array(rarities.length)
   return {
     reset() {

@@ -1,4 +1,4 @@
-/** The exact rule: queries that name a tool, in whatever form, and the tools they name. Pure. */
+/** Exact matches: queries that name a tool, in whatever form, and the tools they name. Pure. */
 import { splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { isOneEdit } from './edits.ts'
 import type { SearchDocument } from './search-index.ts'
@@ -6,19 +6,19 @@ import type { SearchDocument } from './search-index.ts'
 export type Names = {
   add(document: number, content: SearchDocument): void
   /**
-   * The tools that a query names, each with how exactly: higher is more exact. Empty for a query that names none. One of
-   * several words is taken for a mistyped name only where `hasUnknown`: where no tool knows some word of it.
+   * The tools that a query names, each with its exactness (higher is more exact). Empty if it names none. A query of several words
+   * is taken for a mistyped name only with `hasUnknown`: if no tool uses some word of it.
    */
   named(query: string, hasUnknown: boolean): ReadonlyMap<number, number>
 }
 
 const EXACTNESS = { path: 5, name: 4, key: 3, word: 2 }
-/** The query is a name or path with one slip of the finger. */
+/** The query is a name or path with one typing error. */
 export const NEARLY = 1
 const EXACTNESS_NAMES = ['nearly', 'word', 'words', 'name', 'path'] as const
 /** Longest word that may be the name of a tool. */
 const MAX_NAME_CHARACTERS = 256
-/** Shorter names are too like each other to be taken for one another. */
+/** Shorter names are too similar to each other for correction. */
 const MIN_MISTYPED_CHARACTERS = 6
 
 export function createNames(): Names {
@@ -59,19 +59,19 @@ export function createNames(): Names {
   }
 }
 
-/** How a query names a tool: its path, its name, the same words in another form, one of its words, or with a slip. */
+/** Exactness as text: path, name, the same words in another form, one word, or with a typing error. */
 export function exactnessName(exactness: number): (typeof EXACTNESS_NAMES)[number] | undefined {
   return EXACTNESS_NAMES[exactness - 1]
 }
 
-/** An identifier as its words: `createIssue`, `create_issue` and `Create issue` have one key. */
+/** Splits an identifier into words: `createIssue`, `create_issue` and `Create issue` have the same key. */
 function keyOf(name: string): string {
   return splitIdentifier(name.trim()).toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
 type Nearby = { add(key: string, document: number): void; to(query: string): number[] }
 
-/** Finds keys that differ by one slip, by their letters alone: one in a name in camelCase often moves its words. */
+/** Finds keys that differ by one typing error, comparing only letters: an error in camelCase often moves word boundaries. */
 function createNearby(): Nearby {
   const byLength = new Map<number, Map<string, number[]>>()
   return {
@@ -113,7 +113,7 @@ function isIdentifier(word: string): boolean {
   return word.length <= MAX_NAME_CHARACTERS && /^\S*([_\-./:]|[a-z][A-Z])\S*$/.test(word)
 }
 
-/** Documents come in order, so the same one can only be the last. */
+/** Documents are added in order, so a duplicate can only be the last one. */
 function put(map: Map<string, number[]>, key: string, document: number): void {
   if (key === '') return
   const list = map.get(key)

@@ -1,14 +1,14 @@
-/** The names that come nearest to one that does not exist: "did you mean". Pure. */
+/** Finds the names most similar to one that does not exist, for "did you mean". Pure. */
 import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { editDistance } from '../../../crds/nearest.ts'
 
 const MAX_CHARACTERS = 200
-/** What counts more: that the wanted name is found in the other, rather than the other way round. */
+/** Weight of how much of the wanted name is found in the candidate, against the reverse. */
 const WANTED_SHARE = 0.6
-/** So many of the likest are compared letter by letter. */
+/** How many of the most similar names are compared letter by letter. */
 const SHORTLIST = 24
 
-/** `limit` of `names`, or all where there are fewer: nearest first by common letter triples and the edits between; equal ones by name. */
+/** The `limit` most similar of `names`: by common trigrams and edit distance, then by name. */
 export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
   const own = triplesOf(wanted)
   return [...names]
@@ -27,7 +27,7 @@ function byLikeness(a: Near, b: Near): number {
   return b.likeness - a.likeness || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 }
 
-/** 1 for equal names, 0 for those without a letter in place. */
+/** 1 for equal names, 0 for names without a common letter in place. */
 function closeness(a: string, b: string): number {
   const [wanted, name] = [a.slice(0, MAX_CHARACTERS).toLowerCase(), b.slice(0, MAX_CHARACTERS).toLowerCase()]
   return 1 - editDistance(wanted, name) / Math.max(wanted.length, name.length, 1)
@@ -39,7 +39,7 @@ function likenessOf(wanted: ReadonlySet<string>, other: ReadonlySet<string>): nu
   return (WANTED_SHARE * common) / wanted.size + ((1 - WANTED_SHARE) * common) / other.size
 }
 
-/** The triples of letters of every word of a name, with a space before and after the word. */
+/** The trigrams of every word of a name, with a space before and after the word. */
 function triplesOf(name: string): Set<string> {
   const words = splitIdentifier(fold(name.slice(0, MAX_CHARACTERS)))
     .toLowerCase()

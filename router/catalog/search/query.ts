@@ -1,4 +1,4 @@
-/** A query as the index reads it: its terms, what may stand for each of them, and what it asks to be done. Pure. */
+/** A query as the index reads it: its terms, their alternatives, and the action it asks for. Pure. */
 import type { Gloss, Glossary } from './gloss.ts'
 import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
@@ -6,20 +6,20 @@ import { isStopword, stem, type Word, wordsOf } from './text.ts'
 
 export type Query = {
   text: string
-  /** In English, where it is in another language. */
+  /** The English translation, if the query is in another language. */
   english?: string
-  /** Every term once: how often it stands in the query, and its word as it was written first. */
+  /** Every term once: how often it occurs in the query, and its first word as written. */
   terms: ReadonlyMap<string, QueryTerm>
   /** English stems for a term of another language. */
   foreign: ReadonlyMap<string, readonly string[]>
-  /** Neighbouring words written as one, each with its weight. */
+  /** Adjacent words joined to one, each with its weight. */
   pairs: ReadonlyMap<string, number>
   intent: Intent
 }
 
 export type QueryTerm = { count: number; word: string }
 
-/** What is read of a query; the rest of a longer one is ignored. */
+/** How much of a query is read; the rest is ignored. */
 export const MAX_QUERY_CHARACTERS = 1_000
 const MAX_QUERY_WORDS = 120
 const PAIR = 0.5
@@ -48,8 +48,8 @@ export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Q
 }
 
 /**
- * Words that are also written as one: `site map`, `GitHub`, `on call`. Where one of the two is a stopword, or both were
- * written as one, the joined form is all there is, and counts fully.
+ * Words that are also written as one: `site map`, `GitHub`, `on call`. If one of them is a stopword, or they were written as one,
+ * only the joined form is used, with full weight.
  */
 function pairsOf(words: readonly Word[]): Map<string, number> {
   const pairs = new Map<string, number>()
@@ -64,7 +64,7 @@ function pairsOf(words: readonly Word[]): Map<string, number> {
   return pairs
 }
 
-/** English stems by foreign term; a word that gave no term of its own (Han) adds its English words as terms. */
+/** English stems by foreign term; a word without a term of its own (Han) adds its English words as terms. */
 function translations(gloss: Gloss, terms: Map<string, QueryTerm>): Map<string, string[]> {
   const foreign = new Map<string, string[]>()
   for (const { word, english } of gloss.words) {

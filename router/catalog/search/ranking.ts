@@ -1,4 +1,4 @@
-/** From a query to the answer: scores of the layers, exact names first, how sure we are. Pure. */
+/** From a query to its answer: combines the layers' scores, puts exact names first, and rates confidence. Pure. */
 import type { Corpus } from './corpus.ts'
 import type { Glossary } from './gloss.ts'
 import type { Lexicon } from './lexicon.ts'
@@ -7,13 +7,16 @@ import { type Query, readQuery } from './query.ts'
 import { createScorer, type Match } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
 
-/** Below it a match is probably none: of a hundred queries that can be answered two; of those that cannot half, by words alone a sixth. */
+/**
+ * Below it a hit is probably wrong. Applies to 2 % of the queries that can be answered and 50 % of those that cannot (by words
+ * alone: 17 %).
+ */
 const WEAK = { words: 0.15, meaning: 0.2 }
-/** Of a tool whose name differs from the query by one letter. */
+/** Relevance of a tool whose name differs from the query by one letter. */
 const NEARLY_RELEVANCE = 0.9
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
-/** What explains an answer, too. */
+/** The answer with what `explain` needs. */
 export type Ranked = SearchAnswer & { query: Query; named: ReadonlyMap<number, number>; match?: Match }
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
@@ -55,7 +58,7 @@ function visibleOnly(
   return new Map([...named].filter(([document]) => visible(document)))
 }
 
-/** The first `limit` of all candidates, in order, without sorting the rest. */
+/** The first `limit` of all candidates in order, without sorting the rest. */
 function bestOf(
   candidates: readonly Iterable<number>[],
   limit: number,

@@ -1,4 +1,4 @@
-/** All that counts, put together: words, meaning and what is asked to be done. Pure. */
+/** The overall score: words, meaning and the action asked for. Pure. */
 import type { Corpus } from './corpus.ts'
 import { createFusion, type FusedMatch } from './fusion.ts'
 import { intentFactor } from './intent.ts'
@@ -9,20 +9,20 @@ import type { SearchOptions } from './search-index.ts'
 
 /** A view on scratch memory: the next query overwrites it. */
 export type Match = {
-  /** The visible documents that met the query, in no order. */
+  /** Visible documents that match the query, in no order. */
   hits: Int32Array
   /** Score by document. */
   scores: Float64Array
   /** The best score. */
   best: number
-  /** How sure it is that anything answers the query, 0 to 1. */
+  /** Confidence that anything answers the query, 0 to 1. */
   confidence: number
   words: LexicalMatch
-  /** Absent where words alone were asked. */
+  /** Absent if only words were used. */
   fused?: FusedMatch
 }
 
-/** What tools are worth whose name speaks of one where the query speaks of many, or the reverse. */
+/** Factor for tools whose name is singular if the query is plural, or the reverse. */
 const OTHER_NUMBER = 0.92
 
 export type Scorer = (
@@ -48,7 +48,7 @@ export function createScorer(corpus: Corpus, lexicon: Lexicon): Scorer {
   }
 }
 
-/** Tells a tool from its siblings: whether it does what the query asks to be done, to as many as it asks for. */
+/** Distinguishes sibling tools: whether a tool does the action the query asks for, to one or to many as asked. */
 export function siblingFactor(query: Query, document: number, corpus: Corpus, lexicon: Lexicon): number {
   const own = corpus.actions[document] as number
   const action = intentFactor(query.intent, own, lexicon.reading)

@@ -1,24 +1,24 @@
-/** Finds the words of the index that an unknown word of a query may have meant: mistyped, cut short or clipped. Pure. */
+/** Finds words of the index for an unknown word of a query: mistyped, truncated or abbreviated. Pure. */
 import { isOneEdit, isWithinTwoEdits } from './edits.ts'
 import { stem } from './text.ts'
 
-/** Words that may have been meant, each with its weight below 1, likeliest first. */
+/** Words that may have been meant, each with its weight below 1, most likely first. */
 export type Spelling = (unknown: string) => readonly Suggestion[]
 export type Suggestion = readonly [word: string, weight: number]
 
 const MAX_SUGGESTIONS = 4
 const WEIGHT = { edit: 0.6, twoEdits: 0.4, prefix: 0.4, skeleton: 0.6, clipped: 0.35 }
-/** Shorter words are too like each other to be corrected. */
+/** Shorter words are too similar to each other for correction. */
 const MIN_EDIT_CHARACTERS = 4
 const MIN_TWO_EDITS_CHARACTERS = 8
 const MIN_CLIPPED_CHARACTERS = 3
-/** How much longer or shorter a word may be that begins like the unknown one, or that the unknown one begins with. */
+/** Maximum difference in length if one word is a prefix of the other. */
 const MAX_LONGER = 5
 const MAX_SHORTER = 4
-/** A clipped word keeps at least this share of the letters. */
+/** An abbreviated word keeps at least this share of the letters. */
 const MIN_CLIPPED_SHARE = 0.35
 
-/** `count` tells how common a word is: of several likely words the common one was meant. */
+/** `count` is the frequency of a word: of several likely words the most frequent is chosen. */
 export function createSpelling(vocabulary: Iterable<string>, count: (word: string) => number): Spelling {
   const byLetter = new Map<string, string[]>()
   for (const word of vocabulary) {
@@ -44,7 +44,7 @@ export function createSpelling(vocabulary: Iterable<string>, count: (word: strin
 type Unknown = {
   text: string
   stem: string
-  /** Without the `s` of a plural, for words that were clipped: `usrs`. */
+  /** Without the `s` of a plural, for abbreviated words: `usrs`. */
   clip: string
   skeleton: string
 }
@@ -54,7 +54,7 @@ function readUnknown(text: string): Unknown {
   return { text, stem: stem(text), clip, skeleton: skeletonOf(clip) }
 }
 
-/** Words of the index are stems; a mistyped word may be nearer to the full form: `crete` to `create`, not to `creat`. */
+/** Words of the index are stems; a mistyped word may be more similar to the full form: `crete` to `create`, not to `creat`. */
 function mistyped(unknown: Unknown, word: string): number {
   const longer = word.length - unknown.text.length
   if (unknown.text.length < MIN_EDIT_CHARACTERS || longer > 2 || longer < -3) return 0
@@ -64,7 +64,7 @@ function mistyped(unknown: Unknown, word: string): number {
   return long && isWithinTwoEdits(unknown.stem, word) ? WEIGHT.twoEdits : 0
 }
 
-/** What a stem was cut from, most likely: `repositori` from `repository`, `creat` from `create`. */
+/** The most likely full form of a stem: `repository` for `repositori`, `create` for `creat`. */
 function fullForm(word: string): string {
   return word.endsWith('i') ? `${word.slice(0, -1)}y` : `${word}e`
 }

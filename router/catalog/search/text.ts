@@ -1,21 +1,21 @@
-/** Turns names, sentences and queries into the terms that the index holds. Pure. */
+/** Splits names, sentences and queries into the terms of the index. Pure. */
 import porter2 from 'wink-porter2-stemmer'
 import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import stopwordList from './data/stopwords.json' with { type: 'json' }
 
-/** One word of a text after identifiers were split: lower case. CJK text gives bigrams. */
+/** One word of a text after identifiers were split, in lower case. CJK text yields bigrams. */
 export type Word = {
   text: string
-  /** Its stem: the form in which the index knows it. */
+  /** Its stem, the form used in the index. */
   term: string
-  /** Index of the run of characters it was part of: `create_issue` gives two words of one run. */
+  /** Index of the run of characters it belongs to: `create_issue` yields two words of one run. */
   run: number
 }
 
 const RUN = /[\p{L}\p{N}_][\p{L}\p{N}_\-.']*/gu
 const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]/
 const CJK_RUN = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]+/g
-/** Longest joined form of a compound: `site_map` is also found as `sitemap`. */
+/** Maximum length of the joined form of a compound: `site_map` is also found as `sitemap`. */
 const MAX_COMPOUND_CHARACTERS = 24
 const MAX_COMPOUND_PARTS = 4
 const STOPWORDS: ReadonlySet<string> = new Set(stopwordList.words.split(' '))
@@ -44,7 +44,7 @@ export function wordsOf(text: string, stemWord: Stemmer = stem): Word[] {
 
 export type Stemmer = (word: string) => string
 
-/** A stemmer that remembers every word, so it is made for one build and dropped with it. */
+/** A stemmer with an unbounded cache: created for one build and dropped with it. */
 export function createStemmer(): Stemmer {
   const known = new Map<string, string>()
   return word => {
@@ -63,7 +63,7 @@ export type TermReader = {
   words(text: string): Word[]
 }
 
-/** A reader of document texts. It remembers every run of characters, so it is made for one build of an index. */
+/** A reader of document texts. It caches every run of characters, so it is created for one build of an index. */
 export function createTermReader(): TermReader {
   const stemWord = createStemmer()
   const seen = new Map<string, readonly string[]>()

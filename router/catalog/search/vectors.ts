@@ -1,11 +1,11 @@
-/** The vectors of an index in one piece of memory, and how near each is to a query. Pure. */
+/** The vectors of an index in one block of memory, and their similarities to a query. Pure. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { MakeDots } from '../../../core/encoder/dots.ts'
 import type { VectorTable } from './search-index.ts'
 
 /**
- * `vectors` in the order of the documents, undefined for one that is still to come; one of other dimensions than the first
- * is none. Takes a millisecond or two for 10,000.
+ * `vectors` in the order of the documents, undefined for those not encoded yet; a vector whose dimensions differ from the first
+ * one's is ignored. Takes a millisecond or two for 10,000.
  */
 export function createVectorTable(vectors: readonly (Vector | undefined)[], makeDots: MakeDots): VectorTable {
   const dimensions = vectors.find(vector => vector !== undefined)?.values.length ?? 0

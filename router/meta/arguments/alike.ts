@@ -1,10 +1,10 @@
-/** Tells names and values that differ in nothing but their case and what joins their words. Pure. */
+/** Compares names and values that differ only in case and word separators. Pure. */
 
-/** Not between digits, and not at the ends: `-name` and `1_000` mean something else without. */
+/** Separators within a name; not between digits and not at the ends: `-name` and `1_000` mean something else without. */
 const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
 const LONGEST = 100
 
-/** The one of `known` that is spelled alike: "pageId" for "page_id" and "Page-ID"; undefined where there is none, or several. */
+/** The one of `known` that is spelled alike: "pageId" for "page_id" and "Page-ID"; undefined if there is none, or several. */
 export function onlyAlike(text: string, known: readonly string[]): string | undefined {
   if (text.length > LONGEST) return undefined
   const wanted = lettersOf(text)

@@ -1,4 +1,4 @@
-/** Says which arguments do not fit a tool's schema, what the schema wants there, and what was probably meant. Pure. */
+/** Describes which arguments violate a tool's schema, what the schema requires there, and what was probably meant. Pure. */
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
@@ -15,11 +15,11 @@ const LONGEST_NAME = 60
 const LONGEST_PATH = 120
 const MOST_NAMES = 30
 const LONGEST_NAMES = 300
-/** What a problem costs besides the part of the schema. */
+/** Tokens of a problem's sentence, besides the part of the schema. */
 const SENTENCE_TOKENS = 60
 const MOST_PART_TOKENS = 250
 
-/** `mostTokens` bounds all lines together, but for the first, which is short without its schema. Empty where nothing is wrong. */
+/** `mostTokens` limits all lines together, except the first, which is short without its schema. Empty if nothing is wrong. */
 export function argumentHelp(
   schema: JsonObject,
   args: JsonObject,
@@ -38,7 +38,7 @@ export function argumentHelp(
   return lines.join('\n')
 }
 
-/** One a place, and of a choice that failed only that it did, not each of its branches. */
+/** One problem for each place; for a failed choice only that it failed, not the errors of each branch. */
 function choose(problems: readonly ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf'
   const choices = new Set(problems.filter(isChoice).map(({ instancePath }) => instancePath))
@@ -48,7 +48,7 @@ function choose(problems: readonly ErrorObject[]): ErrorObject[] {
     const place = `${problem.instancePath}/${nameIn(problem) ?? ''}`
     if (!inChoice(problem) && !places.has(place)) places.set(place, problem)
   }
-  // What a server cannot do without first, then what it may read more freely.
+  // What a server requires first, then what it may accept anyway.
   const isNeed = ({ keyword }: ErrorObject) => NEEDS.has(keyword)
   const kept = [...places.values()]
   return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MOST_PROBLEMS)
@@ -56,7 +56,7 @@ function choose(problems: readonly ErrorObject[]): ErrorObject[] {
 
 const NEEDS: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'const', 'anyOf'])
 
-/** The argument that is missing or unknown, which is not at the problem's own path but below it. */
+/** The argument that is missing or unknown: it is below the problem's own path. */
 function nameIn({ keyword, params }: ErrorObject): string | undefined {
   if (keyword === 'required') return params.missingProperty
   return keyword === 'additionalProperties' ? params.additionalProperty : undefined
@@ -94,13 +94,13 @@ function sentenceOf(problem: ErrorObject, holder: JsonObject | undefined): strin
   }
 }
 
-/** The values among which a choice lets choose, where its alternatives name them. */
+/** The values that the alternatives of a choice allow, if they name them. */
 function valuesOf(part: JsonObject | undefined): unknown[] {
   const alternatives = CHOICES.flatMap(key => part?.[key] ?? []).filter(isObject)
   return alternatives.flatMap(alternative => alternative.enum ?? alternative.const ?? [])
 }
 
-/** A name that was given and is unknown, where it is nearly the missing one. */
+/** An unknown name among the given ones that is nearly the missing one. */
 function mistaken(missing: string, data: unknown, holder: JsonObject | undefined): string {
   const given = isObject(data) ? Object.keys(data).filter(name => !knows(holder, name)) : []
   const near = nearestWord(missing, given)
@@ -116,7 +116,7 @@ function nearest(wanted: unknown, known: readonly unknown[]): string {
   return near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`
 }
 
-/** Known names that were not given, the missing ones first. */
+/** Known names that were not given, required ones first. */
 export function absentNames(data: unknown, holder: JsonObject | undefined): string[] {
   const given = isObject(data) ? data : {}
   const properties = isObject(holder?.properties) ? Object.keys(holder.properties) : []
@@ -136,7 +136,7 @@ function knows(holder: JsonObject | undefined, name: string): boolean {
   return isObject(holder?.properties) && Object.hasOwn(holder.properties, name)
 }
 
-/** The part of the schema that a path through the arguments leads to, descriptions and all. */
+/** The part of the schema at a path through the arguments, including descriptions. */
 function partAt(schema: JsonObject, args: JsonObject, steps: readonly string[]): JsonObject | undefined {
   let part: JsonObject | undefined = schema
   let value: JsonValue | undefined = args

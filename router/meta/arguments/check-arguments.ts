@@ -10,12 +10,12 @@ import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
   | { args: GivenArguments; notes: string[] }
-  /** Why the call is not to be made. */
+  /** Why the call must not be made. */
   | { problems: ErrorObject[] }
 
 /**
- * Only what a server cannot do without stops a call: a wrong type, a missing argument, a value that is not allowed, and a name
- * that is not allowed and nearly one that is. A schema that cannot be checked stops none.
+ * Only violations that a server cannot work with stop a call: a wrong type, a missing argument, a value that is not allowed, and an
+ * unknown name, where these are not allowed, that is nearly a known one. A schema that cannot be checked stops no call.
  */
 export function checkArguments(
   checks: SchemaChecks,
@@ -37,7 +37,7 @@ export function checkArguments(
   return problems && problems.length > 0 ? { problems } : { args: given, notes: slips.map(slipNote) }
 }
 
-/** As nearly always: then there is nothing to mend, and nothing to say. */
+/** The usual case: nothing needs to be corrected or noted. */
 function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean {
   if (!isObject(properties)) return false
   for (const name in args) if (!Object.hasOwn(properties, name)) return false
@@ -46,7 +46,7 @@ function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean 
 
 type Slip = { given: string; meant: string }
 
-/** Unknown names that are nearly known ones: a server that ignores them does something else than was meant. */
+/** Unknown names that are nearly known ones: a server that ignores them would do something other than intended. */
 function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
   const { properties } = schema
   if (!isObject(properties) || isOpen(schema)) return []

@@ -1,4 +1,4 @@
-/** Mends the usual slips in arguments that do not fit: only without loss, and only where they fit afterwards. Pure. */
+/** Corrects common mistakes in arguments that violate the schema: only without loss, and only if they are valid afterwards. Pure. */
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { unescaped } from '../schemas/pointer.ts'
@@ -6,7 +6,7 @@ import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
 import { showValue } from './show-value.ts'
 
-/** What is known of arguments by their schema: whether they fit, and if not, why. */
+/** What a schema check says about arguments: whether they are valid, and if not, why. */
 export type Check = {
   fits(args: JsonObject): boolean | undefined
   problems(args: JsonObject): ErrorObject[] | undefined
@@ -14,15 +14,15 @@ export type Check = {
 
 export type Mended = {
   args: JsonObject
-  /** What was done, each in a few words. */
+  /** The corrections, each in a few words. */
   changes: string[]
 }
 
-/** Names under which models put the arguments once more. */
+/** Names of an object in which models wrap the arguments. */
 const WRAPPERS = new Set(['arguments', 'args', 'input', 'params', 'parameters'])
-/** One mended value may show the next slip: a text of JSON with numbers in texts. */
+/** A corrected value may reveal the next mistake, such as a JSON text that contains numbers as strings. */
 const MOST_ROUNDS = 3
-/** Of more names than these, wrong ones are not mended. */
+/** With more names than this, names are not corrected. */
 const MOST_NAMES = 100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 const MOST_DIGITS = 15
@@ -30,8 +30,8 @@ const BOOLEAN = /^(?:true|false)$/i
 const LIST_IN_WORDS = /^\s*\[|[,;\n]/
 
 /**
- * Undefined where nothing is to be mended, or cannot be. Arguments of nothing but known names that fit are never changed, and of
- * a tool that takes any name none that fit. `names`: those of the tool itself, which stand in some calls once more.
+ * Undefined if nothing needs to be corrected, or cannot be. Valid arguments are never changed if all their names are known or the
+ * tool accepts any name. `names`: those of the tool itself, in which some calls wrap the arguments.
  */
 export function mendArguments(
   schema: JsonObject,
@@ -51,14 +51,14 @@ export function mendArguments(
 
 const UNWRAPPED = 'took the arguments out of the object around them'
 
-/** Whether a tool takes names that its schema does not have. */
+/** Whether a tool accepts names that its schema does not define. */
 export function isOpen({ additionalProperties, patternProperties }: JsonObject): boolean {
   return (
     (additionalProperties !== undefined && additionalProperties !== false) || patternProperties !== undefined
   )
 }
 
-/** The arguments inside of arguments: `{args: {…}}`, where the tool knows nothing of `args` but all that is in it. */
+/** Unwraps arguments such as `{args: {…}}` if the tool has no argument `args` but knows all names in it. */
 function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string[]): JsonObject | undefined {
   const { properties } = schema
   if (!isObject(properties)) return undefined
@@ -75,7 +75,7 @@ function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string
   return Object.keys(inner).every(isKnown) ? inner : undefined
 }
 
-/** With no changes where the arguments fit as they are; undefined where they cannot be made to. */
+/** Without changes if the arguments are valid; undefined if they cannot be made valid. */
 function mendNamesAndValues(schema: JsonObject, args: JsonObject, check: Check): Mended | undefined {
   const named = isOpen(schema) ? { args, changes: [] } : mendNames(schema, args)
   const fits = check.fits(named.args)
@@ -84,7 +84,7 @@ function mendNamesAndValues(schema: JsonObject, args: JsonObject, check: Check):
   return mended && { args: mended.args, changes: [...named.changes, ...mended.changes] }
 }
 
-/** `page_id` for `pageId`: names that are unknown, and known ones but for their case and what joins their words. */
+/** `page_id` becomes `pageId`: unknown names that differ from a known one only in case and separators. */
 function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
   const taken = new Set(Object.keys(args))
   const changes: string[] = []
@@ -119,12 +119,12 @@ function depthOf({ instancePath }: ErrorObject): number {
   return instancePath.split('/').length
 }
 
-/** A value that was changed is not changed again in this round, nor is what it is in. */
+/** A changed value is not changed again in this round, nor are the values that contain it. */
 function touch(touched: Set<string>, instancePath: string): void {
   for (let path = instancePath; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) touched.add(path)
 }
 
-/** Changes one value in place, unless it or one in it was already, and says how. */
+/** Changes one value in place and describes it, unless it or a value in it was changed before. */
 function mendValue(
   args: JsonObject,
   { instancePath, keyword, params }: ErrorObject,
@@ -194,7 +194,7 @@ function convertTo(type: string, value: JsonValue): JsonValue | undefined {
   }
 }
 
-/** A text in a list of its own, unless it is one that we cannot read, or nothing. */
+/** A text as a list of one item, unless it is empty or looks like a list that cannot be read. */
 function listIn(text: string): JsonValue[] | undefined {
   return parsedAs(text, isList) ?? (LIST_IN_WORDS.test(text) || text.trim() === '' ? undefined : [text])
 }
@@ -203,7 +203,7 @@ function asList(value: JsonValue): JsonValue[] | undefined {
   return value === null || Array.isArray(value) ? undefined : [value]
 }
 
-/** The number that a text is, where none of its digits is lost. */
+/** The number that a text represents, if no digit is lost. */
 function numberIn(text: string): number | undefined {
   const digits = text.replace(/[eE].*$/, '').replace(/\D/g, '')
   const value = Number(text)
@@ -213,7 +213,7 @@ function numberIn(text: string): number | undefined {
     : undefined
 }
 
-/** Larger ones were rounded when they were read. */
+/** Larger numbers were rounded when they were parsed. */
 function isExact(value: JsonValue): value is number {
   return typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER
 }
@@ -222,7 +222,7 @@ function isList(value: unknown): value is JsonValue[] {
   return Array.isArray(value)
 }
 
-/** The value, or what its text says in JSON, where that is of the kind. */
+/** The value, or what its text parses to, if that has the wanted type. */
 function parsedAs<T extends JsonValue>(
   value: JsonValue | undefined,
   isKind: (value: unknown) => value is T,
@@ -237,7 +237,7 @@ function parsedAs<T extends JsonValue>(
   }
 }
 
-/** Of a JSON pointer. */
+/** Steps of a JSON pointer. */
 export function stepsOf(pointer: string): string[] {
   return pointer.split('/').slice(1).map(unescaped)
 }

@@ -1,4 +1,4 @@
-/** Reads the arguments of a tool out of a call of a meta-tool, in the forms in which models write them. Pure. */
+/** Reads a tool's arguments from a call of a meta-tool, in the forms that models write. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Given, GivenArguments } from './given-arguments.ts'
 
@@ -8,7 +8,7 @@ const AS_TEXT = 'Note: the arguments were a text of JSON; an object was meant.'
 const BESIDE =
   'Note: the arguments stood beside the name of the tool; they belong into an object of their own.'
 
-/** Names of the tool and its server, which models repeat beside the arguments. */
+/** Fields that name the tool and its server, which models repeat beside the arguments. */
 export const REPEATED: ReadonlySet<string> = new Set([
   'tool_path',
   'tool_name',
@@ -22,8 +22,8 @@ export const REPEATED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * `given`: what stands where the arguments belong; `beside`: what stands next to it; `properties`: what the tool's schema knows.
- * Undefined where `given` is no object.
+ * `given`: the value of the field for arguments; `beside`: the fields next to it; `properties`: those of the tool's schema.
+ * Undefined if `given` is not an object.
  */
 export function readArguments(
   { value: given, text }: Given,
@@ -50,7 +50,7 @@ function isEmpty(object: JsonObject): boolean {
   return true
 }
 
-/** An object, also one in a text, and in a text of a text. */
+/** Accepts an object, its JSON text, and that text as a JSON string. */
 export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   const once = parsed(value)
   const twice = parsed(once)

@@ -1,4 +1,4 @@
-/** Reads the name of what is called out of a call of a meta-tool, also under the keys that models write instead. Pure. */
+/** Reads the name of the tool from a call of a meta-tool, also from the fields that models use instead. Pure. */
 import type { JsonObject } from '../../../core/json.ts'
 
 export type ReadName = {
@@ -8,11 +8,11 @@ export type ReadName = {
   notes: string[]
 }
 
-/** As the execute meta-tools of the profiles, other gateways and the protocol itself call it. */
+/** Field names used by the execute meta-tools of the profiles, by other gateways and by the protocol. */
 const NAME_KEYS = ['tool_path', 'toolName', 'tool', 'tool_name', 'name']
 const SERVER_KEYS = ['serverId', 'server_name', 'server', 'serverName']
 
-/** Under its own key `key`, else under another one, joined with the server where that stands beside it. Undefined where there is none. */
+/** Reads `key`, otherwise another field, joined with the server if that is given beside it. Undefined if there is none. */
 export function readName(call: JsonObject, key: string): ReadName | undefined {
   const used = [key, ...NAME_KEYS].find(candidate => textAt(call, candidate) !== undefined)
   if (used === undefined) return undefined

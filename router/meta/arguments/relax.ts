@@ -1,20 +1,20 @@
-/** Rewrites a tool's JSON Schema, of any draft, into the part of it that arguments are checked by. Pure. */
+/** Reduces a tool's JSON Schema, of any draft, to the rules that arguments are checked by. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
 /**
- * `needs`: what a server cannot do without: types, required names, enums. What servers often read more freely than they
- * write it, or what could hang us, is left out: unknown names, bounds, formats, regular expressions, conditions.
+ * `needs`: what a server cannot work without: types, required names, enums. Omitted is what servers often do not enforce, or what
+ * could block us: unknown names, bounds, formats, regular expressions, conditions.
  * `all`: bounds and unknown names too, to explain a call that failed.
  */
 export type Rigour = 'needs' | 'all'
 
-/** A keyword of ours in every part of a relaxed schema, with what the part costs: whoever checks counts the steps by it. */
+/** A keyword of ours in every part of a relaxed schema with the part's cost, by which the validator counts steps. */
 export const STEP = 'step'
 
 const MOST_PARTS = 400
 const DEEPEST_PART = 48
 const MOST_REQUIRED = 200
-/** So many values of an enum, or required names, cost a step. */
+/** How many values of an enum, or required names, count as one step. */
 const VALUES_A_STEP = 16
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 const BOUNDS = [
@@ -29,10 +29,10 @@ const BOUNDS = [
   'minProperties',
   'maxProperties',
 ] as const
-/** In these drafts what stands beside a reference does not count. */
+/** In these drafts, keywords beside a reference are ignored. */
 const OLD_DRAFT = /draft-0[3-7]/
 
-/** As a schema of 2020-12. Undefined where it is too large, too deep, or refers to something outside. */
+/** Converts to a schema of 2020-12. Undefined if it is too large, too deep, or refers to something outside. */
 export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefined {
   const { $schema } = schema
   const oldReferences = typeof $schema === 'string' && OLD_DRAFT.test($schema)
@@ -41,7 +41,7 @@ export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefine
   return relaxing.lost ? undefined : relaxed
 }
 
-/** Names that a schema asks for. One with a default counts as given: some libraries list it as required all the same. */
+/** Names that a schema requires. One with a default is not required, although some libraries list it. */
 export function requiredNames({ required, properties }: JsonObject): string[] {
   if (!Array.isArray(required)) return []
   const known = isObject(properties) ? properties : {}
@@ -60,7 +60,7 @@ function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: numb
   if (--relaxing.left < 0 || depth > DEEPEST_PART) relaxing.lost = true
   if (!isObject(value) || relaxing.lost) return {}
   const { $ref, $id } = value
-  // References inside of a part with an address of its own lead elsewhere.
+  // Inside a part with its own $id, references resolve elsewhere.
   if (typeof $id === 'string' && depth > 0) relaxing.lost = true
   if (value.nullable === true && value.type === undefined)
     return {
@@ -77,13 +77,13 @@ function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: numb
     : { ...ownRules(relaxing, value, depth), $ref, ...beside, ...places }
 }
 
-/** What a part says of the value itself. The values of an enum say more than a type, which sometimes contradicts them. */
+/** Rules of a part for the value itself. Enum values take precedence over a type, which sometimes contradicts them. */
 function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): JsonObject {
   const types = typesOf(schema)
   const required = requiredNames(schema)
   const values = Array.isArray(schema.enum) ? schema.enum : []
   const rules: JsonObject = { [STEP]: 1 + Math.floor((values.length + required.length) / VALUES_A_STEP) }
-  // The whole of the arguments is an object, whatever a schema says.
+  // The arguments as a whole are always an object, whatever the schema says.
   if (types.length > 0 && values.length === 0 && depth > 0) rules.type = types
   if (required.length > 0) rules.required = required
   if (values.length > 0) rules.enum = types.includes('null') ? [...new Set([...values, null])] : values
@@ -95,14 +95,14 @@ function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): Json
   return rules
 }
 
-/** None where a type is not of the standard: then any will do. */
+/** Empty if a type is not standard: any type is then accepted. */
 function typesOf({ type, nullable }: JsonObject): JsonValue[] {
   const types = (Array.isArray(type) ? type : [type]).filter(one => one !== undefined)
   if (!types.every(one => typeof one === 'string' && TYPES.has(one))) return []
   return nullable === true && types.length > 0 ? [...new Set([...types, 'null'])] : [...new Set(types)]
 }
 
-/** The schemas in a part. A choice of exactly one is a choice of any: most servers take the first that fits. */
+/** The subschemas of a part. oneOf becomes anyOf: most servers accept the first match. */
 function innerRules(relaxing: Relaxing, schema: JsonObject, depth: number): JsonObject {
   const { properties, patternProperties, additionalProperties, items, prefixItems, additionalItems } = schema
   const one = (value: JsonValue | undefined) =>

@@ -1,27 +1,30 @@
-/** Checks arguments against schemas: compiled by ajv when first asked, kept for the tools that are called most recently. */
+/** Checks arguments against schemas: compiled by ajv at first use, cached for the most recently called tools. */
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { JsonObject } from '../../../core/json.ts'
 import { type Rigour, relax, STEP } from './relax.ts'
 
 export type SchemaChecks = {
-  /** Whether a server can do with the arguments; undefined where the schema cannot be checked, which must not hold up a call. */
+  /** Whether a server can work with the arguments; undefined if the schema cannot be checked, which must not stop a call. */
   fits(schema: JsonObject, args: JsonObject): boolean | undefined
-  /** All that is wrong with them, bounds and unknown names too, or the first of it where they are large; undefined where that cannot be told. */
+  /**
+   * Everything wrong with the arguments, including bounds and unknown names, or only the first problem if they are large; undefined
+   * if that cannot be determined.
+   */
   problems(schema: JsonObject, args: JsonObject): ErrorObject[] | undefined
 }
 
-/** Each keeps some 20 to 80 KB. */
+/** Each takes some 20 to 80 KB. */
 export const MOST_COMPILED = 200
-/** Parts of a schema that a check looks at, one for each part of the arguments: some milliseconds. */
+/** Limit of schema parts visited by a check: takes some milliseconds. */
 const MOST_STEPS = { needs: 100_000, all: 1_000 } satisfies Record<Rigour, number>
 
 type Validate = (args: JsonObject) => ErrorObject[] | undefined
-/** Undefined: not compiled yet; null: cannot be. */
+/** Undefined: not compiled yet; null: cannot be compiled. */
 type Compiled = Partial<Record<Rigour, Validate | null>>
 
 export function createSchemaChecks(): SchemaChecks {
-  /** By the schema object of a catalog: those of late, and those before them, which are forgotten when there are enough of late. */
+  /** By schema object of a catalog, in two generations: when the recent one is full, the older one is dropped. */
   let known = new Map<JsonObject, Compiled>()
   let before = known
 
@@ -50,7 +53,7 @@ export function createSchemaChecks(): SchemaChecks {
   }
 }
 
-/** A new instance each time: ajv never forgets what it compiled, and schemas of one server are no business of another's. */
+/** A new instance each time: ajv never frees compiled schemas, and schemas of different servers must not see each other. */
 function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
   const budget = { left: 0 }
   const ajv = new Ajv2020({

@@ -1,4 +1,4 @@
-/** A value of an argument as it is repeated to an agent. Pure. */
+/** Formats the value of an argument for an answer to an agent. Pure. */
 import { shorten } from '../wording/shorten.ts'
 
 const LONGEST_VALUE = 60
