@@ -188,7 +188,7 @@ test('calls of the newer era without a session find a child of that era that is 
 test('what a shared child cannot carry is refused with a sentence', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const [method, words] of [
-    ['logging/setLevel', /nothing is logged to clients/],
+    ['logging/setLevel', /no log messages are sent to clients/],
     ['tasks/get', /shared by all callers/],
     ['resources/subscribe', /needs a session/],
   ] as const)

@@ -115,11 +115,11 @@ test('a state that was changed, used, or made by another process with the key is
   const replica = await startAskingFront(t, { owner: 'two' })
   const lost = await call(replica, 'ask', ONE, { inputResponses, requestState })
   assert.equal(errorOf(lost).code, -32602)
-  assert.match(String(errorOf(lost).message), /does not wait any more; call the tool again/)
+  assert.match(String(errorOf(lost).message), /no longer waits; call the tool again/)
   assert.deepEqual(errorOf(lost).data, { reason: 'invalid_request_state' })
   await call(front, 'ask', ONE, { inputResponses, requestState })
   const again = await call(front, 'ask', ONE, { inputResponses, requestState })
-  assert.match(String(errorOf(again).message), /does not wait any more/)
+  assert.match(String(errorOf(again).message), /no longer waits/)
   assert.equal(front.seen.length + replica.seen.length, 1)
 })
 
@@ -195,7 +195,7 @@ test('of several repeated calls with the same state one goes on', async t => {
   const answers = await Promise.all([1, 2, 3, 4].map(() => call(front, 'ask', ONE, more)))
   const lost = answers.filter(({ json }) => json.error)
   assert.equal(lost.length, 3)
-  for (const answer of lost) assert.match(String(errorOf(answer).message), /does not wait any more/)
+  for (const answer of lost) assert.match(String(errorOf(answer).message), /no longer waits/)
 })
 
 test('whoever asks for a call that is over, or whose caller is gone, is told so, and nothing is held', async t => {

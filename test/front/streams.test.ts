@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
-import { LOOK_EVERY_MS } from '../../core/mcp/server/subscriptions.ts'
+import { CHECK_EVERY_MS } from '../../core/mcp/server/subscriptions.ts'
 import { legacyClient } from '../support/answering-clients.ts'
 import { ANSWERS, QUESTIONS } from '../upstreams/asking/questions.ts'
 import { type AskingFront, DEAF_URI, startAskingFront } from './asking-front.ts'
@@ -223,10 +223,10 @@ test('the subscriptions of a client that has no stream for ten minutes are ended
   const [first] = [await listen(t, front, gone as Session), await listen(t, front, there as Session)]
   first.close()
   while (front.clients.streams.size > 1) await new Promise(setImmediate)
-  front.clock.advance(LOOK_EVERY_MS)
+  front.clock.advance(CHECK_EVERY_MS)
   assert.equal(front.clients.subscriptions.size, 3)
   await listen(t, front, back as Session)
-  front.clock.advance(LOOK_EVERY_MS)
+  front.clock.advance(CHECK_EVERY_MS)
   const aborted = front.subscribed.map(({ caller, signal }) => [caller.client, signal.aborted])
   assert.deepEqual(
     new Map(aborted as [string, boolean][]),

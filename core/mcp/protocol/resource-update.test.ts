@@ -16,7 +16,7 @@ test('subscribers get all but the id of our own subscription', () => {
   )
   const _meta = { trace: 'x' }
   const traced = readUpdate({ method, params: { uri: 'a://1', _meta: { ...own, ..._meta } } })
-  assert.deepEqual(traced, { uri: 'a://1', told: { method, params: { uri: 'a://1', _meta } } })
+  assert.deepEqual(traced, { uri: 'a://1', notification: { method, params: { uri: 'a://1', _meta } } })
   assert.equal(readUpdate({ method, params: { uri: 7 } }), undefined)
   assert.equal(readUpdate({ method }), undefined)
 })

@@ -1,4 +1,4 @@
-/** Answers one checked request of either era: what belongs to the protocol here, the rest by the handler. Never throws. */
+/** Answers one validated request of either era: protocol methods itself, all others through the handler. Never throws. */
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
@@ -38,7 +38,7 @@ export async function answer(
       ? legacyAnswer(request, reply)
       : modernAnswer(handler, request, asQuestion(reply, request, clients))
   } catch (error) {
-    // Nobody answered a question, or whoever asked is gone; every other fault is a reply already.
+    // A question got no answer, or its server is gone. Handlers turn every other fault into a reply.
     if (error instanceof Fault) return errorAnswer(request, faultError(error))
     log.error({ err: error, method: request.method }, 'request failed unexpectedly')
     return errorAnswer(request, { code: INTERNAL_ERROR, message: 'Internal error' })
@@ -59,7 +59,7 @@ function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpRespon
   return { status: 200, text: modernResultText(id, method, reply, serverInfo, cachePolicy(route, method)) }
 }
 
-/** An error that is a question in the newer era. */
+/** Replaces the error −32042 by the question that stands for it in the 2026 era. */
 function asQuestion(
   reply: McpResponse,
   { method, caller }: McpRequest,

@@ -1,4 +1,4 @@
-/** Requests to clients of the 2025 era that wait for their answers, which come as POSTs of their own. */
+/** Open questions to clients of the 2025 era, whose answers arrive as separate POSTs. */
 import type { Clock } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
@@ -7,12 +7,12 @@ import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification, ServerRequest } from '../protocol/json-rpc.ts'
 import type { Signer } from './signed.ts'
 
-/** How long a question waits for its answer: a human may have to think. */
+/** How long a question waits for its answer: a human may have to give it. */
 export const ANSWER_WITHIN_MS = 10 * 60_000
 const MAX_ASKS = 4_096
 const MAX_ASKS_A_CLIENT = 32
 
-/** Sends a message to a client; false where it cannot be reached. */
+/** Sends a message to a client; returns false if it cannot be reached. */
 export type Send = (message: Notification & { id?: JsonValue }) => boolean
 
 type Waiting = { client: string; settle(answer: McpResponse | Fault): void }
@@ -32,12 +32,12 @@ export class ClientRequests {
   }
 
   /**
-   * Sends a request and waits for its answer. Rejects with the Fault of `signal`, whereupon the client is told, or with `cancelled`
-   * where the client cannot be reached, ended its session, or does not answer in time.
+   * Sends a request and waits for its answer. Rejects with the Fault of `signal` after cancelling the request at the client, or with
+   * `cancelled` if the client cannot be reached, ends its session, or does not answer in time.
    */
   ask(client: string, request: ServerRequest, signal: AbortSignal, send: Send): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(faultOf(signal))
-    const crowded = this.tooMany(client)
+    const crowded = this.#tooMany(client)
     if (crowded) return Promise.resolve({ error: { code: INTERNAL_ERROR, message: crowded } })
     const id = this.#signer.mark('ask', ANSWER_WITHIN_MS)
     return new Promise((resolve, reject) => {
@@ -60,26 +60,26 @@ export class ClientRequests {
     })
   }
 
-  /** Takes a client's answer; one that nobody waits for, or that another client was asked for, is left. */
+  /** Handles a client's answer; ignores one that is not awaited, or that another client was asked for. */
   answer(client: string | undefined, message: JsonObject): void {
     const waiting = typeof message.id === 'string' ? this.#waiting.get(message.id) : undefined
     if (waiting && waiting.client === client) waiting.settle(readAnswer(message))
   }
 
-  /** Whether a question of this process, or one that is over, has this id; false where another process asked. */
+  /** False if another process asked the question with this id. */
   isOurs(id: unknown): boolean {
     const signed = this.#signer.readMark('ask', id)
     return signed === undefined || signed.owner === this.#signer.owner
   }
 
-  /** The client is gone: it answers nothing any more. */
+  /** Ends the open questions of a client that has gone. */
   end(client: string): void {
     for (const waiting of [...this.#waiting.values()]) {
       if (waiting.client === client) waiting.settle(unreachable())
     }
   }
 
-  tooMany(client: string): string | undefined {
+  #tooMany(client: string): string | undefined {
     if (this.#waiting.size >= MAX_ASKS) return 'Too many questions wait for their answers here; try again'
     if (this.#waiting.size < MAX_ASKS_A_CLIENT) return undefined
     let own = 0

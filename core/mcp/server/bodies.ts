@@ -1,28 +1,28 @@
-/** Reads request bodies as text: bounded one by one, and all that are held at a time together. */
+/** Reads request bodies as text, with a limit for each and for all that are in memory. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PARSE_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import { writeText } from './post-response.ts'
 import { errorText } from './reply.ts'
 
 export type Bodies = {
-  /** Reads the body of a request, and counts it until its answer is over. Calls `done` once, or answers why it is not taken. */
+  /** Reads a body and counts it until its response ends. Calls `done` once, or answers with the reason of the refusal. */
   read(request: IncomingMessage, raw: ServerResponse, done: (body: string) => void): void
-  /** Of large bodies, held now. */
+  /** Size of all large bodies in memory. */
   bytes(): number
 }
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
-/** Of all requests that are not answered yet. Parsed, the worst of them take fifteen times as much, and pods have 512 MiB. */
+/** For all unanswered requests. Parsed JSON takes up to 15 times its text's size, and pods have 512 MiB. */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024
-/** Smaller ones are not counted: how many there are is bounded, and most calls are so small. */
+/** Smaller bodies are not counted: the number of requests is bounded, and most calls are that small. */
 const SMALL_BYTES = 4 * 1024
-/** Of a body too large so much more is read and forgotten: who writes first and reads then, gets to read why. */
-const MAX_FORGOTTEN_BYTES = 64 * 1024 * 1024
+/** Reads on and discards this much of a refused body, because some clients read the response only after writing all of it. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024
 
 export function createBodies(): Bodies {
   let held = 0
 
-  /** Counts what is held of one body. */
+  /** Counts the bytes of one body that are in memory. */
   function account(raw: ServerResponse): Account {
     let own = 0
     const free = (): void => {
@@ -58,7 +58,7 @@ export function createBodies(): Bodies {
           if (refusal) counted.free()
         }
         if (!refusal) chunks.push(chunk)
-        else if (bytes > MAX_FORGOTTEN_BYTES) end()
+        else if (bytes > MAX_DISCARDED_BYTES) end()
         else chunks.length = 0
       }
       const end = (): void => {
@@ -90,7 +90,7 @@ const TOO_MANY: Refusal = {
 }
 const BROKE_OFF: Refusal = { status: 400, code: PARSE_ERROR, message: 'The request body broke off' }
 
-/** The connection ends with it: what is left of the body may still come. */
+/** Closes the connection after the response: the rest of the body may still arrive. */
 function refuse(raw: ServerResponse, { status, message, headers, code = TRANSPORT_ERROR }: Refusal): void {
   raw.shouldKeepAlive = false
   writeText(raw, status, errorText(null, { code, message }), headers)

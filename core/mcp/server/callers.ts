@@ -1,4 +1,4 @@
-/** Makes the caller of a request: how it is told and asked things depends on its era. */
+/** Creates the caller of a request; how it is notified and asked depends on its era. */
 import type { Ask, Caller, ClientLabel } from '../caller.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
@@ -8,7 +8,7 @@ import type { PostResponse } from './post-response.ts'
 import type { InboundRequest } from './read-message.ts'
 import type { ClientSession } from './session-ids.ts'
 
-/** `session`: where the request named one, which only the 2025 era does; `headers`: to pass on. */
+/** `session`: the one that the request names, only in the 2025 era; `headers`: those to forward. */
 export function callerOf(
   clients: FrontClients,
   message: InboundRequest,
@@ -29,7 +29,7 @@ export function callerOf(
     headers,
     logLevel,
     signal: response.signal,
-    // In the newer era questions are answers, which the held call gives.
+    // In the 2026 era a question is the reply `input_required`, and `HeldCall` sets `ask`.
     ask: isLegacy && capabilities && client ? askOn(clients, client, capabilities, response) : undefined,
     notify: notifierOf(response, era, logLevel),
   }
@@ -39,7 +39,7 @@ function labelOf(name: string | undefined): ClientLabel | undefined {
   return name === undefined ? undefined : { name }
 }
 
-/** Without a level a caller of the newer era wants no log messages at all. */
+/** A caller of the 2026 era that sets no level gets no log messages. */
 function notifierOf(
   response: PostResponse,
   era: Caller['era'],
@@ -55,7 +55,7 @@ function notifierOf(
   }
 }
 
-/** Asks on the stream that the caller waits on; meanwhile heartbeats show that it is alive. */
+/** Asks on the response stream of the caller's request, with heartbeats so that proxies keep it open. */
 function askOn(
   { asks, heartbeats }: FrontClients,
   client: string,

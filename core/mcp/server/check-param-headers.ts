@@ -1,4 +1,4 @@
-/** Checks that the `Mcp-Param-*` headers of 2026-07-28 say what the arguments do that they repeat. Pure. */
+/** Checks the `Mcp-Param-*` headers of 2026-07-28 against the arguments that they repeat. Pure. */
 import type { JsonObject } from '../../json.ts'
 import { decodeHeaderValue } from '../protocol/header-value.ts'
 import type { RequestId } from '../protocol/json-rpc.ts'
@@ -9,7 +9,7 @@ import { type Rejected, rejectMismatch } from './rejection.ts'
 const DECIMAL = /^-?\d+(\.\d+)?$/
 
 /**
- * 400 and −32020 where an argument that the schema marks with `x-mcp-header` has no header or another value there.
+ * Rejects with 400 and −32020 if an argument marked with `x-mcp-header` has no header, or another value in it.
  * Source: SEP-2243 and `validateMcpParamHeaders` of the 2.x SDK.
  */
 export function checkParamHeaders(

@@ -1,4 +1,4 @@
-/** Clients with a session, as who serves them reaches them between their requests: on the streams that they keep open. */
+/** The state of an endpoint's clients, and how to notify and ask them between their requests, on their open streams. */
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
@@ -13,17 +13,17 @@ import { createSigner, type Signer } from './signed.ts'
 import { type Stream, Streams } from './streams.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-/** Log levels that are kept. */
+/** Number of log levels remembered. */
 const MAX_CLIENTS = 10_000
 
 export interface Clients {
-  /** Sends a notification on one of the client's streams, unless its log level leaves it out; false where it has none open. */
+  /** Sends a notification on the client's newest stream, unless its log level excludes it; false if no stream is open. */
   notify(client: string, notification: Notification): boolean
-  /** How to ask the client for something; undefined where it has no stream open, or declared that it cannot be asked for this. */
+  /** A function that asks the client; undefined if no stream is open, or the client did not declare the capability. */
   asking(client: string, method: string): Ask | undefined
 }
 
-/** All that a front keeps between requests: it is made first, and given to the endpoint and to whoever tells clients something. */
+/** All state between requests. Create it first, then pass it to the endpoint and to all that notify clients. */
 export type FrontClients = Clients & {
   readonly clock: Clock
   readonly signer: Signer
@@ -31,26 +31,26 @@ export type FrontClients = Clients & {
   readonly streams: Streams
   readonly asks: ClientRequests
   readonly held: HeldCalls
-  /** The least level that each client with a session asked for (logging/setLevel, 2025 era); one that is forgotten gets every message. */
+  /** Each session's minimum log level (logging/setLevel, 2025 era). A session whose level was evicted gets every message. */
   readonly levels: BoundedMap<string>
   readonly subscriptions: Subscriptions
-  /** Aborts when the end begins: whoever listens is not waited for. */
+  /** Aborts when the shutdown begins, so that it does not wait for listening clients. */
   readonly ending: AbortSignal
-  /** Ends all that is kept for a client whose session ended. */
+  /** Deletes the state of a client whose session ended. */
   end(client: string): void
-  /** Ends streams, whoever listens, and held calls: nobody is waited for who may stay forever. Idempotent. */
+  /** Ends all streams, subscriptions and held calls, which could otherwise stay open without limit. Idempotent. */
   endAll(): void
 }
 
 export type ClientsOptions = {
   clock?: Clock
-  /** Absent: signs with a key of its own, where no replica has to know what it signed. */
+  /** Absent: creates a key of its own, which no other replica can verify. */
   signer?: Signer
-  /** Streams at once; default 4,096. */
+  /** Open streams at once; default 4,096. */
   maxStreams?: number
 }
 
-/** What one endpoint keeps; several share it where their sessions are the same. */
+/** The state of one endpoint, or of several that share their sessions. */
 export function createClients(options: ClientsOptions = {}): FrontClients {
   const { clock = systemClock, maxStreams } = options
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options

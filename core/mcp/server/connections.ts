@@ -1,17 +1,17 @@
-/** The open connections of a server: one whose reader takes nothing is cut, and at the end each closes after the answer it waits for. */
+/** Watches a server's connections: cuts those whose client stops reading, and closes each after its response during shutdown. */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../async.ts'
 
 export type Connections = {
-  /** From now on each answer that has not begun is the last on its connection. */
+  /** Closes each connection after its current response. */
   end(): void
 }
 
-/** So long may a reader take nothing of what is sent to it. */
+/** How long a client may leave sent data unread. */
 const STALL_MS = 30_000
 
-/** Looks at them now and then, until the server closes. */
+/** Checks all connections every `stallMs`, until the server closes. */
 export function watchConnections(server: Server, clock: Clock, stallMs = STALL_MS): Connections {
   const sockets = new Set<Socket>()
   let timer: Timer | undefined
@@ -37,12 +37,12 @@ export function watchConnections(server: Server, clock: Clock, stallMs = STALL_M
   }
 }
 
-/** The answer that a connection waits for, or is taking; node:http keeps it there. */
+/** The current response of a connection, from an internal field of node:http. */
 export function answerOn(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 }
 
-/** Every byte that is taken pushes a socket's own time limit on; the server destroys what exceeds it. */
+/** Reading resets a socket's timeout; the server destroys a socket that reaches it. */
 function limit(socket: Socket, stallMs: number): void {
   const waits = socket.writableLength > 0
   if (waits && !socket.timeout) socket.setTimeout(stallMs)

@@ -1,4 +1,4 @@
-/** An MCP endpoint: what arrives by POST, GET or DELETE on a route is read by the front, handled, and answered. */
+/** An MCP endpoint: validates, handles and answers the POST, GET and DELETE requests of a route. */
 import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -26,13 +26,13 @@ import { errorText, idText } from './reply.ts'
 import type { ClientSession, Sessions } from './session-ids.ts'
 
 export type Endpoint = {
-  /** Answers a POST, whose body is given as text, on `raw`. */
+  /** Answers a POST with this body on `raw`. */
   post(route: McpRoute, headers: RequestHeaders, body: string | undefined, raw: ServerResponse): void
-  /** Answers a GET: with an event stream for the session that the headers name. */
+  /** Answers a GET with an event stream for the session that the headers name. */
   get(route: McpRoute, headers: RequestHeaders, raw: ServerResponse): void
   /** Ends the session that the headers name. */
   remove(headers: RequestHeaders, raw: ServerResponse): void
-  /** The end begins: GET streams, listeners and held calls are ended, as nobody knows how long they would last. Idempotent. */
+  /** Begins the shutdown: ends GET streams, listeners and held calls, which could last without limit. Idempotent. */
   end(): void
 }
 
@@ -41,17 +41,17 @@ export type EndpointOptions = {
   sessions: Sessions
   inFlight: InFlight
   log: Log
-  /** Given where others tell clients something between their requests, or replicas share a key. */
+  /** Required if others notify clients between their requests, or replicas share a key. */
   clients?: FrontClients
-  /** Whether callers without a session may listen by GET too, where lists change. Default false. */
+  /** Whether callers without a session may open a GET stream for changes of lists. Default false. */
   openToAll?: boolean
-  /** Called with a notifications/cancelled that fits no request here: a replica may have it. */
+  /** Called with a notifications/cancelled for a request unknown here: another replica may have it. */
   onStrayCancel?: (route: McpRoute, headers: RequestHeaders, body: string) => void
 }
 
 type Options = EndpointOptions & { clients: FrontClients }
 
-/** One POST: where it came, with what, and on behalf of which session. */
+/** One POST, with the session it names. */
 type Post = {
   route: McpRoute
   headers: RequestHeaders
@@ -105,7 +105,7 @@ function endSession(
   return undefined
 }
 
-/** Returns the refusal where the body is none that can be handled; everything else answers for itself. */
+/** Returns a refusal if the body is invalid; otherwise the response is sent, now or later. */
 function receive(options: Options, post: Post): Rejected | undefined {
   const { headers, body, raw } = post
   let parsed: unknown
@@ -136,7 +136,7 @@ function receive(options: Options, post: Post): Rejected | undefined {
   }
 }
 
-/** The newer era knows no sessions, and initialize begins one. */
+/** The 2026 era has no sessions, and `initialize` begins one. */
 function isSessionless(message: { kind: string; era?: string; method?: string }): boolean {
   return message.era === 'modern' || (message.kind === 'request' && message.method === 'initialize')
 }
@@ -167,7 +167,7 @@ function receiveNotification(
   { route, session, headers, body }: Post,
   { method, params }: InboundNotification,
 ): void {
-  // The handshake was with us.
+  // The handshake ends here; the upstream has its own.
   if (!session || method === 'notifications/initialized') return
   const { client } = session
   const id = params.requestId
@@ -180,7 +180,7 @@ function keyOf(client: string, id: string | number): string {
   return `${client} ${idText(id)}`
 }
 
-/** The answer to a question of ours. One that came too late, or from another client, is left without a word. */
+/** Handles the answer to a question. One that is late, or from another client, is accepted and ignored. */
 function receiveResponse(
   { clients: { asks } }: Options,
   { session, raw }: Post,
@@ -208,7 +208,7 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
   response.end(status, text)
 }
 
-/** `text`: the body, where the message stands in it alone. */
+/** `text`: the body, if it holds only this message. */
 function requestOf(
   { clients }: Options,
   { route, session, handed }: Post,
@@ -220,7 +220,7 @@ function requestOf(
   return { id, method, params, route, caller: callerOf(clients, message, session, handed, response), text }
 }
 
-/** All requests of a batch side by side; none of their ids is in the key, so that no single one is cancelled. */
+/** Handles all requests of a batch concurrently. The key has none of their ids, so a single one cannot be cancelled. */
 async function answerBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
   const { inFlight, clients } = options
   const { raw, session } = post

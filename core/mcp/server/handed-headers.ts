@@ -1,4 +1,4 @@
-/** The headers of a request that are handed on to upstreams: arguments that were repeated there, and the trace. Pure. */
+/** The headers of a request that are forwarded to upstreams: `Mcp-Param-*` and the trace context. Pure. */
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { RequestHeaders } from './headers.ts'
 import { type Rejected, reject } from './rejection.ts'
@@ -9,7 +9,7 @@ const TRACE_HEADERS: ReadonlySet<string> = new Set(['traceparent', 'tracestate',
 const MAX_HEADERS = 32
 const MAX_CHARACTERS = 8 * 1024
 
-/** Undefined where there are none; refused where there are too many to be handed on. */
+/** Undefined if there are none; a rejection if there are too many. */
 export function forwardedHeaders(headers: RequestHeaders): ForwardedHeaders | Rejected | undefined {
   let handed: Record<string, string> | undefined
   let count = 0
@@ -31,6 +31,7 @@ export function isRejected(handed: ForwardedHeaders | Rejected): handed is Rejec
 }
 
 function tooMany(): Rejected {
-  const message = `Too many headers to hand on: at most ${MAX_HEADERS} of Mcp-Param-*, traceparent, tracestate and baggage, ${MAX_CHARACTERS} characters`
+  const message =
+    `Too many headers to forward: at most ${MAX_HEADERS} of Mcp-Param-*, traceparent, tracestate and baggage, ${MAX_CHARACTERS} characters`
   return reject(431, null, TRANSPORT_ERROR, message)
 }

@@ -1,57 +1,57 @@
-/** The seam between the protocol front (eras, HTTP, sessions) and what a gateway or a bridge answers. */
+/** The interface between the server side (eras, HTTP, sessions) and a gateway or a bridge, which implements it. */
 import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Caller } from '../caller.ts'
 import type { McpResponse, Notification, RequestId } from '../protocol/json-rpc.ts'
 import type { Subscription } from '../upstream.ts'
 
-/** A request of either era, checked by the server side: of the same shape, with the era's own metadata taken off. */
+/** A validated request of either era, in one shape: without the envelope of 2026-07-28. */
 export type McpRequest = {
   id: RequestId
   method: string
   params: JsonObject
   route: McpRoute
   caller: Caller
-  /** The body that the request stood in alone, as it came: for what must be passed on to the letter. */
+  /** The request's body as received, to forward parts of it unchanged. Undefined if it was part of a batch. */
   text: string | undefined
 }
 
 export type McpRoute = { kind: 'gateway'; profile: Profile } | { kind: 'server'; server: string }
 
 /**
- * Answers tools/*, resources/*, prompts/*, completion/* and what else is the server's; the front answers initialize, server/discover,
- * ping, logging/setLevel, resources/subscribe and unsubscribe, subscriptions/listen itself, and bridges questions between the eras: a
- * reply whose `resultType` is `input_required` becomes requests to a legacy caller, whose answers come as a repeated request with
- * `inputResponses` and `requestState` in its params.
+ * Answers tools/*, resources/*, prompts/*, completion/* and all other methods except those that the server side answers itself:
+ * initialize, server/discover, ping, logging/setLevel, resources/subscribe and unsubscribe, subscriptions/listen. The server side also
+ * translates questions between the eras: a reply whose `resultType` is `input_required` becomes requests to a legacy caller, whose
+ * answers reach the handler as a repeated request with `inputResponses` and `requestState` in its params.
  */
 export type McpHandler = {
   handle(request: McpRequest): Promise<McpResponse>
-  /** A notification of a client with a session that is for the server, such as roots/list_changed. */
+  /** Forwards a notification of a client with a session to the server, such as roots/list_changed. */
   tell?(client: string, notification: Notification): void
   /**
-   * Passes on updates of one resource, under the URI that was subscribed to, until `signal` aborts; replies once it is taken on. Absent:
-   * no route declares `resources.subscribe`.
+   * Forwards updates of one resource, under the URI that was subscribed to, until `signal` aborts. Resolves with the upstream's answer.
+   * Absent: no route declares `resources.subscribe`.
    */
   subscribe?(route: McpRoute, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
-  /** A client ended its session. Absent: nothing is kept for one. */
+  /** Deletes the state of a client that ended its session. Absent: there is none. */
   forget?(client: string): void
-  /** What the front declares for a route: capabilities, server info, instructions. Undefined: no such route. */
+  /** What is declared for a route: capabilities, server info, instructions. Undefined: no such route. */
   describe(route: McpRoute): RouteDescription | undefined
   /**
-   * Tells of changed lists, with `tell`, until `signal` aborts or there is nothing more to tell. Asked only for lists whose capability
-   * says `listChanged`. Absent: no route declares any.
+   * Reports changed lists with `tell` until `signal` aborts; may resolve earlier if nothing more will change. Called only for lists that
+   * declare `listChanged`. Absent: no route declares it.
    */
   listen?(listening: Listening): Promise<void>
-  /** The input schema of a tool that is listed on a route: the front checks `Mcp-Param-*` headers against it. Absent: none declares any. */
+  /** The input schema of a tool listed on a route, to check `Mcp-Param-*` headers. Absent: no tool has such headers. */
   inputSchema?(route: McpRoute, tool: string): JsonObject | undefined
 }
 
 export type Listening = {
   route: McpRoute
-  /** Who listens, where that is known. */
+  /** The listening client, if known. */
   client?: string
   signal: AbortSignal
-  /** Sends `notifications/<list>/list_changed`, where the caller asked for that list. */
+  /** Sends `notifications/<list>/list_changed` if the caller asked for that list. */
   tell: (notification: Notification) => void
 }
 

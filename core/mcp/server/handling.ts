@@ -1,4 +1,4 @@
-/** Hands a checked request to the handler, so that its caller can be told and asked in the way of its era. */
+/** Passes a validated request to the handler, and translates questions for the caller's era. */
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import { wantsInput } from '../protocol/message.ts'
 import type { FrontClients } from './clients.ts'
@@ -9,12 +9,12 @@ import { afterPages } from './url-elicitation.ts'
 
 const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** Whether the answer to such a request may be a question, in the newer era. */
+/** Whether the reply to this method may be `input_required` in the 2026 era. */
 export function canBeAsked(method: string): boolean {
   return ASKING_METHODS.has(method)
 }
 
-/** `response` is the one of the POST that the request came in. */
+/** `response` answers the POST that carried the request. */
 export function handle(
   handler: McpHandler,
   clients: FrontClients,

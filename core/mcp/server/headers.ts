@@ -1,4 +1,4 @@
-/** What the HTTP headers of a request must say in either era, and how their values are read. Pure. */
+/** Reads and checks the HTTP headers of a request, for both eras. Pure. */
 import type { JsonObject } from '../../json.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import { decodeHeaderValue } from '../protocol/header-value.ts'
@@ -12,13 +12,13 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
 const USUAL_ACCEPT = 'application/json, text/event-stream'
 const USUAL_CONTENT_TYPE = 'application/json'
 
-/** The header as one text; undefined where it is absent or empty. */
+/** The header as one string; undefined if it is absent or empty. */
 export function headerOf(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name]
   return (typeof value === 'string' ? value : value?.join(', ')) || undefined
 }
 
-/** Accept must allow both kinds of answer, JSON and an event stream (wildcards do); the body must be JSON. */
+/** The body must be JSON, and Accept must allow JSON and event streams (wildcards count). */
 export function checkMediaTypes(headers: RequestHeaders): Rejected | undefined {
   const type = headers['content-type']
   if (type !== USUAL_CONTENT_TYPE && mediaTypes(type)[0] !== USUAL_CONTENT_TYPE) {
@@ -38,7 +38,7 @@ export function checkMediaTypes(headers: RequestHeaders): Rejected | undefined {
   )
 }
 
-/** Whether the caller of a GET takes an event stream. */
+/** Whether the Accept header of a GET allows an event stream. */
 export function takesEventStream({ accept }: RequestHeaders): boolean {
   return mediaTypes(accept).some(type => type === 'text/event-stream' || type === 'text/*' || type === '*/*')
 }
@@ -49,7 +49,7 @@ function mediaTypes(header: string | string[] | undefined): string[] {
 }
 
 /**
- * The standard headers of a 2026-07-28 request against its body: all present, all agreeing.
+ * Checks that a 2026-07-28 request has the standard headers, and that they agree with its body.
  * Source: SEP-2243, in the order and with the codes of `validateStandardRequestHeaders` of the 2.x SDK.
  */
 export function checkStandardHeaders(

@@ -1,4 +1,4 @@
-/** Signs of life on streams that may be silent for long, so that nothing on the way takes them for dead. */
+/** Heartbeats on streams that may be silent for long, so that no proxy closes them as idle. */
 import type { Clock, Timer } from '../../async.ts'
 
 export const HEARTBEAT_MS = 15_000
@@ -14,7 +14,7 @@ export class Heartbeats {
 
   /** Calls `beat` every 15 s or sooner, until the returned function is called. */
   add(beat: () => void): () => void {
-    // A function of its own: the same stream may beat for several reasons.
+    // A new function for each call: the same stream may be added more than once.
     const own = () => beat()
     this.#beats.add(own)
     this.#timer ??= this.#later()

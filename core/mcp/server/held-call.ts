@@ -1,4 +1,4 @@
-/** One call of the 2026 era whose caller can be asked: it outlives the POST that began it, and goes on with the one that brings answers. */
+/** One call of the 2026 era whose caller can be asked: it outlives its first POST, and continues with the POST that carries the answers. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
@@ -11,14 +11,14 @@ import type { McpResponse, Notification, ServerRequest } from '../protocol/json-
 import type { McpHandler, McpRequest } from './handler.ts'
 import type { PostResponse } from './post-response.ts'
 
-/** A POST that waits for the call: the first, or one that repeats it with answers. */
+/** A POST that waits for the call's reply: the first, or one that repeats it with answers. */
 type Waiting = {
   response: PostResponse
   notify: Caller['notify']
   progressToken: JsonValue | undefined
   resolve: (reply: McpResponse) => void
   reject: (error: unknown) => void
-  /** Stops listening to its end. */
+  /** Removes the abort listener. */
   leave: () => void
 }
 
@@ -28,12 +28,12 @@ type Question = {
 }
 
 const MAX_QUESTIONS = 32
-/** Questions that come so shortly after one another go together: their server asked them at once. */
+/** Questions within this time are sent together, because servers often ask several at once. */
 export const GATHER_MS = 20
 
 export class HeldCall {
   readonly #request: McpRequest
-  /** The state under which the call is kept; undefined where it cannot be. */
+  /** Stores the call and returns its `requestState`; undefined if it cannot be stored. */
   readonly #hold: (call: HeldCall) => string | undefined
   readonly #clock: Clock
   readonly #questions = new Map<string, Question>()
@@ -41,7 +41,7 @@ export class HeldCall {
   #gathering: Timer | undefined
   #first: PostResponse | undefined
   #post: Waiting | undefined
-  /** How the call ended. */
+  /** Set once the handler has replied or failed. */
   #outcome: Promise<McpResponse> | undefined
 
   constructor(request: McpRequest, clock: Clock, hold: (call: HeldCall) => string | undefined) {
@@ -50,7 +50,7 @@ export class HeldCall {
     this.#hold = hold
   }
 
-  /** How much of a body is kept with it. */
+  /** Length of the stored body. */
   get characters(): number {
     return this.#request.text?.length ?? 0
   }
@@ -70,14 +70,14 @@ export class HeldCall {
     return answered
   }
 
-  /** Whether a request is this call again: of the same caller, and with the same params but for what belongs to a single POST. */
+  /** Whether a request repeats this call: same caller, and same params except those that belong to a single POST. */
   isRepeatedBy({ caller, route, method, params }: McpRequest): boolean {
     const own = this.#request
     if (caller.client !== own.caller.client || method !== own.method) return false
-    return isDeepStrictEqual(route, own.route) && isDeepStrictEqual(lasting(params), lasting(own.params))
+    return isDeepStrictEqual(route, own.route) && isDeepStrictEqual(stableParams(params), stableParams(own.params))
   }
 
-  /** Goes on with the POST that brings answers; questions without one are put again. */
+  /** Continues with the POST that carries answers; asks unanswered questions again. */
   resume(request: McpRequest, response: PostResponse): Promise<McpResponse> {
     const answered = this.#await(response, request)
     const { inputResponses } = request.params
@@ -90,7 +90,7 @@ export class HeldCall {
     return answered
   }
 
-  /** Ends the call: nobody came back. */
+  /** Ends a call whose caller did not return with answers. */
   giveUp(fault: Fault): void {
     for (const question of [...this.#questions.values()]) question.settle(fault)
     this.#first?.abort(fault)
@@ -116,7 +116,7 @@ export class HeldCall {
     })
   }
 
-  /** The call is over: it asks nothing any more. */
+  /** The handler is done: ends open questions and answers the waiting POST. */
   #settle(outcome: Promise<McpResponse>): void {
     this.#outcome = outcome
     if (!this.#post) outcome.catch(() => {})
@@ -124,7 +124,7 @@ export class HeldCall {
     this.#answer()
   }
 
-  /** Hands over how the call ended, where it has and somebody waits. */
+  /** Passes the outcome to the waiting POST, once there are both. */
   #answer(): void {
     const post = this.#post
     if (!post || !this.#outcome) return
@@ -197,12 +197,12 @@ function isOver(): Fault {
   return new Fault('cancelled', 'The call is over.')
 }
 
-/** What must be the same in every POST of a call. */
-function lasting({ _meta, inputResponses, requestState, ...params }: JsonObject): JsonObject {
+/** The params that are the same in every POST of a call. */
+function stableParams({ _meta, inputResponses, requestState, ...params }: JsonObject): JsonObject {
   return params
 }
 
-/** The bare result of the question; a response in an envelope is none, as for the 2.x SDK. */
+/** An answer is the bare result of the question, not a JSON-RPC response that contains it, as in the 2.x SDK. */
 function isResponse(response: JsonValue | undefined): response is JsonObject {
   return isObject(response) && !('method' in response) && !('result' in response)
 }

@@ -1,4 +1,4 @@
-/** Calls of the 2026 era that wait for answers of their callers: each is found again by the requestState that its caller was given. */
+/** Calls of the 2026 era that wait for answers from their callers, by the `requestState` that each caller received. */
 import type { Clock, Timer } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { INVALID_PARAMS } from '../protocol/error-codes.ts'
@@ -10,7 +10,7 @@ import type { PostResponse } from './post-response.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_HELD = 1_024
-/** Of all bodies of calls that wait, in characters: they are kept as long, and parsed they may take fifteen times as many bytes. */
+/** Total length of the bodies of held calls. Parsed JSON takes up to 15 times its text's size. */
 const MAX_HELD_CHARACTERS = 16 * 1024 * 1024
 
 export class HeldCalls {
@@ -30,28 +30,28 @@ export class HeldCalls {
   }
 
   /**
-   * Has a request handled so that its caller can be asked. Resolves with the reply, or with `input_required` as soon as there is a
-   * question; then the call goes on without its caller for up to 10 min, and what it tells meanwhile is lost.
+   * Handles a request whose caller can be asked. Resolves with the reply, or with `input_required` as soon as there is a question; then
+   * the call waits up to 10 min for its caller, and notifications in between are lost.
    */
   run(handler: McpHandler, request: McpRequest, response: PostResponse): Promise<McpResponse> {
     return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, response)
   }
 
-  /** Hands answers to the call that waits for them; undefined where the request's state is none of ours. */
+  /** Passes answers to the call that waits for them; undefined if the server, not Portolan, issued the `requestState`. */
   resume(request: McpRequest, response: PostResponse): Promise<McpResponse> | McpResponse | undefined {
     const state = request.params.requestState
     if (!this.#signer.claimsOurs(state)) return undefined
     const signed = this.#signer.readMark('state', state)
     if (!signed) return refused('requestState is not valid, or too old')
     const held = this.#held.get(state as string)
-    if (!held) return refused('The call that asked does not wait any more')
+    if (!held) return refused('The call that asked no longer waits')
     if (!held.call.isRepeatedBy(request))
       return refused('The call that asked was another one: repeat it with the same name and arguments')
     this.#release(state as string)
     return held.call.resume(request, response)
   }
 
-  /** Ends all calls that wait, and holds no others. */
+  /** Ends all held calls, and holds no new ones. */
   endAll(): void {
     this.#ended = true
     for (const [state, { call }] of [...this.#held]) {
@@ -60,7 +60,7 @@ export class HeldCalls {
     }
   }
 
-  /** The state by which a call is found again; undefined where too many wait. */
+  /** Stores a call and returns its `requestState`; undefined if too many calls wait. */
   #hold(call: HeldCall): string | undefined {
     if (this.#ended || this.#isFull(call)) return undefined
     const state = this.#signer.mark('state', ANSWER_WITHIN_MS)

@@ -1,17 +1,17 @@
-/** The responses that are not answered yet: to be cancelled by their callers, and waited for at the end. */
+/** The responses that are not sent yet: callers can cancel them, and the shutdown waits for them. */
 import type { ServerResponse } from 'node:http'
 import { type Clock, delay } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { PostResponse } from './post-response.ts'
 
-/** What an aborted call may still take to be answered. */
+/** How long an aborted call may take to send its response. */
 const ABORT_GRACE_MS = 500
 const NO_HEADERS: readonly string[] = []
 
 type Entry = { response: PostResponse; key: string | undefined; at: number }
 
 export class InFlight {
-  /** In no order; each entry knows its place. */
+  /** Unordered; each entry knows its index, so that removal is O(1). */
   readonly #entries: Entry[] = []
   #whenIdle: (() => void) | undefined
 
@@ -20,8 +20,8 @@ export class InFlight {
   }
 
   /**
-   * Begins a response and keeps it until its answer is sent or its caller gone. `key` is the client, a space, and what names its
-   * request, where they are known: what `cancel` takes. `headers` go into the answer's head.
+   * Opens a response and keeps it until it is sent or its caller has gone. `key`, for `cancel` and `abortOf`, is the client, a space, and
+   * the request's id; undefined if the client is unknown. `headers`: further response headers.
    */
   open(raw: ServerResponse, key: string | undefined, headers: readonly string[] = NO_HEADERS): PostResponse {
     const response = new PostResponse(raw, headers, () => this.#forget(entry))
@@ -30,7 +30,7 @@ export class InFlight {
     return response
   }
 
-  /** The last entry takes the place of the one that goes. */
+  /** Moves the last entry to the index of the removed one. */
   #forget(entry: Entry): void {
     const last = this.#entries.pop()
     if (last && last !== entry) {
@@ -40,20 +40,20 @@ export class InFlight {
     if (this.#entries.length === 0) this.#whenIdle?.()
   }
 
-  /** Of several with this key, which only a confused caller has, one; false where there is none. */
+  /** Cancels the response with this key; false if there is none. */
   cancel(key: string): boolean {
     const entry = this.#entries.find(entry => entry.key === key)
     entry?.response.cancel()
     return entry !== undefined
   }
 
-  /** Aborts all that a client waits for. */
+  /** Aborts all requests of a client. */
   abortOf(client: string, reason: Fault): void {
     const own = this.#entries.filter(({ key }) => key?.startsWith(`${client} `))
     for (const { response } of own) response.abort(reason)
   }
 
-  /** Waits until all is answered; after `limitMs` the rest is aborted and has a moment for its answers. */
+  /** Waits until all responses are sent. After `limitMs`, aborts the rest and gives them 500 ms to respond. */
   async drain(limitMs: number, clock: Clock): Promise<void> {
     await this.#idle(limitMs, clock)
     for (const { response } of [...this.#entries]) {

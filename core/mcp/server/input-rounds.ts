@@ -1,4 +1,4 @@
-/** Bridges a reply `input_required` to a caller of the 2025 era: asks it what is wanted, and repeats its request with the answers. */
+/** Translates a reply `input_required` for a caller of the 2025 era: asks it the questions, and repeats its request with the answers. */
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../../async.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
@@ -10,10 +10,10 @@ import type { McpHandler, McpRequest } from './handler.ts'
 
 type Question = readonly [key: string, request: ServerRequest]
 
-/** So often a request is repeated; a server that still wants to know more is refused. */
+/** A server that still asks after this many repetitions is refused. */
 export const MAX_ROUNDS = 16
 const MAX_QUESTIONS = 32
-/** Before a request is repeated that nothing was asked for: the server only wants to have a rest. */
+/** Delay before a repetition without questions, with which the server only asks to be called again. */
 const RETRY_DELAY_MS = 250
 
 const NOTHING_WANTED: JsonRpcError = {
@@ -21,7 +21,7 @@ const NOTHING_WANTED: JsonRpcError = {
   message: 'The server wants answers to go on, and names neither a question nor a state to go on from.',
 }
 
-/** Resolves with the first reply that wants nothing more. Rejects with the Fault of the request's signal, or of a question nobody answered. */
+/** Resolves with the first reply without questions. Rejects with the Fault of the request's signal, or of an unanswered question. */
 export async function answerInputRounds(
   handler: McpHandler,
   request: McpRequest,
@@ -34,7 +34,7 @@ export async function answerInputRounds(
     const questions = readQuestions(inputRequests)
     const refused = refusal(questions, request)
     if (refused) return { error: refused }
-    // The same request once more would be another call.
+    // Without a state, the repeated request would be a new call.
     if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
     if (questions.length === 0) await delay(clock, RETRY_DELAY_MS, request.caller.signal)
     const answers = await askAll(questions, request)
@@ -53,7 +53,7 @@ export async function answerInputRounds(
   return { error: { code: INTERNAL_ERROR, message } }
 }
 
-/** Why a caller of either era cannot be asked what a reply wants to know; undefined where it can. */
+/** The error for a reply whose questions need capabilities that the caller did not declare; undefined if it declared all. */
 export function unaskableInput(
   { inputRequests }: JsonObject,
   declared: JsonObject | undefined,
@@ -90,7 +90,7 @@ function refusal(
   return undefined
 }
 
-/** All at once; the first that fails ends the others. */
+/** Asks all questions at once; the first failure cancels the others. */
 async function askAll(
   questions: readonly Question[],
   { caller: { ask, signal } }: McpRequest,
@@ -121,7 +121,7 @@ class Unanswered extends Error {
   }
 }
 
-/** The 2025 era wants an id for what is asked at a URL; the newer one has none. */
+/** URL elicitation has an id in the 2025 era, and none in the 2026 era. */
 function legacyQuestion({ method, params }: ServerRequest): ServerRequest {
   if (method !== 'elicitation/create' || params?.mode !== 'url' || params.elicitationId !== undefined)
     return { method, params }

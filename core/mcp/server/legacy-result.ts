@@ -1,15 +1,15 @@
-/** A result as the 2025 era knows it: what only 2026-07-28 says is taken off, the rest stays to the letter. Pure. */
+/** Removes the members that only 2026-07-28 defines from a result for a 2025 caller; the other text is unchanged. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
 import { sliceJson } from '../../json-slice.ts'
 import { META_SERVER_INFO } from '../protocol/revisions.ts'
 
-/** Members of a result that the newer era added; the last two stand in lists and in what was read. */
+/** Members of a result that 2026-07-28 added; the last two are on lists and read resources. */
 const ADDED: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope'])
 const ADDED_META: ReadonlySet<string> = new Set([META_SERVER_INFO])
 
 /**
- * The JSON text of a result for a caller of the 2025 era. `text` is how its server wrote it, where that is at hand. Only a result that
- * says `resultType` or who answered is of the newer era, and read once more; a `ttlMs` without these is a server's own field.
+ * The JSON text of a result for a caller of the 2025 era. `text`: the server's own JSON text, if kept. Only a result with `resultType` or
+ * server info in `_meta` is of the 2026 era and rewritten; a `ttlMs` without these is the server's own field.
  */
 export function legacyText(result: JsonObject, text: string | undefined): string {
   const meta = isObject(result._meta) ? result._meta : undefined
@@ -24,7 +24,7 @@ export function legacyText(result: JsonObject, text: string | undefined): string
   return written(members)
 }
 
-/** The text of each member by name, but for those in `without`. */
+/** The JSON text of each member by name, except those in `without`. */
 function membersOf(
   object: JsonObject,
   text: string | undefined,

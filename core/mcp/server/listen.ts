@@ -1,4 +1,4 @@
-/** Answers `subscriptions/listen` of the newer era: a stream of changed lists and updated resources. */
+/** Answers `subscriptions/listen` of the 2026 era: a stream of changed lists and updated resources. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { changingLists, declares } from '../protocol/declares.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
@@ -10,10 +10,10 @@ import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import type { PostResponse } from './post-response.ts'
 import { MAX_URIS } from './subscriptions.ts'
 
-/** So many subscriptions are begun at a time. */
+/** Concurrent subscribe requests of one stream. */
 const MAX_BEGINNING = 16
 
-/** The lists whose changes are told of, by what a route declares. */
+/** The lists of a route that declare `listChanged`. */
 export function listsThatChange(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
   return handler.listen ? changingLists(capabilities) : []
 }
@@ -23,10 +23,7 @@ export function canSubscribe(handler: McpHandler, capabilities: JsonObject | und
   return handler.subscribe !== undefined && declares(capabilities?.resources, 'subscribe')
 }
 
-/**
- * Answers subscriptions/listen: acknowledges what can be told of, and ends when there is nothing more to tell, at once where that is
- * nothing.
- */
+/** Acknowledges the lists and resources that can be reported, and resolves when nothing more will change: at once if there are none. */
 export async function listen(
   handler: McpHandler,
   clients: FrontClients,
@@ -79,11 +76,11 @@ async function stream(
 
 const ALL_STREAMS_IN_USE: JsonRpcError = {
   code: TRANSPORT_ERROR,
-  message: 'All places for event streams are taken; try again later',
+  message: 'All event streams are in use; try again later',
   data: { retryable: true },
 }
 
-/** Lets the changes of these lists through, and nothing else. */
+/** Forwards changes of these lists, and nothing else. */
 export function onlyLists(
   lists: readonly string[],
   tell: (notification: Notification) => void,
@@ -94,7 +91,7 @@ export function onlyLists(
   }
 }
 
-/** What is told before the acknowledgement waits for it: that has to be the first word. */
+/** Holds notifications back until the acknowledgement is sent, which must be the first message. */
 function holdNotifications(send: (notification: Notification) => void) {
   let waiting: Notification[] | undefined = []
   return {
@@ -117,7 +114,7 @@ function acknowledged(lists: readonly string[], uris: readonly string[]): JsonOb
 
 type Filter = { lists: ReadonlySet<string>; uris: string[] }
 
-/** What is listened for, or what is wrong with that. */
+/** The requested lists and URIs, or an error message. */
 function readFilter(asked: JsonValue | undefined): Filter | string {
   if (!isObject(asked)) return "Invalid params: 'notifications' is required"
   const { resourceSubscriptions: uris = [] } = asked
@@ -128,7 +125,7 @@ function readFilter(asked: JsonValue | undefined): Filter | string {
   return { lists: new Set(lists), uris: [...new Set(uris as string[])] }
 }
 
-/** The URIs that were taken on, a few at a time. */
+/** Subscribes to the URIs with bounded concurrency; returns those that were accepted. */
 async function subscribeAll(
   uris: readonly string[],
   subscribe: (uri: string) => Promise<boolean>,

@@ -1,4 +1,4 @@
-/** Those who listen to a handler that tells all of them the same: what a child says by itself goes to each whom it concerns. */
+/** The clients that listen to a bridge: each change notification of a child goes to those that it concerns. */
 import type { Notification } from '../protocol/json-rpc.ts'
 import type { Listening } from './handler.ts'
 
@@ -9,7 +9,7 @@ const MAX_LISTENERS = 4_096
 export class Listeners {
   readonly #listeners = new Set<Listener>()
 
-  /** Serves one who listens, and resolves at the end of that: at once where there are too many. */
+  /** Adds a listener and resolves when it ends; at once if there are too many. */
   listen(listening: Listening): Promise<void> {
     const { signal } = listening
     if (signal.aborted || this.#listeners.size >= MAX_LISTENERS) return Promise.resolve()

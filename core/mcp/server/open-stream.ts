@@ -1,4 +1,4 @@
-/** Opens the stream of a GET: what a client of the 2025 era is told and asked between its requests. */
+/** Opens the event stream of a GET, which carries notifications and questions to a 2025 client between its requests. */
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
@@ -16,11 +16,11 @@ export type StreamOptions = {
   sessions: Sessions
   clients: FrontClients
   log: Log
-  /** Whether callers without a session may listen too, where lists change. */
+  /** Whether callers without a session may open a stream for changes of lists. */
   openToAll?: boolean
 }
 
-/** Returns the refusal where there is no stream for this caller. */
+/** Returns a refusal if there is no stream for this caller. */
 export function openStream(
   options: StreamOptions,
   route: McpRoute,
@@ -36,11 +36,11 @@ export function openStream(
   const lists = listsThatChange(handler, handler.describe(route)?.capabilities)
   if (!session && !options.openToAll)
     return noStream('There is no stream without a session; initialize first')
-  if (!session && lists.length === 0) return noStream('Nothing is told between calls here')
+  if (!session && lists.length === 0) return noStream('This endpoint sends nothing between calls')
   if (!takesEventStream(headers))
     return reject(406, null, TRANSPORT_ERROR, 'Not Acceptable: Client must accept text/event-stream')
   if (clients.ending.aborted) return busy('The server is shutting down')
-  if (clients.streams.full) return busy('All places for event streams are taken')
+  if (clients.streams.full) return busy('All event streams are in use')
   open(options, route, session, lists, raw)
   return undefined
 }
@@ -56,7 +56,7 @@ function open(
   const place = route.kind === 'server' ? `server ${route.server}` : route.profile
   const stream: Stream = streams.open(raw, { client, capabilities, place })
   if (lists.length === 0) return
-  // Of several streams of a client, each of which listens, one tells.
+  // Each stream of a client listens, but only the newest sends, so that the client gets each change once.
   const tell = onlyLists(lists, notification => {
     if (client === undefined || streams.newest(client, place) === stream) stream.send(notification)
   })

@@ -1,13 +1,13 @@
-/** One POST and its answer: plain JSON in a single write, or an event stream once something is to be told before the end. */
+/** The response to one POST: plain JSON in a single write, or an event stream if notifications or questions come before the answer. */
 import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
 
-/** Notifications beyond this many unsent bytes are dropped: the reader is too slow for them. */
+/** Notifications are dropped while this many bytes are unsent: the client reads too slowly. */
 const MAX_UNSENT_BYTES = 1 << 20
 
 export const JSON_TYPE = 'application/json'
-/** The head of an event stream. */
+/** The response headers of an event stream. */
 export const STREAM_HEAD: readonly string[] = [
   'content-type',
   'text/event-stream',
@@ -16,7 +16,7 @@ export const STREAM_HEAD: readonly string[] = [
   'x-accel-buffering',
   'no',
 ]
-/** A comment: it reaches whoever stands between, and no client. */
+/** An SSE comment: proxies see traffic, clients ignore it. */
 export const HEARTBEAT = ':\n\n'
 
 type Message = { method: string; params?: JsonObject; id?: JsonValue }
@@ -29,7 +29,7 @@ export class PostResponse {
   #silent = false
   #outlived = false
 
-  /** `headers` are name and value in turn, for the answer's head; `onClose` runs when it is sent or the caller is gone. */
+  /** `headers`: names and values in turn. `onClose` runs when the response is sent or the caller has gone. */
   constructor(raw: ServerResponse, headers: readonly string[], onClose: () => void) {
     this.#raw = raw
     this.#headers = headers
@@ -49,23 +49,23 @@ export class PostResponse {
     this.#controller.abort(reason)
   }
 
-  /** The call goes on after this response: from now on its signal aborts by `abort` alone. */
+  /** The call continues after this response: from now on only `abort` aborts its signal. */
   outlive(): void {
     this.#outlived = true
   }
 
-  /** The caller said that it no longer wants the answer: it gets none. */
+  /** The caller cancelled the request, so it gets no answer. */
   cancel(): void {
     this.#silent = true
     this.abort(new Fault('cancelled', 'The caller cancelled the request.'))
   }
 
-  /** Sends a notification ahead of the answer, which turns the answer into an event stream; it is dropped where the reader is slow. */
+  /** Sends a notification ahead of the answer, which makes the response an event stream; dropped if the client reads too slowly. */
   notify(notification: Message): void {
     if (this.#raw.writableLength <= MAX_UNSENT_BYTES) this.send(notification)
   }
 
-  /** Sends a message that must not be lost, such as a request; false where the caller is gone. */
+  /** Sends a message that must not be dropped, such as a question; false if the caller has gone. */
   send(message: Message): boolean {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed || this.#silent) return false
@@ -77,13 +77,13 @@ export class PostResponse {
     return true
   }
 
-  /** Shows on a stream that nothing has been told on for a while that it is alive. */
+  /** Sends a heartbeat if the response is an event stream. */
   beat(): void {
     const raw = this.#raw
     if (this.#streaming && !raw.writableEnded && !raw.destroyed) raw.write(HEARTBEAT)
   }
 
-  /** Sends the answer, JSON text on one line or more; no text is an empty answer. */
+  /** Sends the answer; `text` is JSON, undefined for an empty body. */
   end(status: number, text: string | undefined): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return
@@ -92,7 +92,7 @@ export class PostResponse {
     else writeText(raw, status, text, this.#headers)
   }
 
-  /** Sends the answers of a batch: as one JSON text, or each as an event where something was told before; none is an empty answer. */
+  /** Sends the answers of a batch: as one JSON array, or as events if the response is a stream; empty if there are none. */
   endBatch(texts: readonly string[]): void {
     const raw = this.#raw
     if (!this.#streaming) this.end(texts.length > 0 ? 200 : 202, texts.length > 0 ? `[${texts}]` : undefined)
@@ -100,19 +100,19 @@ export class PostResponse {
   }
 }
 
-/** Calls `run` when an answer is sent or its caller gone; soon, where that is so already: node:http says it once. */
+/** Calls `run` when a response is sent or its caller has gone, also if that already happened: node:http emits `close` only once. */
 export function whenClosed(raw: ServerResponse, run: () => void): void {
   if (raw.closed) process.nextTick(run)
   else raw.on('close', run)
 }
 
-/** One message as an event. Line breaks stand only between JSON's tokens, where a space does as well. */
+/** One JSON message as an SSE event. Line breaks occur only between JSON tokens, where a space is equivalent. */
 export function frame(text: string): string {
   const line = text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]/g, ' ') : text
   return `event: message\ndata: ${line}\n\n`
 }
 
-/** A whole answer in one write. */
+/** Sends a whole response in one write. */
 export function writeText(
   raw: ServerResponse,
   status: number,

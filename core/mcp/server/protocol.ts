@@ -1,4 +1,4 @@
-/** The methods that a front answers itself: they begin a session, tell what there is, or set what is told. */
+/** The methods that the server side answers itself: handshakes, log levels and subscriptions. */
 import { createCaller } from '../caller.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
@@ -11,7 +11,7 @@ import { discoverResult, initializeResult } from './reply.ts'
 
 type Reply = McpResponse | Promise<McpResponse>
 
-/** Undefined for what is the handler's. */
+/** Undefined: the method is the handler's. */
 export function answerProtocol(
   handler: McpHandler,
   clients: FrontClients,
@@ -55,7 +55,7 @@ function setLevel(
   { route, params: { level }, caller: { client } }: McpRequest,
 ): McpResponse {
   if (handler.describe(route)?.capabilities.logging === undefined)
-    return refused(METHOD_NOT_FOUND, 'logging/setLevel is not served here: nothing is logged to clients')
+    return refused(METHOD_NOT_FOUND, 'logging/setLevel is not supported here: no log messages are sent to clients')
   if (client === undefined)
     return refused(INVALID_REQUEST, 'logging/setLevel needs a session; initialize first')
   if (typeof level !== 'string' || !LOG_LEVELS.includes(level))
@@ -70,7 +70,7 @@ function subscribe(
   { route, method, params: { uri }, caller: { client, capabilities } }: McpRequest,
 ): Reply {
   if (!canSubscribe(handler, handler.describe(route)?.capabilities))
-    return refused(METHOD_NOT_FOUND, `${method} is not served here: no resource tells of its updates`)
+    return refused(METHOD_NOT_FOUND, `${method} is not supported here: no resource reports updates`)
   if (client === undefined) return refused(INVALID_REQUEST, `${method} needs a session; initialize first`)
   if (typeof uri !== 'string') return refused(INVALID_PARAMS, 'Invalid params: uri is missing')
   const { subscriptions } = clients
@@ -79,7 +79,7 @@ function subscribe(
     return { result: {} }
   }
   const onUpdate = (notification: Notification) => void clients.notify(client, notification)
-  // Without what belongs to this request alone, which the subscription outlives.
+  // Not the request's own caller: the subscription outlives its signal and its response.
   const caller = createCaller({ client, capabilities })
   return subscriptions.subscribe(handler, route, client, { uri, caller, onUpdate })
 }

@@ -1,6 +1,6 @@
 /**
- * Reads one HTTP body as a checked message of either era, or as the error it is answered with. Pure.
- * Which era a request is of is decided by its body, as `createMcpHandler` of the 2.x SDK does; headers only cross-check.
+ * Validates one HTTP body as a message of either era, or returns the error to answer with. Pure.
+ * The body decides the era, as in `createMcpHandler` of the 2.x SDK; headers are only checked against it.
  */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { askable } from '../protocol/capabilities.ts'
@@ -32,16 +32,16 @@ export type InboundRequest = {
   era: Era
   id: RequestId
   method: string
-  /** Without the era's own metadata. */
+  /** Without the envelope. */
   params: JsonObject
-  /** What the caller can be asked for, and the least severe log message that it wants: the newer era says it with each request. */
+  /** As in `Caller`; in the 2026 era each request carries them. */
   capabilities?: JsonObject
   logLevel?: string
-  /** How the caller names itself, for logs: the newer era says it with each request. */
+  /** The caller's own name, for logs; in the 2026 era each request carries it. */
   clientName?: string
 }
 export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
-/** An answer to a request that was sent to the client, as it came. */
+/** A client's answer to a question, as received. */
 export type InboundResponse = { kind: 'response'; message: JsonObject }
 export type InboundBatch = {
   kind: 'batch'
@@ -51,7 +51,7 @@ export type Inbound = InboundRequest | InboundNotification | InboundResponse | I
 
 export const MAX_BATCH_MESSAGES = 50
 
-/** What the newer era took away, or never asks a server for. All else may be the handler's. */
+/** Methods that 2026-07-28 removed, or that only clients answer. Any other method is passed to the handler. */
 const LEGACY_METHODS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -63,7 +63,7 @@ const LEGACY_METHODS: ReadonlySet<string> = new Set([
   'roots/list',
 ])
 
-/** Reads a parsed body under its headers. Never throws. */
+/** Validates a parsed body and its headers. Never throws. */
 export function readMessage(headers: RequestHeaders, body: unknown): Inbound {
   return Array.isArray(body) ? readBatch(headers, body) : readOne(headers, body)
 }
@@ -121,13 +121,13 @@ function legacy(id: RequestId, method: string, params: JsonObject): InboundReque
   return { kind: 'request', era: 'legacy', id, method, params }
 }
 
-/** A GET or DELETE, which the newer era does not have, names a revision that is served, if any. */
+/** Checks the revision of a GET or DELETE, which the 2026 era does not have. */
 export function checkWithoutBody(headers: RequestHeaders): Rejected | undefined {
   const version = headerOf(headers, 'mcp-protocol-version')
   if (version === undefined || LEGACY_VERSIONS.includes(version)) return undefined
   if (!isModernVersion(version)) return rejectLegacyVersion(null, version)
   const message =
-    'This revision of the protocol has POST alone; to be told of changes, use subscriptions/listen'
+    'This protocol revision uses POST only; to receive changes, use subscriptions/listen'
   return { ...reject(405, null, TRANSPORT_ERROR, message), headers: ['allow', 'POST'] }
 }
 
@@ -137,7 +137,7 @@ function rejectLegacyVersion(id: RequestId | null, version: string): Rejected {
   return reject(400, id, TRANSPORT_ERROR, message)
 }
 
-/** Only a sound envelope of the newer era makes `initialize` anything but the old handshake. */
+/** `initialize` is the 2025 handshake unless it has a valid 2026 envelope. */
 function claimsModern(params: JsonObject): boolean {
   if (!hasEnvelope(params)) return false
   const meta = params._meta as JsonObject
@@ -203,7 +203,7 @@ function checkMethodHeader(
   return rejectMismatch(id, named, `the body names method ${method} but the Mcp-Method header names ${named}`)
 }
 
-/** Notifications carry no envelope of their own as a rule: there the header tells the era. */
+/** Notifications usually have no envelope; then the header decides the era. */
 function readNotification(
   headers: RequestHeaders,
   method: string,

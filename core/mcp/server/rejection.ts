@@ -1,4 +1,4 @@
-/** A rejected request: the JSON-RPC error and the HTTP status that it is answered with. Pure. */
+/** A rejected request: the HTTP status and the JSON-RPC error of the response. Pure. */
 import { isObject, type JsonValue } from '../../json.ts'
 import { type EnvelopeIssue, REQUIRED_KEYS } from '../protocol/envelope.ts'
 import { HEADER_MISMATCH, INVALID_PARAMS, SESSION_NOT_FOUND } from '../protocol/error-codes.ts'
@@ -9,7 +9,7 @@ export type Rejected = {
   status: number
   id: RequestId | null
   error: JsonRpcError
-  /** Name and value in turn, for the answer's head. */
+  /** Further response headers: names and values in turn. */
   headers?: readonly string[]
 }
 
@@ -28,24 +28,24 @@ export function reject(
   }
 }
 
-/** 400 and −32020: a header and the body say different things. */
+/** 400 and −32020: a header and the body disagree. */
 export function rejectMismatch(id: RequestId | null, header: string, problem: string): Rejected {
   const message = `Bad Request: the request headers and body disagree: ${problem}`
   return reject(400, id, HEADER_MISMATCH, message, { mismatch: { header, body: problem } })
 }
 
-/** 404 and −32001: a client that gets this begins again by itself. */
+/** 404 and −32001, after which clients initialize again by themselves. */
 export function rejectUnknownSession(): Rejected {
   return reject(404, null, SESSION_NOT_FOUND, 'Session not found; initialize again')
 }
 
-/** 400 and −32602, naming the key at fault. */
+/** 400 and −32602, naming the invalid key. */
 export function rejectEnvelope(id: RequestId | null, issue: EnvelopeIssue): Rejected {
   const message = `Invalid _meta envelope for protocol revision 2026-07-28: ${issue.key}: ${issue.problem}`
   return reject(400, id, INVALID_PARAMS, message, { envelope: issue })
 }
 
-/** The header names the newer era and the body has no envelope: 400 and −32602, naming what is missing. */
+/** 400 and −32602, naming the missing keys: the header names a 2026 revision, but the body has no envelope. */
 export function rejectMissingEnvelope(id: RequestId, version: string, params: unknown): Rejected {
   const meta = isObject(params) && isObject(params._meta) ? params._meta : undefined
   const missing = meta === undefined ? ['_meta'] : REQUIRED_KEYS.filter(key => !(key in meta))

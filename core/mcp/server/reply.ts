@@ -1,4 +1,4 @@
-/** Writes JSON-RPC answers as text, in the shape each era wants; a result's own text is spliced in where it stands. Pure. */
+/** Writes JSON-RPC answers in the form of each era; a result's kept text is inserted unchanged. Pure. */
 import { isObject, type JsonObject } from '../../json.ts'
 import {
   INVALID_PARAMS,
@@ -11,7 +11,7 @@ import { type Era, LEGACY_VERSIONS, META_SERVER_INFO, MODERN_VERSIONS } from '..
 import type { RouteDescription } from './handler.ts'
 import { legacyText } from './legacy-result.ts'
 
-/** How long, and by whom, an answer may be kept; the newer era wants it on every list. */
+/** How long and by whom an answer may be cached; 2026-07-28 requires it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
 
 type Result = { result: JsonObject; resultText?: string }
@@ -30,7 +30,7 @@ export function idText(id: RequestId | null): string {
   return typeof id === 'number' ? `${id}` : JSON.stringify(id)
 }
 
-/** The answer of the 2025 era: the result as it is, without what only the newer era knows. */
+/** The answer for a 2025 caller, without members that only 2026-07-28 defines. */
 export function legacyResultText(id: RequestId, { result, resultText }: Result): string {
   return answerText(id, legacyText(result, resultText))
 }
@@ -41,7 +41,7 @@ function answerText(id: RequestId, result: string): string {
 
 /**
  * The answer of 2026-07-28: `resultType` on every result, `ttlMs` and `cacheScope` on cacheable ones, the server's name
- * in `_meta`. What the handler said itself stands. Source: encodeContract of the 2.x SDK.
+ * in `_meta`. Values that the handler set stay. Source: encodeContract of the 2.x SDK.
  */
 export function modernResultText(
   id: RequestId,
@@ -66,7 +66,7 @@ export function modernResultText(
   return answerText(id, withMembers(added, reply))
 }
 
-/** The members of `added` in front of the result's own, without parsing or writing that again. */
+/** Puts the members of `added` in front of the result's text, without serializing the result again. */
 function withMembers(added: JsonObject, { result, resultText }: Result): string {
   const own = resultText ?? JSON.stringify(result)
   const front = JSON.stringify(added)
@@ -84,20 +84,20 @@ export function eraError(era: Era, error: JsonRpcError): JsonRpcError {
   return era === 'modern' && error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error
 }
 
-/** HTTP status of an error that a handler gave: 200, save for two that the newer era gives one of their own. */
+/** HTTP status of a handler's error: 200, except for two codes in the 2026 era. */
 export function errorStatus(era: Era, { code }: JsonRpcError): number {
   if (era === 'legacy') return 200
   return code === METHOD_NOT_FOUND ? 404 : code === MISSING_CAPABILITY ? 400 : 200
 }
 
-/** The answer to `initialize`: the client's revision where it is served, else our newest of that era. */
+/** The answer to `initialize`: the client's revision if supported, else our newest of that era. */
 export function initializeResult(params: JsonObject, description: RouteDescription): JsonObject {
   const asked = params.protocolVersion
   const protocolVersion = LEGACY_VERSIONS.find(version => version === asked) ?? (LEGACY_VERSIONS[0] as string)
   return { protocolVersion, ...described(description), serverInfo: description.serverInfo }
 }
 
-/** The answer to `server/discover`, before `modernResultText` stamps it. */
+/** The answer to `server/discover`; `modernResultText` adds the server info. */
 export function discoverResult(description: RouteDescription): JsonObject {
   return { supportedVersions: [...MODERN_VERSIONS], ...described(description) }
 }

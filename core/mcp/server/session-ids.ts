@@ -1,4 +1,4 @@
-/** Session ids that carry their own proof and what their clients can be asked for: nothing is stored, and they outlive a restart. */
+/** Signed session ids that contain the client's capabilities: nothing is stored, and they stay valid after a restart. */
 import type { Clock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { JsonObject } from '../../json.ts'
@@ -8,40 +8,40 @@ import { clientName, readName, sessionFingerprint, writeName } from './client-la
 import { createSigner, type Signer } from './signed.ts'
 
 export type Sessions = {
-  /** A new id for a client that said initialize with these params; undefined where there are no sessions. */
+  /** Creates an id for a client, from the params of its `initialize`; undefined if there are no sessions. */
   issue(params: JsonObject): string | undefined
-  /** Whose an id is; undefined where it is forged, expired or ended. */
+  /** The session with this id; undefined if it is forged, expired or ended. */
   find(id: string): ClientSession | undefined
-  /** Ends a session (DELETE); false where there was none. */
+  /** Ends a session (DELETE); false if there was none. */
   end(id: string): boolean
 }
 
 export type ClientSession = {
   /** The key of the client. */
   client: string
-  /** What it can be asked for, as it declared it at initialize: `elicitation`, `sampling`, `roots`. Absent: for nothing. */
+  /** The declared capabilities that questions need: `elicitation`, `sampling`, `roots`. Absent: none. */
   capabilities?: JsonObject
-  /** For logs. Absent: it is named nowhere. */
+  /** For logs. Absent: logs do not name the client. */
   label?: ClientLabel
 }
 
 export type SignedSessions = Omit<Sessions, 'issue'> & {
   issue(params?: JsonObject): string
-  /** The process that issued an id, which has what is bound to it; undefined as in `find`. */
+  /** The process that issued an id and holds the session's state; undefined as in `find`. */
   ownerOf(id: string): string | undefined
-  /** The process that asked what a body answers (a request to a client, or a held call); undefined where it answers nothing. */
+  /** The process that asked the question or holds the call that a body answers; undefined if it answers none. */
   ownerOfBody(body: string): string | undefined
-  /** Signs with the same key, for the same owner. */
+  /** A signer with the same key and owner. */
   readonly signer: Signer
 }
 
 const SESSION_LIFE_MS = 30 * 24 * 60 * 60_000
-/** Checked and ended ids that are remembered, oldest forgotten first: an id is checked again, an ended one lives again. */
+/** Verified and ended ids kept. Evicted ids are verified again; an evicted ended id is valid again until it expires. */
 const MAX_REMEMBERED = 10_000
 
 /**
- * `key` signs the ids: keep it over restarts and the ids of before still hold. `owner` names the process that holds what
- * is bound to the session; it is in the id for others to read, and has no dot.
+ * `key` signs the ids; a key that survives restarts keeps them valid. `owner` names the process that holds
+ * the session's state; it is readable in the id, and must not contain a dot.
  */
 export function createSessions(options: {
   key: string | Uint8Array
@@ -80,7 +80,7 @@ export function createSessions(options: {
   }
 }
 
-/** Between the letters of capabilities and the name. */
+/** Separates the capability code from the name. */
 const NAME_MARK = '~'
 
 type Session = ClientSession & { owner: string; expires: number }
@@ -94,7 +94,7 @@ function sessionOf(signer: Signer, id: string): Session | undefined {
   return { owner, client, expires, capabilities: readCapabilityCode(code), label }
 }
 
-/** What a client said of itself at initialize, as its id carries it to every replica. */
+/** The capabilities and the name from `initialize`, encoded in the id so that every replica knows them. */
 function noteOf({ capabilities, clientInfo }: JsonObject): string {
   const name = writeName(clientName(clientInfo))
   return `${capabilityCode(askable(capabilities))}${name && NAME_MARK}${name}`

@@ -1,24 +1,24 @@
-/** Texts that carry their own proof and name their owner: ids of sessions, of requests to clients, and of calls that are held. */
+/** Signed tokens that name their owner: session ids, ids of questions to clients, and `requestState` of held calls. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../async.ts'
 
-/** `state` is the requestState of a held call, `again` that of one which begins anew, `ask` the id of a request to a client. */
+/** `state`: requestState of a held call; `again`: requestState of a call to be repeated; `ask`: id of a question to a client. */
 export type MarkKind = 'state' | 'again' | 'ask'
 
 export type Signed = { owner: string; nonce: string; expires: number; note: string }
 
 export type Signer = {
-  /** The process that signs; it is in every text for others to read. */
+  /** The process that signs; readable in every token. */
   readonly owner: string
-  /** `owner.nonce.expiry[.note].HMAC`; a note has no dot. */
+  /** `owner.nonce.expiry[.note].HMAC`; a note must not contain a dot. */
   session(lifeMs: number, note: string): string
   readSession(text: string): Signed | undefined
-  /** A text that begins with a marker, so that it is found in a body. */
+  /** A token that begins with a marker, so that it can be found in a body. */
   mark(kind: MarkKind, lifeMs: number): string
   readMark(kind: MarkKind, text: unknown): Signed | undefined
-  /** Whether such a text says to be signed with our key, true or not: then it is for nobody else. */
+  /** Whether a token names our key, even if its signature is wrong. */
   claimsOurs(text: unknown): boolean
-  /** Who holds what the mark in a body of JSON is about; undefined where there is none that holds. */
+  /** The owner of the first valid mark in a JSON body; undefined if there is none. */
   ownerOfBody(body: string): string | undefined
 }
 
@@ -31,12 +31,12 @@ const LETTERS: Readonly<Record<MarkKind, string>> = {
 const MAX_TEXT_LENGTH = 320
 const NONCE_BYTES = 18
 const KEY_NAME_LENGTH = 8
-/** More marks than this in one body are not looked at. */
+/** Marks checked in one body. */
 const MAX_MARKS = 8
 
 /**
- * `key` signs: who keeps it knows the texts of before and those of its replicas. `owner` names the process that holds what is bound to
- * a text, and has no dot.
+ * Processes with the same `key` accept each other's tokens. `owner` names the process that holds the state of a
+ * token; it must not contain a dot.
  */
 export function createSigner({
   key,
@@ -56,7 +56,7 @@ export function createSigner({
   function readMark(kind: MarkKind, text: unknown): Signed | undefined {
     const beginning = `${prefix}${LETTERS[kind]}.`
     if (typeof text !== 'string' || !text.startsWith(beginning)) return undefined
-    // What is signed names its kind before a space, which no session's text has.
+    // The signed text begins with the kind and a space, which session ids never contain.
     const signed = read(text.slice(beginning.length), rest => sign(`${kind} ${rest}`))
     return signed && signed.expires > clock.now() ? signed : undefined
   }

@@ -1,31 +1,31 @@
-/** The event streams that clients keep open by GET, for what they are told and asked between their requests. */
+/** The event streams that clients keep open by GET, for notifications and questions between their requests. */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, JsonValue } from '../../json.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { frame, HEARTBEAT, STREAM_HEAD, whenClosed } from './post-response.ts'
 
-/** Whose stream it is. */
+/** The client and route of a stream. */
 export type StreamOwner = {
-  /** Absent where there are no sessions. */
+  /** Absent if there are no sessions. */
   client?: string
-  /** The route that it was opened at. */
+  /** The route at which it was opened. */
   place: string
-  /** What the client can be asked for. */
+  /** The client's declared capabilities that questions need. */
   capabilities?: JsonObject
 }
 
 export type Stream = StreamOwner & {
-  /** Sends a notification or a request; false where the stream is closed. */
+  /** Sends a notification or a request; false if the stream is closed. */
   send(message: Notification & { id?: JsonValue }): boolean
   end(): void
-  /** Aborts when the stream is closed, whoever closed it. */
+  /** Aborts when either side closes the stream. */
   readonly closed: AbortSignal
 }
 
 export const MAX_STREAMS = 4_096
 const MAX_STREAMS_A_CLIENT = 4
-/** A reader that leaves more than this unread is cut off; it may listen again. */
+/** A client that leaves more than this unread is disconnected; it may reconnect. */
 const MAX_UNSENT_BYTES = 256 * 1024
 
 export class Streams {
@@ -34,7 +34,7 @@ export class Streams {
   readonly #all = new Set<Stream>()
   /** Oldest first. */
   readonly #ofClient = new Map<string, Stream[]>()
-  /** Places of streams that are kept elsewhere. */
+  /** Reserved by `take`. */
   #taken = 0
 
   constructor(heartbeats: Heartbeats, limit: number = MAX_STREAMS) {
@@ -46,18 +46,18 @@ export class Streams {
     return this.#all.size
   }
 
-  /** No more can listen. */
+  /** Whether no further stream can be opened. */
   get full(): boolean {
     return this.#all.size + this.#taken >= this.#limit
   }
 
-  /** Takes a place for a long answer of the newer era, until the returned function is called. */
+  /** Counts a `subscriptions/listen` stream until the returned function is called. */
   take(): () => void {
     this.#taken++
     return () => void this.#taken--
   }
 
-  /** Answers with an event stream. The oldest of a client that opens too many is ended. */
+  /** Answers with an event stream. Ends a client's oldest stream if it opens too many. */
   open(raw: ServerResponse, owner: StreamOwner): Stream {
     raw.writeHead(200, [...STREAM_HEAD])
     raw.write(HEARTBEAT)
@@ -83,7 +83,7 @@ export class Streams {
     return stream
   }
 
-  /** Of a client's streams the one that it opened last: a message goes to one only. */
+  /** The stream that a client opened last: each message goes to only one. */
   newest(client: string, place?: string): Stream | undefined {
     const streams = this.#ofClient.get(client)
     return place === undefined ? streams?.at(-1) : streams?.findLast(stream => stream.place === place)

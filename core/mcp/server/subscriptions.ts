@@ -1,19 +1,19 @@
-/** The resources that clients are subscribed to: sessions of the 2025 era, and streams of the 2026 era (`subscriptions/listen`). */
+/** The resource subscriptions of clients: of sessions in the 2025 era, of `subscriptions/listen` streams in the 2026 era. */
 import type { Clock } from '../../async.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { Subscription } from '../upstream.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
 
-/** The client of a session, or a symbol for a stream, which ends its subscriptions itself. */
+/** The client key of a session, or a symbol for a stream, which ends its subscriptions itself. */
 export type Subscriber = string | symbol
 
 type Entry = { stop: AbortController; answer: Promise<McpResponse> }
 
 export const MAX_URIS = 1_000
 const MAX_SUBSCRIBERS = 4_096
-/** A session without a stream that could take updates at two looks in a row is gone: few clients end their sessions. */
-export const LOOK_EVERY_MS = 5 * 60_000
+/** Few clients end their sessions, so one that has no stream for updates at two checks in a row counts as gone. */
+export const CHECK_EVERY_MS = 5 * 60_000
 
 /**
  * One subscription of the handler for each subscriber, route and URI:
@@ -27,25 +27,25 @@ export const LOOK_EVERY_MS = 5 * 60_000
  */
 export class Subscriptions {
   readonly #clock: Clock
-  /** Whether a client has a stream. */
-  readonly #isThere: (client: string) => boolean
+  /** Whether a client has an open stream. */
+  readonly #hasStream: (client: string) => boolean
   /** By route and URI. */
   readonly #subscribers = new Map<Subscriber, Map<string, Entry>>()
-  #isLooking = false
-  /** Those who were not there at the last look. */
+  #isChecking = false
+  /** Subscribers without a stream at the last check. */
   #missed: ReadonlySet<Subscriber> = new Set()
 
-  constructor(clock: Clock, isThere: (client: string) => boolean) {
+  constructor(clock: Clock, hasStream: (client: string) => boolean) {
     this.#clock = clock
-    this.#isThere = isThere
+    this.#hasStream = hasStream
   }
 
-  /** Subscribers that have any. */
+  /** Number of subscribers. */
   get size(): number {
     return this.#subscribers.size
   }
 
-  /** Resolves with the handler's answer; a second subscription to the same is the first one. */
+  /** Resolves with the handler's answer. A repeated subscription gets the answer of the first. */
   async subscribe(
     handler: McpHandler,
     route: McpRoute,
@@ -71,7 +71,7 @@ export class Subscriptions {
     }
   }
 
-  /** Nothing happens where there is no such subscription. */
+  /** Does nothing if there is no such subscription. */
   unsubscribe(subscriber: Subscriber, route: McpRoute, uri: string): void {
     const key = keyOf(route, uri)
     const entry = this.#subscribers.get(subscriber)?.get(key)
@@ -89,7 +89,7 @@ export class Subscriptions {
     for (const subscriber of [...this.#subscribers.keys()]) this.end(subscriber)
   }
 
-  /** Beyond 4,096 subscribers the oldest session loses its subscriptions: it may be long gone. Streams are bounded by themselves. */
+  /** Beyond 4,096 subscribers, ends the oldest session's subscriptions: its client may be gone. Streams have their own limit. */
   #entriesOf(subscriber: Subscriber): Map<string, Entry> {
     const known = this.#subscribers.get(subscriber)
     if (known) return known
@@ -97,7 +97,7 @@ export class Subscriptions {
     if (oldest !== undefined) this.end(oldest)
     const entries = new Map<string, Entry>()
     this.#subscribers.set(subscriber, entries)
-    if (!this.#isLooking) this.#lookLater()
+    if (!this.#isChecking) this.#checkLater()
     return entries
   }
 
@@ -105,16 +105,16 @@ export class Subscriptions {
     return this.#subscribers.keys().filter(subscriber => typeof subscriber === 'string')
   }
 
-  #lookLater(): void {
-    this.#isLooking = true
-    this.#clock.after(LOOK_EVERY_MS, () => {
+  #checkLater(): void {
+    this.#isChecking = true
+    this.#clock.after(CHECK_EVERY_MS, () => {
       const missed = this.#sessions()
-        .filter(client => !this.#isThere(client))
+        .filter(client => !this.#hasStream(client))
         .toArray()
       for (const client of missed) if (this.#missed.has(client)) this.end(client)
       this.#missed = new Set(missed)
-      this.#isLooking = false
-      if (this.size > 0) this.#lookLater()
+      this.#isChecking = false
+      if (this.size > 0) this.#checkLater()
     })
   }
 
@@ -138,5 +138,5 @@ const TOO_MANY: McpResponse = {
 }
 
 const NOT_SERVED: McpResponse = {
-  error: { code: INTERNAL_ERROR, message: 'Nothing can be subscribed to here' },
+  error: { code: INTERNAL_ERROR, message: 'This endpoint does not support subscriptions' },
 }

@@ -1,6 +1,6 @@
 /**
- * Bridges an error of the 2025 era, −32042: a server wants its user to visit a page before it takes the call. Toward the newer era it is
- * a question, after which the call begins anew: nothing waits for it, so that any replica may take it. Pure.
+ * Translates error −32042 of the 2025 era (the user must visit a page before the call) to a question of the 2026 era. The call is not
+ * held while the user answers: it is repeated afterwards, at any replica. Pure.
  */
 import { isObject, type JsonObject } from '../../json.ts'
 import { missingCapabilities, missingCapability } from '../protocol/capabilities.ts'
@@ -12,7 +12,7 @@ import type { Signer } from './signed.ts'
 const MAX_PAGES = 32
 const ELICIT = 'elicitation/create'
 
-/** The reply that a caller of the newer era gets for such an error; undefined for any other error. */
+/** The reply to a 2026 caller for such an error; undefined for any other error. */
 export function pagesToVisit(
   { code, data }: JsonRpcError,
   declared: JsonObject | undefined,
@@ -31,7 +31,7 @@ export function pagesToVisit(
   return { result: { resultType: 'input_required', inputRequests, requestState } }
 }
 
-/** A call that begins anew after such pages, or why it does not; undefined for any other call. */
+/** The params of a call to be repeated after the pages were visited, or an error; undefined for any other call. */
 export function afterPages(
   params: JsonObject,
   signer: Signer,
@@ -41,6 +41,6 @@ export function afterPages(
   const answers = isObject(inputResponses) ? Object.values(inputResponses) : []
   if (answers.length > 0 && answers.every(answer => isObject(answer) && answer.action === 'accept'))
     return { params: own }
-  const message = 'The server wants its user to visit a page first, and the user did not agree to that.'
+  const message = 'The server requires its user to visit a page first, and the user declined.'
   return { error: { code: INVALID_PARAMS, message } }
 }
