@@ -1,4 +1,4 @@
-/** The event stream that answers one request: finds the answer, and can be taken up again where the upstream broke it off. */
+/** The event stream that answers one request: finds the answer, and resumes the stream if it broke off. */
 import type { EventSourceMessage } from 'eventsource-parser'
 import { type Clock, delay } from '../../../async.ts'
 import { faultOf } from '../../../deadline.ts'
@@ -12,18 +12,18 @@ const DEFAULT_RETRY_MS = 1_000
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 30_000
 
-/** Takes what is no answer; `characters` is the length of the text that it came in. */
+/** Receives messages that are not the answer; `characters` is the length of the text that contained the message. */
 export type Heard = (message: Incoming, characters: number, call: UpstreamCall) => void
 
-/** Takes the events of the stream that answers request `id`; what is not the answer goes to `heard`. One for every call on the hot path. */
+/** Handles the events of the stream that answers request `id`. A class, because every call creates one. */
 export class AnswerStream implements EventSink {
   readonly id: number
   readonly call: UpstreamCall
   readonly heard: Heard
-  /** Among the calls in flight. */
+  /** Index in `CallsInFlight`. */
   place = 0
   answer: McpResponse | undefined
-  /** Where to go on after a break; undefined: the upstream keeps nothing. */
+  /** Where to resume after a break; undefined: the upstream does not support it. */
   lastEventId: string | undefined
   #retryMs = DEFAULT_RETRY_MS
 
@@ -44,8 +44,8 @@ export class AnswerStream implements EventSink {
   }
 
   /**
-   * Waits for the answer of a stream that ended without it: asks with `get` for the rest, again and again. Throws Fault upstream_died
-   * where the upstream kept nothing.
+   * Gets the answer of a stream that ended without it: requests the rest with `get` until it arrives. Throws Fault upstream_died
+   * if the upstream cannot resume the stream.
    */
   async resume(
     clock: Clock,
@@ -63,7 +63,7 @@ export class AnswerStream implements EventSink {
     return this.answer
   }
 
-  /** Events that hold no JSON (the empty one that only names an id, for one) are passed over. */
+  /** Ignores events without JSON, such as an empty one that only sets the event id. */
   #find(data: string): McpResponse | undefined {
     try {
       return findAnswer(data, this)
@@ -74,8 +74,8 @@ export class AnswerStream implements EventSink {
 }
 
 /**
- * The answer among the messages of a text; the others are heard. An error without an id can only be meant for this request.
- * Throws SyntaxError where the text is not JSON.
+ * The answer among the messages of a text; others go to `heard`. An error without an id counts as the answer to this request.
+ * Throws SyntaxError if the text is not JSON.
  */
 export function findAnswer(text: string, { id, call, heard }: AnswerStream): McpResponse | undefined {
   let found: McpResponse | undefined
@@ -86,7 +86,7 @@ export function findAnswer(text: string, { id, call, heard }: AnswerStream): Mcp
   return found
 }
 
-/** A connection that broke in the middle of a stream with ids is no error yet. */
+/** A broken connection is not an error here, because the stream can be resumed. */
 function unlessBroken(error: unknown): undefined {
   if (!(error instanceof Fault) || error.code !== 'upstream_died') throw error
 }

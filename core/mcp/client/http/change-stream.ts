@@ -1,4 +1,4 @@
-/** The one `subscriptions/listen` stream of an upstream of the 2026 era: for changed lists, and for each resource that is subscribed to. */
+/** The `subscriptions/listen` stream of a 2026 upstream: one stream for changed lists and all subscribed resources. */
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
@@ -17,13 +17,13 @@ const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const NOT_SUBSCRIBED = { code: -32602, message: 'The server does not accept subscriptions to this resource' }
 const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not support subscriptions' }
 
-/** What the upstream acknowledged, or why it refuses. */
+/** The filter that the upstream acknowledged, or its error. */
 type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRpcError }
 
 export type ChangeHooks = {
   notified(notification: Notification): void
   reopened(down: boolean): void
-  /** What was agreed to before is refused now: the upstream is another one. */
+  /** The upstream refuses a filter that it acknowledged before: another server runs there now. */
   lost(): void
 }
 
@@ -39,7 +39,7 @@ export class ChangeStream {
   #next: Promise<Agreed> | undefined
   #closed = false
 
-  /** `lists` are the filter's keys that are always wanted. Nothing is opened before `renew` or `subscribe`. */
+  /** `lists`: the part of the filter for changed lists. Nothing is opened before `renew` or `subscribe`. */
   constructor(rpc: HttpRpc, http: HttpClient, deps: RemoteDeps, hooks: ChangeHooks, lists: JsonObject) {
     this.#rpc = rpc
     this.#http = http
@@ -48,7 +48,7 @@ export class ChangeStream {
     this.#lists = lists
   }
 
-  /** Answers once a stream with it is open. */
+  /** Resolves once a stream with this resource is acknowledged or refused. */
   async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
     this.#uris.add(uri)
     try {
@@ -67,7 +67,7 @@ export class ChangeStream {
     if (this.#uris.delete(uri)) void this.renew().catch(() => {})
   }
 
-  /** Opens a stream for what is wanted now, and ends the one before. All that ask while one is being opened share the next. */
+  /** Opens a stream with the current filter, then ends the previous one. Calls made while a stream is opening share the next one. */
   renew(): Promise<Agreed> {
     if (this.#next) return this.#next
     const next = this.#renewing.then(() => {
@@ -113,7 +113,7 @@ export class ChangeStream {
         stop()
         throw error
       })
-    // For lists alone nobody waits: they are asked for again, and again.
+    // Nobody waits for a stream of lists alone, so it is kept and retried.
     const refused = agreed.error !== undefined && !patient
     if (refused || this.#closed) stop()
     if (refused) return agreed
@@ -122,13 +122,13 @@ export class ChangeStream {
     return agreed
   }
 
-  /** `settle` takes the first thing that the upstream says to what is wanted. */
+  /** `settle` receives the first acknowledgement or refusal. */
   #listener(settle: (agreed: Agreed) => void): StreamListener {
     let settled = false
     let attempt = 0
     const heard = (message: Incoming) => {
       if (message.kind === 'answer') {
-        // The upstream ends the stream in good order: it goes away, or has too many.
+        // The upstream ended the stream regularly: it shuts down, or has too many streams.
         if (settled || !message.answer.error) return 'again'
         settle({ error: message.answer.error })
         return message.answer.error.code === METHOD_NOT_FOUND ? 'over' : 'again'

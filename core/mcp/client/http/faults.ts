@@ -1,4 +1,4 @@
-/** Names what goes wrong between us and an upstream over HTTP, without ever showing its address. */
+/** Faults for HTTP failures of an upstream; their messages never contain its address. */
 import { Fault, messageOf } from '../../../errors.ts'
 
 const NOT_CONNECTED: Record<string, string> = {
@@ -11,7 +11,7 @@ const NOT_CONNECTED: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'The upstream does not accept the connection in time',
 }
 
-/** The fault of an error that undici reported instead of an answer. */
+/** The fault for an error that undici reported. */
 export function connectionFault(error: Error): Fault {
   if (error instanceof Fault) return error
   const code = codeOf(error)
@@ -43,7 +43,7 @@ export function connectionFault(error: Error): Fault {
   })
 }
 
-/** True of a request that was never sent, for want of a connection. */
+/** Whether a request was never sent because no connection could be opened. */
 export function isNotConnected(error: unknown): boolean {
   return (
     error instanceof Fault &&
@@ -52,7 +52,7 @@ export function isNotConnected(error: unknown): boolean {
   )
 }
 
-/** The same codes are given where a host goes away in the middle of a request: then it may have been done. */
+/** Node uses the same codes when a host disappears during a request, which may then have been executed. */
 function wasConnected(error: Error & { syscall?: unknown }): boolean {
   return error.syscall === 'read' || error.syscall === 'write'
 }
@@ -64,15 +64,15 @@ function codeOf(error: Error & { code?: unknown; errors?: unknown }): string {
   return first instanceof Error ? codeOf(first) : ''
 }
 
-/** Of the body, of the path, of a header: arguments may be repeated in one. */
+/** The body, the path or a header is too large: headers can repeat arguments. */
 const TOO_LARGE: ReadonlySet<number> = new Set([413, 414, 431])
 
-/** The fault of an HTTP status that is not an answer to the request; undefined where it is one. */
+/** The fault for an HTTP status that is not 2xx; undefined for 2xx. */
 export function statusFault(status: number): Fault | undefined {
   if (status >= 200 && status < 300) return undefined
   const fault = (code: Fault['code'], message: string, retryable = false) =>
     new Fault(code, message, { retryable, details: { status } })
-  if (status === 401) return fault('upstream_auth_required', 'The upstream wants credentials (401)')
+  if (status === 401) return fault('upstream_auth_required', 'The upstream requires credentials (401)')
   if (status === 403) return fault('upstream_auth_required', 'The upstream refuses our credentials (403)')
   if (status === 404)
     return fault('upstream_unreachable', 'The upstream has no MCP endpoint at its path (404)')
@@ -89,13 +89,13 @@ export function statusFault(status: number): Fault | undefined {
   return fault('upstream_protocol', `The upstream answered with status ${status}`)
 }
 
-/** 404 by the protocol; many servers, written after the SDK's first examples, say 400 and name the session, or what else they miss of their era. */
+/** 404 by the protocol. Servers based on the SDK's first examples send 400 and mention the session or the protocol version. */
 export function deniesSession({ status, text }: { status: number; text: string }): boolean {
   if (status === 404) return true
   return status === 400 && /session|initializ|protocol version/i.test(text.slice(0, 1000))
 }
 
-/** The fault of an answer that is no JSON-RPC. */
+/** The fault for an answer that is not JSON-RPC. */
 export function notJsonRpc(cause: unknown, contentType: string | string[] | undefined): Fault {
   const type = String(contentType ?? 'no content type').slice(0, 100)
   return new Fault('upstream_protocol', `The upstream's answer is not JSON-RPC (${type})`, {

@@ -1,4 +1,4 @@
-/** The way to one upstream: its connection pool, the headers and tokens of every request, same-origin redirects. */
+/** The HTTP client of one upstream: connection pools, configured headers, tokens, and same-origin redirects. */
 import { Pool } from 'undici'
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
@@ -6,26 +6,26 @@ import { isNotConnected } from './faults.ts'
 import { type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
 import type { Headers, RemoteSpec } from './spec.ts'
 
-/** More calls at once than this wait for a connection; limits on calls, and on those that wait for a client's answer, stand before. */
+/** Further calls wait for a connection. Other limits, on calls and on open questions, apply before this one. */
 const MAX_CALLS = 2_048
-/** Streams for what comes between calls: one for each session at most, apart from the calls, which they must never hold up. */
+/** Streams that stay open, at most one for each session. A pool of their own, so that they never block calls. */
 const MAX_STREAMS = 512
 const CONNECT_TIMEOUT_MS = 5_000
 const MAX_REDIRECTS = 3
 
 export type HttpClientRequest = Omit<HttpRequest, 'path' | 'headers'> & {
-  /** Headers of the protocol, in lower case; they win over the user's. */
+  /** Headers of the protocol, in lower case; they override the user's. */
   headers: Record<string, string>
-  /** Default the upstream's own. */
+  /** Default: the upstream's own path. */
   path?: string
-  /** A stream that stays open for as long as the session does. */
+  /** A stream that stays open as long as the session. */
   stays?: boolean
 }
 
 export type HttpClient = {
   /** Sends with the user's headers and token. A 401 renews the token once; 307 and 308 are followed on the same origin. */
   send(request: HttpClientRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** Where the upstream is, after redirects. */
+  /** The upstream's URL, after redirects. */
   url(): string
   close(): Promise<void>
 }
@@ -37,17 +37,17 @@ export function createHttpClient(spec: RemoteSpec, clock: Clock): HttpClient {
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
-  /** Nothing was sent where no connection came about, and behind one name may stand several pods: another try may meet a living one. */
+  /** Retries once if no connection was opened: nothing was sent, and the name may resolve to several pods, of which another may be up. */
   const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
-    const way = request.stays ? streams : calls
+    const connections = request.stays ? streams : calls
     let reply: HttpResponse
     try {
-      reply = await sendHttpRequest(way, sent, signal)
+      reply = await sendHttpRequest(connections, sent, signal)
     } catch (error) {
       if (signal.aborted || !isNotConnected(error)) throw error
-      reply = await sendHttpRequest(way, sent, signal)
+      reply = await sendHttpRequest(connections, sent, signal)
     }
     return isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply
   }
@@ -88,17 +88,17 @@ export function createHttpClient(spec: RemoteSpec, clock: Clock): HttpClient {
   }
 }
 
-/** The user's headers around the protocol's own: `fixed` where they never change, `current` with a token or what a function says now. */
+/** Merges the user's headers with the protocol's: `fixed` if they never change, else `current`, with a token or computed headers. */
 function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
   const basic = basicAuth(url)
   const always = typeof own === 'function' ? undefined : lowerCase({ ...basic, ...own })
-  /** The protocol's headers of a session are the same object each time: merged once. */
+  /** A session passes the same object each time, so that headers are merged only once. */
   let merged = { of: {}, all: {} }
   const fixed = (ofProtocol: Record<string, string>): Record<string, string> => {
     if (merged.of !== ofProtocol) merged = { of: ofProtocol, all: { ...always, ...ofProtocol } }
     return merged.all
   }
-  /** `rejected` is a token that must not be used again. */
+  /** `rejected`: a token that the upstream refused. */
   const current = async (signal: AbortSignal, rejected?: string) => {
     const headers = typeof own === 'function' ? lowerCase({ ...basic, ...(await own()) }) : { ...always }
     const token = await auth?.token(signal, rejected)
@@ -114,7 +114,7 @@ function createPool(origin: string, connections: number): Pool {
     connections,
     pipelining: 1,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-    // Silence is no fault: a call's own signal ends it.
+    // No timeouts here: each call's own signal ends it.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -124,14 +124,14 @@ function isRedirect(status: number): boolean {
   return status === 307 || status === 308
 }
 
-/** Where a 307 or 308 leads to on the same origin: other redirects would take the request's secrets elsewhere. */
+/** The target of a 307 or 308 on the same origin; other redirects would send the request's secrets to another host. */
 function redirectPath({ status, headers: { location } }: HttpResponse, from: string): string | undefined {
   if (!isRedirect(status) || typeof location !== 'string' || !URL.canParse(location, from)) return undefined
   const target = new URL(location, from)
   return target.origin === new URL(from).origin ? target.pathname + target.search : undefined
 }
 
-/** `https://user:password@host/` as fetch does not take it and many manifests have it. */
+/** Credentials from `https://user:password@host/`, which many manifests use and fetch refuses. */
 function basicAuth(url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {}
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

@@ -1,4 +1,4 @@
-/** One HTTP request through an undici pool: a plain answer is collected under a byte limit, an event stream handed on as it comes. */
+/** One HTTP request through an undici pool: collects a plain body up to a limit, or passes on the events of a stream. */
 import { TextDecoder } from 'node:util'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
@@ -7,9 +7,9 @@ import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { connectionFault, tooLarge } from './faults.ts'
 
-/** What a server may still send on an event stream after our answer, before the connection is dropped. */
+/** How much a server may send on an event stream after the answer, before the connection is dropped. */
 const MAX_TRAILING_BYTES = 64 * 1024
-/** How long a server may keep the stream of an answered request open. */
+/** How long a server may keep a stream open after the answer. */
 const TRAILING_MS = 1_000
 
 export type HttpRequest = {
@@ -19,24 +19,24 @@ export type HttpRequest = {
   body?: string
   /** The largest plain body, or the largest event of a stream, in bytes. */
   maxBytes: number
-  /** Takes the answer where it is an event stream; without it a stream is a body like any other. */
+  /** Receives the events if the response is a stream; absent: a stream is read like any other body. */
   events?: EventSink
 }
 
 export interface EventSink {
-  /** `done` means that nothing more is wanted. */
+  /** Returns `done` if no more events are needed. */
   onEvent(event: EventSourceMessage): 'done' | undefined
   onRetry?(ms: number): void
-  /** The answer turned out to be an event stream; its first event is still to come. */
+  /** The response is an event stream; called before its first event. */
   onStream?(): void
-  /** How large an event may be right now, where that changes while the stream is open; never more than `maxBytes`. */
+  /** The current limit of an event in bytes, if it changes while the stream is open; at most `maxBytes`. */
   limit?(): number
 }
 
 export type HttpResponse = {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** The body; empty where it was an event stream. */
+  /** The body; empty if it was an event stream. */
   text: string
   /** The body was an event stream and went to `events`. */
   streamed: boolean
@@ -59,7 +59,7 @@ export function sendHttpRequest(
   })
 }
 
-/** A class because undici calls it as one, once for every call on the hot path. */
+/** A class rather than closures, because every call creates one. */
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest
   readonly #clock: Clock
@@ -75,7 +75,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #pending = 0
   #decoder: TextDecoder | undefined
   #done = false
-  /** Runs while the server has answered and not ended the stream. */
+  /** Runs from the answer until the server ends the stream. */
   #trailing: Timer | undefined
 
   constructor(
@@ -163,7 +163,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
       this.#fail(
         error instanceof Fault
           ? error
-          : new Fault('upstream_protocol', 'The stream is not readable', { cause: error }),
+          : new Fault('upstream_protocol', 'The event stream cannot be parsed', { cause: error }),
       )
     }
   }

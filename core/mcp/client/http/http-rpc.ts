@@ -1,4 +1,4 @@
-/** JSON-RPC over POST, in either era: numbers requests, finds their answers, hands on what else comes with them. */
+/** JSON-RPC over POST in either era: numbers requests, finds their answers, passes on other messages. */
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
@@ -15,7 +15,7 @@ import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
 import type { HttpClient } from './http-client.ts'
 import type { HttpResponse } from './http-request.ts'
 
-/** For messages that are sent best effort: notifications, replies, the end of a session. */
+/** For best-effort messages: notifications, replies, the end of a session. */
 const TELL_TIMEOUT_MS = 2_000
 const MAX_TELL_BYTES = 64 * 1024
 const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -23,25 +23,25 @@ const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
 export class HttpRpc {
-  /** The revision of the 2026 era that every request names; undefined: the upstream is of the 2025 era. */
+  /** The 2026 revision that every request names; undefined: the upstream speaks the 2025 era. */
   modern: string | undefined
-  /** Told when the upstream does not know the session, or the era, any more. */
+  /** Called when the upstream no longer knows the session, or the era. */
   onLost: (() => void) | undefined
-  /** Told when a call is over. */
+  /** Called when a call has ended. */
   onEnded: ((call: UpstreamCall) => void) | undefined
-  /** Calls that wait for their answers. */
+  /** Calls that wait for their answers, shared with the router of messages. */
   readonly calls = new CallsInFlight()
   readonly #http: HttpClient
   readonly #clock: Clock
   readonly #heard: Heard
-  /** Of the 2025 era: the protocol's revision and the session, once they are known. */
+  /** In the 2025 era: the revision and the session id, once known. */
   readonly #headers: Record<string, string> = {}
   /** The same for POST, one object for all requests. */
   #postHeaders: Record<string, string> = POST_HEADERS
   #nextId = 1
   #lost = false
 
-  /** `heard` takes what comes on the stream of a call and is not its answer. */
+  /** `heard` receives messages on the stream of a call that are not its answer. */
   constructor(http: HttpClient, clock: Clock, heard: Heard) {
     this.#http = http
     this.#clock = clock
@@ -58,7 +58,7 @@ export class HttpRpc {
     return this.#headers
   }
 
-  /** One request and its answer; `lost`: the upstream does not know the session, or the era, and did nothing. */
+  /** Sends one request; `lost`: the upstream no longer knows the session, or the era, and did not execute it. */
   async ask(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const stream = new AnswerStream(this.#nextId++, call, this.#heard)
     this.calls.add(stream)
@@ -78,7 +78,7 @@ export class HttpRpc {
     return 'lost'
   }
 
-  /** A request as it is sent. */
+  /** The headers and the body of a request. */
   written(call: UpstreamCall, id = this.#nextId++): { headers: Record<string, string>; body: string } {
     const { modern } = this
     if (modern === undefined) {
@@ -97,12 +97,12 @@ export class HttpRpc {
     if (fault) throw fault
   }
 
-  /** Sends a notification or a reply, and does not mind whether it arrives. */
+  /** Sends a notification or a reply, best effort. */
   send(message: JsonObject): Promise<void> {
     return this.#bestEffort(signal => this.#post(message, signal))
   }
 
-  /** Says goodbye to the session, best effort. */
+  /** Ends the session with DELETE, best effort. */
   async end(): Promise<void> {
     const headers = this.#headers
     if (this.#lost || headers['mcp-session-id'] === undefined) return
@@ -120,13 +120,13 @@ export class HttpRpc {
     return sent
   }
 
-  /** The answer, of whatever shape; undefined: on a stream that broke off before it. */
+  /** The answer in a body or a stream; undefined: the stream broke off before it. */
   #read(reply: HttpResponse, stream: AnswerStream): McpResponse | 'lost' | undefined {
     if (stream.call.method === 'initialize') this.#adoptSession(reply)
     return reply.streamed ? stream.answer : this.#readReply(reply, stream)
   }
 
-  /** After a break on the way. */
+  /** After a broken connection: resumes the stream, or repeats a request that changes nothing. */
   async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const { call, lastEventId } = stream
     const broke = error instanceof Fault && error.code === 'upstream_died' && !signal.aborted
@@ -160,7 +160,7 @@ export class HttpRpc {
     if (own) return own
     const session = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
     if (session && deniesSession(reply)) return 'lost'
-    // Written before the request was read: it says what is wrong with it, under no id or one of its own.
+    // Some servers reject a request before reading it: the error has no id, or another one.
     const other = reply.status === 400 ? answerIn(reply.text, () => true) : undefined
     if (other?.error) return other
     throw fault
@@ -190,7 +190,7 @@ export class HttpRpc {
     return this.#http.send({ method: 'POST', headers, body, maxBytes: MAX_TELL_BYTES }, signal)
   }
 
-  /** In the later era the closed stream says it. */
+  /** Only in the 2025 era: in the 2026 era closing the stream cancels the request. */
   #tellCancelled({ id, call }: AnswerStream): void {
     if (this.modern !== undefined || call.method === 'initialize') return
     const params = { requestId: id, reason: 'The caller does not wait any longer' }
@@ -205,8 +205,8 @@ export class HttpRpc {
 }
 
 /**
- * A connection that was kept alive may break just as it is used again. What changes nothing is sent once more; a tool call, or
- * anything that we know nothing of, is not, because it may have been done.
+ * A kept-alive connection may break just as it is reused. Requests that change nothing are then sent again; a tool call, or an
+ * unknown method, is not, because it may have been executed.
  */
 function mayRepeat({ method }: UpstreamCall): boolean {
   return REPEATABLE.test(method)
@@ -215,18 +215,18 @@ function mayRepeat({ method }: UpstreamCall): boolean {
 const REPEATABLE =
   /^(initialize|server\/discover|ping|(tools|resources|resources\/templates|prompts)\/list|resources\/(read|subscribe|unsubscribe)|prompts\/get|completion\/complete|logging\/setLevel|tasks\/(get|list))$/
 
-/** The upstream speaks the other era by now; whether it ever did is the question of a handshake. */
+/** Whether the upstream stopped speaking our era. Handshakes handle this error themselves. */
 function deniesEra({ error }: McpResponse, { method }: UpstreamCall): boolean {
   return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
 }
 
-/** A JSON-RPC answer is one whatever the status, where its id fits. */
+/** The JSON-RPC answer in a body of any status, if its id fits. */
 function answerIn(text: string, fits: (id: JsonValue) => boolean): McpResponse | undefined {
   try {
     for (const message of readMessages(text))
       if (message.kind === 'answer' && fits(message.id)) return message.answer
   } catch {
-    // A page, or nothing: the status says it all.
+    // Not JSON: the status decides.
   }
   return undefined
 }

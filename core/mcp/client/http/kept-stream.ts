@@ -1,4 +1,4 @@
-/** Keeps an event stream open, however often it breaks, on which an upstream tells of what happens between calls. */
+/** Keeps an event stream for messages between calls open, reconnecting with backoff. */
 import { delay } from '../../../async.ts'
 import { backoffMs } from '../../../backoff.ts'
 import { type Incoming, readMessages } from '../../protocol/message.ts'
@@ -9,13 +9,13 @@ const MAX_EVENT_BYTES = 4 * 1024 * 1024
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 
 export type StreamListener = {
-  /** The stream is open; `attempt` counts from 1 after each stream that said something, and is 0 the very first time. */
+  /** The stream is open; `attempt` is 0 the first time, and counts from 1 after each stream that carried a message. */
   opened?: (attempt: number) => void
-  /** `over`: the stream is not wanted any more; `again`: this one has ended. */
+  /** `over`: stop listening; `again`: this stream has ended, open another. */
   heard: (message: Incoming, characters: number) => 'over' | 'again' | undefined
-  /** The upstream does not know the session any more. */
+  /** The upstream no longer knows the session. */
   gone?: () => void
-  /** The upstream offers no such stream; what it said instead. */
+  /** The upstream offers no such stream; `text` is its response body. */
   refused: (text: string) => void
 }
 
@@ -50,7 +50,7 @@ async function keepListening(
       heardAny = true
       return signal.aborted ? 'over' : listener.heard(message, characters)
     }
-    // A server without the stream may say 404 as well: it means the session only where there was a stream before.
+    // A server without GET streams may also answer 404: it means a lost session only if a stream was open before.
     const gone = everOpen ? listener.gone : undefined
     const opened = () => {
       everOpen = true
@@ -59,7 +59,7 @@ async function keepListening(
     const ended = await listenOnce(http, request(), { ...listener, gone, heard, opened }, signal)
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
-    // One that ends as soon as it has said something is waited for as long as one that says nothing.
+    // A stream that ends right after a message does not reset the backoff.
     if (heardAny && clock.now() - begun > waitMs) short = 0
     waitMs = backoffMs(RETRY, short++, random)
     await delay(clock, waitMs, signal).catch(() => {})
@@ -90,7 +90,7 @@ async function listenOnce(
   }
 }
 
-/** An event that is not JSON tells us nothing. */
+/** Events that are not JSON are ignored. */
 function messagesIn(data: string): Incoming[] {
   try {
     return readMessages(data)

@@ -1,4 +1,4 @@
-/** A session of the 2025 era over streamable HTTP: a handshake, many requests, and a GET stream for what comes between them. */
+/** A 2025 session over streamable HTTP: a handshake, requests, and a GET stream for messages between them. */
 import { waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
 import { changingLists } from '../../protocol/declares.ts'
@@ -19,7 +19,7 @@ import type { RemoteDeps } from './spec.ts'
 
 const STREAM_WAIT_MS = 1_000
 
-/** Throws the fault of a handshake that failed. */
+/** Throws the Faults of the handshake. */
 export async function openLegacy(
   http: HttpClient,
   deps: RemoteDeps,
@@ -40,7 +40,7 @@ class LegacySession implements Session {
   readonly #router: MessageRouter
   #logLevel: LogLevel | undefined
   #stopListening: (() => void) | undefined
-  /** Resolves once the GET stream is open for the first time, or will not be. */
+  /** Resolves once the GET stream is open for the first time, or was refused. */
   #open: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -98,7 +98,7 @@ class LegacySession implements Session {
     return this.#closing
   }
 
-  /** Waits for the GET stream: many servers lose what they say there before it is open. Some show it only with their first words. */
+  /** Waits up to 1 s for the GET stream: many servers drop messages before it is open. Some send its headers only with a first message. */
   async #listening(signal: AbortSignal): Promise<void> {
     const limit = upstreamDeadline(this.#deps.clock, STREAM_WAIT_MS, 'The stream is not open in time', signal)
     await waitFor(this.#listen(), limit.signal).catch(() => {})

@@ -1,4 +1,4 @@
-/** Tells an upstream of the 2025 era how much its callers want to hear of its log, ahead of the first call that wants it so. */
+/** Sets the log level of a 2025 upstream (`logging/setLevel`) before the first call whose caller wants that level. */
 import type { Clock } from '../../../async.ts'
 import { OURSELVES } from '../../caller.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
@@ -7,7 +7,7 @@ import type { UpstreamCall } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
-/** A call waits no longer for it. */
+/** The longest that a call waits for it. */
 const TIMEOUT_MS = 2_000
 
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
@@ -15,7 +15,7 @@ type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'l
 export class LogLevel {
   readonly #ask: Ask
   readonly #clock: Clock
-  /** The level is one client's own; otherwise it is the most verbose that anybody asked for. */
+  /** True: the session belongs to one client. False: it is shared, and the most verbose requested level applies. */
   readonly #own: boolean
   #level: string | undefined
   #setting: Promise<unknown> = Promise.resolve()
@@ -26,7 +26,7 @@ export class LogLevel {
     this.#own = own
   }
 
-  /** Undefined where nothing is to be waited for. What the upstream answers does not matter to the call. */
+  /** Undefined if the level is already set. The upstream's answer does not affect the call. */
   ahead(level: string | undefined, signal: AbortSignal): Promise<unknown> | undefined {
     if (level === undefined || level === this.#level) return undefined
     if (!this.#own && this.#level !== undefined && !isMoreVerbose(level, this.#level)) return undefined

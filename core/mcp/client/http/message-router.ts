@@ -1,4 +1,4 @@
-/** What a session of the 2025 era says and asks besides its answers: each message finds the call, or the client, that it is for. */
+/** Routes notifications and questions of a 2025 session to the call or client they belong to. */
 import type { JsonObject } from '../../../json.ts'
 import type { Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, isChange, notifyCaller } from '../../protocol/message.ts'
@@ -19,15 +19,15 @@ export class MessageRouter {
     this.#questions = new Questions({ capabilities: hooks.capabilities, asked: hooks.asked, send })
   }
 
-  /** `call` is the one on whose own stream it came; `characters` the length of the text that it came in. */
+  /** `call`: the one on whose own stream it arrived; `characters`: length of the text that contained it. */
   take(message: Incoming, characters: number, call?: UpstreamCall): undefined {
-    if (message.kind === 'notification') this.#hear(message.notification, call)
+    if (message.kind === 'notification') this.#routeNotification(message.notification, call)
     if (message.kind !== 'request') return
     const { id, method, params } = message
     this.#questions.take({ id, method, params, characters }, call ?? this.#latestAsking())
   }
 
-  /** The call has its answer, or nobody waits for it: what it asked is withdrawn. */
+  /** Cancels the open questions of a call that has ended. */
   callEnded(call: UpstreamCall): void {
     this.#questions.callEnded(call)
   }
@@ -36,25 +36,25 @@ export class MessageRouter {
     this.#questions.end()
   }
 
-  #hear(notification: Notification, call: UpstreamCall | undefined): void {
+  #routeNotification(notification: Notification, call: UpstreamCall | undefined): void {
     const { method, params } = notification
     if (method === 'notifications/cancelled') this.#questions.cancel(params?.requestId)
     else if (isChange(method)) this.#hooks.notified(notification)
     else {
-      const taker = call ?? this.#takerOf(notification)
-      if (taker) notifyCaller(taker, notification)
+      const receiver = call ?? this.#receiverOf(notification)
+      if (receiver) notifyCaller(receiver, notification)
       else this.#hooks.notified(notification)
     }
   }
 
-  /** Progress names its call. Else it is the latest of a client's own session; of a shared one, the only one there is. */
-  #takerOf({ method, params }: Notification): UpstreamCall | undefined {
+  /** Progress names its call. Others belong to the latest call of a client's own session, or to the only call of a shared one. */
+  #receiverOf({ method, params }: Notification): UpstreamCall | undefined {
     if (method === 'notifications/progress') return this.#calls.get(Number(params?.progressToken))
     if (this.#hooks.own) return this.#latest(call => call.caller.notify !== undefined)
     return this.#calls.size === 1 ? this.#latest(() => true) : undefined
   }
 
-  /** On a shared session nobody knows whose question it is, unless there is only one call. */
+  /** On a shared session, a question can only be assigned if there is just one call. */
   #latestAsking(): UpstreamCall | undefined {
     if (!this.#hooks.own && this.#calls.size > 1) return undefined
     return this.#latest(call => call.caller.ask !== undefined)

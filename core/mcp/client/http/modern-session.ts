@@ -1,4 +1,4 @@
-/** What stands for a session with an upstream of the 2026 era: no handshake, but what its discovery answered, and its change stream. */
+/** A `Session` for a 2026 upstream, which has none: the result of `server/discover`, and its change stream. */
 import { changesFilter } from '../../protocol/declares.ts'
 import { isChange, notifyCaller } from '../../protocol/message.ts'
 import { MODERN_VERSIONS } from '../../protocol/revisions.ts'
@@ -11,7 +11,7 @@ import { HttpRpc } from './http-rpc.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
 
-/** Undefined: the upstream answers like one of the 2025 era. */
+/** Undefined: the upstream does not speak the 2026 era. */
 export async function openModern(
   http: HttpClient,
   deps: RemoteDeps,
@@ -30,7 +30,7 @@ export async function openModern(
   return {
     info,
     request: (call, end) => rpc.ask(call, end),
-    // This era has no notifications of clients.
+    // The 2026 era has no notifications from clients.
     tell: () => {},
     subscribe: (uri, end) => changes.subscribe(uri, end),
     unsubscribe: uri => changes.unsubscribe(uri),
@@ -38,7 +38,7 @@ export async function openModern(
   }
 }
 
-/** What comes on a call's stream is that call's; a server of this era asks nothing there. */
+/** Messages on a call's stream belong to that call. There are no questions: 2026 servers ask with `input_required`. */
 function heardBy(hooks: SessionHooks): Heard {
   return (message, _characters, call: UpstreamCall) => {
     if (message.kind !== 'notification') return

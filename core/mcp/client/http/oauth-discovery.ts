@@ -1,4 +1,4 @@
-/** Finds the authorization server of an upstream: protected resource metadata (RFC 9728), then the server's own (RFC 8414, OpenID Connect). */
+/** Discovers an upstream's authorization server: protected resource metadata (RFC 9728), then its own (RFC 8414, OpenID Connect). */
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { Fault } from '../../../errors.ts'
 import type { OAuthFetch } from './oauth-fetch.ts'
@@ -7,7 +7,7 @@ import type { RemoteSpec } from './spec.ts'
 export type TokenServer = {
   issuer: string
   metadata: AuthorizationServerMetadata
-  /** What the token is for, as the upstream writes it (RFC 8707). */
+  /** The resource that the token is for, as the upstream names it (RFC 8707). */
   resource?: string
   /** The scopes that the upstream names, separated by spaces. */
   scope?: string
@@ -16,9 +16,9 @@ export type TokenServer = {
 const GIVE_TOKEN_URL = 'set spec.auth.oauth.tokenUrl'
 
 /**
- * Asks the upstream without a token, since its refusal may say where its metadata are and which scopes it wants;
- * the well-known places come next, and last the upstream's own origin, as in MCP of 2025-03-26.
- * Throws Fault upstream_auth_required where there is none, upstream_protocol where what is said does not fit together.
+ * Sends a request without a token, because the refusal may name the metadata's URL and the required scopes;
+ * then tries the well-known URLs, and last the upstream's own origin, as in MCP 2025-03-26.
+ * Throws Fault upstream_auth_required if none is found, upstream_protocol if the metadata are inconsistent.
  */
 export async function findTokenServer(
   upstream: Pick<RemoteSpec, 'url' | 'transport'>,

@@ -9,13 +9,13 @@ const MAX_ANSWER_BYTES = 64 * 1024
 export type OAuthFetch = {
   /** Throws Fault upstream_unreachable, upstream_protocol, and the reason of the signal. Redirects are left to the SDK. */
   fetch: FetchLike
-  /** The status of a request whose body does not matter. */
+  /** The response to a request, with its body discarded. */
   probe(url: string, method: 'GET' | 'POST'): Promise<Response>
   /** HTTP status of the last answer; 0 before it. */
   status(): number
 }
 
-/** `base` is the URL that the manifest gives: only where it begins with http:// are other URLs without TLS taken. */
+/** `base`: the URL in the manifest. URLs without TLS are allowed only if it begins with http://. */
 export function createOAuthFetch(base: string, signal: AbortSignal): OAuthFetch {
   const withoutTls = base.startsWith('http://')
   let status = 0
@@ -33,7 +33,7 @@ export function createOAuthFetch(base: string, signal: AbortSignal): OAuthFetch 
     fetch: (url, init) =>
       reached(signal, async () => {
         const { body, headers, status } = await send(url, init)
-        const tooLarge = () => new Fault('upstream_protocol', 'The authorization server answers too much')
+        const tooLarge = () => new Fault('upstream_protocol', 'The answer of the authorization server is too large')
         const bytes = await readBounded(body ?? [], MAX_ANSWER_BYTES, tooLarge)
         return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers })
       }),

@@ -6,7 +6,7 @@ import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
 
 export type IssuedToken = { value: string; lifeSeconds?: number }
 
-/** The function throws Fault upstream_auth_required, upstream_unreachable, upstream_timeout, upstream_protocol: without addresses or secrets. */
+/** The function throws Fault upstream_auth_required, _unreachable, _timeout or _protocol, with no address or secret in the message. */
 export function createTokenRequest(credentials: ClientCredentials) {
   const { tokenUrl, upstream } = credentials
   const secret: SecretUse = {}
@@ -21,18 +21,18 @@ export function createTokenRequest(credentials: ClientCredentials) {
   }
 }
 
-/** Where the authorization server took the secret. */
+/** Where the authorization server accepted the secret. */
 type SecretUse = { place?: SecretPlace }
 type SecretPlace = 'header' | 'body'
 
 function knownServer(tokenUrl: string): TokenServer {
   const issuer = new URL(tokenUrl).origin
-  // The type wants the last two; a request for a token reads neither.
+  // The type requires the last two; a token request uses neither.
   const unused = { authorization_endpoint: tokenUrl, response_types_supported: [] }
   return { issuer, metadata: { issuer, token_endpoint: tokenUrl, ...unused } }
 }
 
-/** Sends the secret with HTTP Basic, which every server must take, and once more in the body where one does not. */
+/** Sends the secret with HTTP Basic, which every server must support, and then in the body if the server refuses it. */
 async function askServer(
   credentials: ClientCredentials,
   secret: SecretUse,
@@ -70,7 +70,7 @@ function authenticate({ clientId, clientSecret, audience }: ClientCredentials, p
       parameters.set('client_id', clientId)
       parameters.set('client_secret', clientSecret)
     } else {
-      // RFC 6749 section 2.3.1 wants both form-encoded, which the SDK's own code leaves out.
+      // RFC 6749 section 2.3.1 requires both to be form-encoded, which the SDK does not do.
       const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`
       headers.set('authorization', `Basic ${btoa(pair)}`)
     }
@@ -86,22 +86,22 @@ function refusesClient(error: unknown, status: number): boolean {
   return status === 401 || code === 'invalid_client' || code === 'invalid_request'
 }
 
-/** Names the problem; the server's own words stay in the cause, because they may repeat what was sent. */
+/** The server's own message stays in the cause, because it may repeat secrets. */
 function tokenFault(cause: unknown, status: number): Fault {
   if (cause instanceof Fault) return cause
   const code = errorCode(cause)
   if (code !== undefined && status < 500) {
-    // What is not one of OAuth's codes is a server_error for the SDK.
+    // The SDK reports every unknown code as server_error.
     const said = code === 'server_error' ? `HTTP ${status}` : code
     const message = `The authorization server refuses the client: ${said}`
     return new Fault('upstream_auth_required', message, { cause, details: { status } })
   }
-  return new Fault('upstream_protocol', 'The authorization server does not answer as OAuth 2.0 says', {
+  return new Fault('upstream_protocol', 'The answer of the authorization server is not valid OAuth 2.0', {
     cause,
   })
 }
 
-/** The code of the SDK's OAuthError, told by its shape so that nothing is loaded for a look. */
+/** The code of the SDK's OAuthError, recognized by its shape so that the SDK need not be loaded. */
 function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'errorCode' in error && typeof error.errorCode === 'string'
     ? error.errorCode

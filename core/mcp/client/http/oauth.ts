@@ -20,7 +20,7 @@ export type TokenSource = {
 }
 
 export type ClientCredentials = {
-  /** Without it the upstream says, at each renewal, which authorization server issues its tokens. */
+  /** Absent: each renewal discovers the authorization server from the upstream. */
   tokenUrl?: string
   clientId: string
   /** The secret's value, resolved by the caller. */

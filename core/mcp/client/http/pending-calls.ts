@@ -1,10 +1,10 @@
-/** Requests that wait for their answers on a stream that all of them share. */
+/** Requests that wait for their answers on one shared stream. */
 import { Fault } from '../../../errors.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { tooLarge } from './faults.ts'
 
-/** What an event may hold while no call allows more. */
+/** The limit of an event while no call allows more. */
 const MIN_EVENT_BYTES = 1024 * 1024
 
 type Pending = {
@@ -17,24 +17,24 @@ export class PendingCalls {
   readonly calls = new Map<number, UpstreamCall>()
   readonly #waiting = new Map<number, Pending>()
 
-  /** How large an event of the stream may be right now, in bytes. */
+  /** The current limit of an event, in bytes. */
   limit(): number {
     return Math.max(MIN_EVENT_BYTES, ...[...this.calls.values()].map(({ maxBytes }) => maxBytes))
   }
 
-  /** The answer to the request `id`, which is being sent. */
+  /** Resolves with the answer to request `id`. */
   add(id: number, call: UpstreamCall): Promise<McpResponse | 'lost'> {
     this.calls.set(id, call)
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
   }
 
-  /** Waits no longer; false where it did not wait. */
+  /** Stops waiting; false if `id` was not waiting. */
   forget(id: number): boolean {
     this.calls.delete(id)
     return this.#waiting.delete(id)
   }
 
-  /** `bytes` is the size of the event that it came in: the stream's own limit only covers the call that allows most. */
+  /** `bytes`: size of the event with the answer, checked here because the stream's limit is the largest of all calls. */
   answer(id: unknown, answer: McpResponse, bytes: number): void {
     const maxBytes = typeof id === 'number' ? (this.calls.get(id)?.maxBytes ?? 0) : 0
     const pending = this.#take(id)
@@ -42,7 +42,7 @@ export class PendingCalls {
     else pending?.resolve(answer)
   }
 
-  /** The upstream did not take the request: it forgot the session (404, or 400 as the SDK's examples say), or it fails. */
+  /** The upstream refused the request: it lost the session (404, or 400 as in the SDK's examples), or it failed. */
   refused(id: number, error: unknown): void {
     const pending = this.#take(id)
     const fault =
@@ -53,7 +53,7 @@ export class PendingCalls {
     else pending?.reject(fault)
   }
 
-  /** Ends all: a call that is alone is told the very fault, several cannot know whose it is. */
+  /** Rejects all calls: a single one with `fault`, several with upstream_died, because any of them may have caused it. */
   end(fault: Fault): void {
     const alone = this.#waiting.size === 1
     const message = 'The connection to the upstream ended before the answer'

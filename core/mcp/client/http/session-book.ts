@@ -1,4 +1,4 @@
-/** The sessions of one upstream that are open or being opened, each under its key, bounded. */
+/** The open and opening sessions of one upstream, by key, bounded in number. */
 import type { Clock, Timer } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
@@ -9,16 +9,16 @@ import type { Session } from './session.ts'
 const MAX_SESSIONS = 256
 const IDLE_MS = 5 * 60_000
 
-/** Who has a session; a symbol where it is for one call only. */
+/** The key of a session; a symbol for a session that serves one call only. */
 export type SessionKey = string | symbol
 
 export type Wanted = {
   key: SessionKey
-  /** What the client can be asked for. */
+  /** The capabilities to declare in the handshake. */
   capabilities: JsonObject
-  /** Equal for equal capabilities. */
+  /** Code of the capabilities; equal for equal ones. */
   declared: string
-  /** Whether it belongs to one client, or one call; it is closed when nobody used it for a while. */
+  /** Whether it belongs to one client or one call; then it is closed when idle. */
   own: boolean
   prefers: Era
 }
@@ -30,9 +30,9 @@ export type Entry = Wanted & {
   /** Calls that use it or wait for it. */
   busy: number
   idle?: Timer
-  /** Not given out any more. */
+  /** No longer in the book: no new call gets it. */
   gone: boolean
-  /** What is subscribed to on it. */
+  /** The subscriptions that use it. */
   subscriptions?: ResourceSubscriptions
 }
 
@@ -51,7 +51,7 @@ export class SessionBook {
     this.#options = options
   }
 
-  /** The session of a key, opened where it is not, or with other capabilities; `giveBack` must follow. Throws Fault upstream_busy. */
+  /** The session of a key, opened if there is none with these capabilities; `giveBack` must follow. Throws Fault upstream_busy. */
   acquire(wanted: Wanted): Entry {
     const { key } = wanted
     let entry = this.#entries.get(key)
@@ -77,7 +77,7 @@ export class SessionBook {
     else entry.idle = this.#options.clock.after(IDLE_MS, () => this.drop(entry))
   }
 
-  /** What stands under a key. */
+  /** The entry of a key, without using it. */
   find(key: SessionKey): Entry | undefined {
     return this.#entries.get(key)
   }
@@ -87,7 +87,7 @@ export class SessionBook {
     return this.#entries.values().some(({ busy }) => busy > 0)
   }
 
-  /** Another key stands for the session from now on, unless there is one under it. */
+  /** Changes the key of a session, unless the new key is in use. */
   moveTo(entry: Entry, { key, capabilities, declared }: Wanted): void {
     if (entry.gone || this.#entries.has(key)) return
     this.#entries.delete(entry.key)
@@ -101,32 +101,32 @@ export class SessionBook {
     if (entry?.own) this.drop(entry)
   }
 
-  /** Gives the session out no more, and closes it. */
+  /** Removes and closes the session at once. */
   drop(entry: Entry): void {
-    this.#strike(entry)
+    this.#remove(entry)
     close(entry)
   }
 
-  /** Drops the sessions of the newer era: they were one and the same upstream, which is another one now. */
+  /** Drops the sessions of the 2026 era: they all depend on one upstream state, which is lost. */
   dropModern(): void {
     for (const entry of [...this.#entries.values()])
       if (entry.session?.info.era === 'modern') this.drop(entry)
   }
 
-  /** Drops all, and waits until those that were open are closed. */
+  /** Drops all, and waits until the open ones are closed. */
   async close(): Promise<void> {
     const entries = [...this.#entries.values()]
     for (const entry of entries) this.drop(entry)
     await Promise.allSettled(entries.map(entry => entry.session?.close()))
   }
 
-  /** Gives the session out no more; it is closed once its calls in flight are done. */
+  /** Removes the session, and closes it once its calls in flight are done. */
   retire(entry: Entry): void {
-    this.#strike(entry)
+    this.#remove(entry)
     if (entry.busy === 0) close(entry)
   }
 
-  #strike(entry: Entry): void {
+  #remove(entry: Entry): void {
     if (entry.gone) return
     entry.gone = true
     entry.idle?.cancel()
@@ -136,7 +136,7 @@ export class SessionBook {
 
   #begin(wanted: Wanted): Entry {
     this.#makeRoom()
-    // `open` sees the entry before it returns the promise of its session.
+    // `open` uses the entry before it returns the session's promise.
     const { promise, resolve, reject } = Promise.withResolvers<Session>()
     const entry: Entry = { ...wanted, opening: promise, session: undefined, busy: 0, gone: false }
     this.#entries.set(wanted.key, entry)

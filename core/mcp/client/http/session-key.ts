@@ -1,26 +1,26 @@
-/** Which session of an upstream a call uses: its client's, or the one that all share who can be asked for the same. Pure. */
+/** Selects the session for a call: its client's own, or one shared by all callers with equal capabilities. Pure. */
 import type { JsonObject } from '../../../json.ts'
 import type { Caller } from '../../caller.ts'
 import { capabilityCode, readCapabilityCode } from '../../protocol/capabilities.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { SessionKey, Wanted } from './session-book.ts'
 
-/** The session that all share who cannot be asked for anything. */
+/** The session shared by all callers without capabilities. */
 export const SHARED: SessionKey = ''
 
 export type Asking = Partial<Pick<Caller, 'client' | 'capabilities'>>
 
 export type SessionKeys = {
   perClient: boolean
-  /** Whether the upstream speaks an era; undefined: nobody knows yet. */
+  /** Whether the upstream speaks an era; undefined: not known yet. */
   speaks: (era: Era) => boolean | undefined
-  /** Whether a question to a shared session comes with the call it is for. */
+  /** Whether questions on a shared session arrive on the stream of the call they belong to. */
   questionsOfCalls: boolean
 }
 
 /**
- * A client that has a key has a session of its own, which only the older era knows. All else needs none, and is asked for in the newer
- * era first: there one session stands for all, since every request says itself what its caller can be asked for.
+ * With `perClient`, a caller with a key gets its own session, which only the 2025 era has. All others prefer the 2026 era, where
+ * one session serves everybody, because every request carries its caller's capabilities.
  */
 export function createSessionKeys(options: SessionKeys): (asking: Asking) => Wanted {
   const { perClient, speaks, questionsOfCalls } = options
@@ -35,19 +35,19 @@ export function createSessionKeys(options: SessionKeys): (asking: Asking) => Wan
   }
 }
 
-/** What is declared there is only what the code says: there are 75 of them, whatever callers declare. */
+/** Declares only what the code encodes, so that there are at most 75 such sessions. */
 function sharedBy(declared: string): Wanted {
   const capabilities = readCapabilityCode(declared) ?? NONE
   return { key: sharedKey(declared), capabilities, declared, own: false, prefers: 'modern' }
 }
 
-/** The key of the session that all share who declare the same, of which this is the code. */
+/** The key of the session shared by all callers with this capability code. */
 export function sharedKey(declared: string): SessionKey {
   return `shared ${declared}`
 }
 
 const NONE: JsonObject = {}
-/** The one session of the newer era, or of those who cannot be asked for anything. */
+/** The session of the 2026 era, or of callers without capabilities. */
 export const FOR_ALL: Wanted = {
   key: SHARED,
   capabilities: NONE,

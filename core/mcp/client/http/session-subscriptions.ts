@@ -1,4 +1,4 @@
-/** The resources that are subscribed to at one upstream, by the session that they are subscribed to on. */
+/** The resource subscriptions at one upstream, by session key. */
 import { waitFor } from '../../../deadline.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { Subscription } from '../../upstream.ts'
@@ -17,7 +17,7 @@ export class SessionSubscriptions {
     this.#deps = deps
   }
 
-  /** As Upstream.subscribe; `wanted` says on which session. */
+  /** As Upstream.subscribe; `wanted` selects the session. */
   subscribe(subscription: Subscription, wanted: () => Wanted, signal: AbortSignal): Promise<McpResponse> {
     const { key } = wanted()
     const subscriptions = this.#byKey.get(key) ?? this.#create(key, wanted)
@@ -62,8 +62,8 @@ export class SessionSubscriptions {
 }
 
 /**
- * On a session that is there, whatever was declared to it, or on another under the same key. What all subscribed to on one session of the
- * newer era is subscribed to on one of its own where the upstream went back to sessions for each client.
+ * Keeps the key of the subscriptions when a new session is opened. Exception: the shared 2026 session, if the upstream went back to one
+ * session for each client; its subscriptions then get a session of their own.
  */
 function keep(wanted: Wanted, key: SessionKey): Wanted {
   return { ...wanted, key: wanted.own && key === SHARED ? Symbol('subscribed by all') : key }

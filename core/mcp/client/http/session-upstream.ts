@@ -1,4 +1,4 @@
-/** An upstream made of sessions that are opened at first need, and opened anew when they are lost. */
+/** An upstream over HTTP: opens sessions when needed, and replaces those that are lost. */
 import { waitFor } from '../../../deadline.ts'
 import { Fault, type FaultCode } from '../../../errors.ts'
 import { capabilityCode } from '../../protocol/capabilities.ts'
@@ -35,16 +35,16 @@ const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_protocol: 'ProtocolError',
 }
 
-/** Where a shared session can be asked, discovery lists on the one of those who can be asked for all. */
+/** If shared sessions depend on capabilities, discovery uses the one with all capabilities. */
 const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
 
-/** More in an answer is a sign of life as well. */
+/** A larger answer also proves that the upstream is up. */
 const MAX_LIFE_BYTES = 1 << 20
 
-/** A session that is lost is opened anew, once for a call. */
+/** A call is sent once more, on a new session, if its session is lost. */
 const MOST_TRIES = 2
 
-/** How sessions are opened, and what tells them apart. */
+/** How sessions are opened, and how calls are assigned to them. */
 export type Opening = { open: OpenSession } & Omit<SessionKeys, 'perClient'>
 
 export class SessionUpstream implements Upstream {
@@ -60,10 +60,10 @@ export class SessionUpstream implements Upstream {
   readonly #life: SignOfLife | undefined
   #listener: SessionListener | undefined
   #closed: Promise<void> | undefined
-  /** The last state that was told. */
+  /** The last state that was reported, as JSON. */
   #told = ''
 
-  /** `release` frees what the sessions have in common, once they are closed. */
+  /** `release` frees what the sessions share, once they are closed. */
   constructor(spec: RemoteSpec, deps: RemoteDeps, opening: Opening, release: () => Promise<void>) {
     this.#spec = spec
     this.#deps = deps
@@ -129,7 +129,7 @@ export class SessionUpstream implements Upstream {
     await this.#release()
   }
 
-  /** In another session where the first is lost, and nothing was done yet. */
+  /** Retries on a new session if the first is lost, in which case nothing was executed. */
   async #ask(call: UpstreamCall, signal: AbortSignal, tries: number): Promise<McpResponse> {
     const entry = this.#acquire(call.caller)
     try {
@@ -142,7 +142,7 @@ export class SessionUpstream implements Upstream {
       this.#book.drop(entry)
     } catch (error) {
       if (error instanceof Fault && entry.session && meansGone(error)) {
-        // Other calls may be under way there: their answers are not lost for what one of them met.
+        // Other calls on this session may still succeed, so it is closed only after them.
         this.#book.retire(entry)
         this.#tellFailed(error)
       }
@@ -200,7 +200,7 @@ export class SessionUpstream implements Upstream {
     }
   }
 
-  /** A session that all may share, of an upstream that by now has one for each client again. */
+  /** Whether a session opened for sharing turned out to be a 2025 session of a `perClient` upstream, which must not be shared. */
   #belongsToSome({ own }: Entry, { info }: Session): boolean {
     return this.#spec.sessions === 'perClient' && !own && info.era !== 'modern'
   }
@@ -219,7 +219,7 @@ export class SessionUpstream implements Upstream {
         if (entry.gone) return
         this.#book.drop(entry)
         if (entry.session?.info.era === 'modern') this.#book.dropModern()
-        // The upstream was started anew: what it lists may be something else now.
+        // The upstream was restarted: its lists may have changed.
         listChanged()
       },
       reopened: down => {
@@ -265,12 +265,12 @@ async function refuseToShare(session: Session): Promise<Fault> {
   return new Fault('upstream_died', 'The upstream went back to an older protocol', { retryable: true })
 }
 
-/** Whether the session is the one that speaks for the upstream. */
+/** Whether this session's state and list changes count for the whole upstream. */
 function speaksForUpstream(key: SessionKey): boolean {
   return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
 }
 
-/** Faults after which the next connect has to find out whether the upstream is there: not those of a single call. */
+/** Whether a fault concerns the whole upstream, not a single call: then the next call opens a new session. */
 function meansGone({ code, details: { status } }: Fault): boolean {
   return code === 'upstream_unreachable'
     ? status !== 500

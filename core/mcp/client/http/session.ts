@@ -1,4 +1,4 @@
-/** One MCP session with an upstream, whatever carries it over HTTP. */
+/** The interface of one MCP session with an upstream over HTTP or SSE. */
 import type { JsonObject } from '../../../json.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
@@ -7,28 +7,28 @@ import type { SubscribableSession } from '../resource-subscriptions.ts'
 
 export type Session = SubscribableSession & {
   readonly info: UpstreamInfo
-  /** `lost`: the upstream does not know the session any more and surely did nothing with the request. */
+  /** `lost`: the upstream no longer knows the session, and did not execute the request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'>
   /** Sends a notification, best effort. */
   tell(notification: Notification): void
-  /** Ends calls in flight with a Fault and tells the upstream, best effort. */
+  /** Ends the session at the upstream, best effort. */
   close(): Promise<void>
 }
 
 export type SessionHooks = {
-  /** What the session's client can be asked for: declared in the handshake. */
+  /** The capabilities to declare in the handshake. */
   capabilities: JsonObject
-  /** The era to try first, where it is not known that the upstream does not speak it. */
+  /** The era to try first, unless the upstream is known not to speak it. */
   prefers: Era
-  /** The session belongs to one client: what comes outside a call's stream is for it. */
+  /** The session belongs to one client, which receives all messages outside a call's stream. */
   own: boolean
-  /** Whether to listen for what the upstream says between calls. */
+  /** Whether to listen for messages between calls. */
   listen: boolean
-  /** A notification that no call took. */
+  /** A notification that belongs to no call. */
   notified(notification: Notification): void
-  /** Asks the client of the session while no call can; undefined: it cannot be asked. */
+  /** Asks the session's client if no call can; returns undefined if it cannot be asked. */
   asked(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> | undefined
-  /** A stream that broke is open again: what was said in between is lost. `down`: the upstream was away for a while. */
+  /** A broken stream is open again; messages in between are lost. `down`: the upstream was unreachable for a while. */
   reopened(down: boolean): void
   /** The session ended by itself; it is not used again. */
   lost(): void

@@ -1,9 +1,9 @@
-/** Notices that an upstream died while nobody called it: after a silence it is asked for any answer at all. */
+/** Detects that an upstream died while nobody called it: after 30 s of silence it is pinged. */
 import type { Clock, Timer } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
 
-/** Shortened or lengthened by a tenth, so that many upstreams are not asked at once. */
+/** With 10 % jitter, so that many upstreams are not pinged at once. */
 const EVERY_MS = 30_000
 const ANSWER_WITHIN_MS = 10_000
 
@@ -11,11 +11,11 @@ export type SignOfLifeOptions = {
   clock: Clock
   /** 0 to 1. */
   random: () => number
-  /** Sends a request: the lightest, or one that every server answers, for those that ignore a ping. */
+  /** Sends a ping (`lightest`), or a request that every server answers, for servers that ignore pings. */
   ask: (lightest: boolean, signal: AbortSignal) => Promise<unknown>
-  /** Whether calls are under way: then a server that does one thing at a time may be silent. */
+  /** Whether calls are in flight: then a single-threaded server may not answer in time. */
   isBusy: () => boolean
-  /** It is not there; it is not asked again before the next `up`. */
+  /** The upstream is down; it is not pinged again before the next `up`. */
   onDown: (fault: Fault) => void
 }
 
@@ -30,18 +30,18 @@ export class SignOfLife {
     this.#options = options
   }
 
-  /** The upstream was reached: from now on its silence is noticed. */
+  /** The upstream is reachable: starts to watch it. */
   up(): void {
     this.heard()
     if (!this.#timer && !this.#life.signal.aborted) this.#wait(this.#everyMs())
   }
 
-  /** It answered something. */
+  /** The upstream answered. */
   heard(): void {
     this.#heardAt = this.#options.clock.now()
   }
 
-  /** It is known to be away. */
+  /** The upstream is known to be down: stops to watch it. */
   down(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -70,7 +70,7 @@ export class SignOfLife {
       fault = await this.#silence(false)
       this.#ignoresPing = fault === undefined
     }
-    // Somebody else noticed meanwhile, or it is closed.
+    // `down`, `up` or `close` was called meanwhile.
     if (this.#timer !== timer) return
     if (fault && !(fault.code === 'upstream_timeout' && isBusy())) {
       this.down()
@@ -81,7 +81,7 @@ export class SignOfLife {
     }
   }
 
-  /** Undefined where it answered, if only to refuse. */
+  /** Undefined if it answered, even with an error. */
   async #silence(lightest: boolean): Promise<Fault | undefined> {
     const { clock, ask } = this.#options
     const message = `The upstream gave no sign of life within ${ANSWER_WITHIN_MS / 1_000} s`
@@ -97,7 +97,7 @@ export class SignOfLife {
   }
 }
 
-/** Status 500 comes from a server that lives. */
+/** A server that answers with status 500 is up. */
 function isSilence({ code, details: { status } }: Fault): boolean {
   if (code === 'upstream_unreachable') return status !== 500
   return code === 'upstream_died' || code === 'upstream_timeout'

@@ -1,11 +1,11 @@
-/** What is needed to reach an upstream over the network: the spec of a remote server and its outside dependencies. */
+/** The spec of a remote upstream, and the dependencies of its client. */
 import type { Clock } from '../../../async.ts'
 import type { TokenSource } from './oauth.ts'
 
 export type RemoteSpec = {
   url: string
   transport: 'streamable-http' | 'sse'
-  /** Sent with every request; a function is asked before each one, so that rotated secrets are used at once. */
+  /** Sent with every request; a function is called before each one, so that rotated secrets apply at once. */
   headers?: Headers | (() => Promise<Headers>)
   /** Bearer tokens; a 401 renews the token once. */
   auth?: TokenSource
@@ -19,8 +19,8 @@ export type Headers = Readonly<Record<string, string>>
 
 export type RemoteDeps = {
   clock: Clock
-  /** 0 to 1, spreads reconnects; default Math.random. */
+  /** Returns 0 to 1, for the jitter of reconnects; default Math.random. */
   random?: () => number
-  /** Whether an upstream that was silent for half a minute is asked for a sign of life. Default false: those who call it notice. */
+  /** Whether to ping an upstream after 30 s of silence. Default false: then only calls notice that it is down. */
   watchesLife?: boolean
 }

@@ -1,4 +1,4 @@
-/** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for all that comes, POST for all that goes. */
+/** Upstreams over the HTTP+SSE transport of 2024-11-05: one event stream for incoming messages, POST for outgoing ones. */
 import type { EventSourceMessage } from 'eventsource-parser'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
@@ -23,13 +23,13 @@ import type { Session, SessionHooks } from './session.ts'
 import { SessionUpstream } from './session-upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
-/** The largest event there may ever be, whatever calls allow. */
+/** The largest event, even if a call allows more. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
-/** For what is sent besides requests, best effort. */
+/** For notifications and replies, which are sent best effort. */
 const TELL_TIMEOUT_MS = 2_000
 const MAX_REPLY_BYTES = 64 * 1024
 
-/** An upstream behind an SSE endpoint. On a stream that all share nobody knows whose a question is: nothing is declared there. */
+/** An upstream behind an SSE endpoint. Shared sessions declare no capabilities: a question cannot be assigned to a call there. */
 export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
   const http = createHttpClient(spec, deps.clock)
   const open = async (hooks: SessionHooks, signal: AbortSignal) => {
@@ -50,7 +50,7 @@ export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream 
   )
 }
 
-/** One event stream and what is sent beside it, from start to the first break. */
+/** One event stream and its POSTs, from the start to the first break. */
 class SseSession implements Session {
   info: Negotiated = { protocolVersion: '', wireVersion: '', capabilities: {} }
   readonly #http: HttpClient
@@ -59,7 +59,7 @@ class SseSession implements Session {
   readonly #pending = new PendingCalls()
   readonly #router: MessageRouter
   readonly #stop = new AbortController()
-  /** Where messages are sent to: the stream's first event says it. */
+  /** The path for messages, which the stream's first event names. */
   readonly #endpoint = Promise.withResolvers<string>()
   readonly #headers: Record<string, string> = { 'content-type': 'application/json' }
   #path = ''
@@ -128,7 +128,7 @@ class SseSession implements Session {
       throw error
     } finally {
       this.#router.callEnded(call)
-      // Some never say that they took it, and a connection hangs on each.
+      // Some servers never answer the POST, which would keep its connection busy.
       if (!posted) this.#deps.clock.after(TELL_TIMEOUT_MS, () => posting.abort())
     }
   }
@@ -157,12 +157,12 @@ class SseSession implements Session {
     }
   }
 
-  /** Messages, and the secrets that go with them, never leave the upstream's origin. */
+  /** Refuses other origins, because messages carry secrets. */
   #adopt(endpoint: string): undefined {
     const here = this.#http.url()
     const target = URL.canParse(endpoint, here) ? new URL(endpoint, here) : undefined
     if (target?.origin === new URL(here).origin) this.#endpoint.resolve(target.pathname + target.search)
-    else this.#end(new Fault('upstream_protocol', 'The upstream takes messages on another host only'))
+    else this.#end(new Fault('upstream_protocol', 'The upstream names another host for messages'))
   }
 
   #end(fault: Fault): void {
@@ -188,7 +188,7 @@ class SseSession implements Session {
     if (fault) throw fault
   }
 
-  /** Sends what is no request, and does not mind whether it arrives. */
+  /** Sends a notification or a reply, best effort. */
   async #send(message: JsonObject): Promise<void> {
     const limit = upstreamDeadline(
       this.#deps.clock,
@@ -206,7 +206,7 @@ class SseSession implements Session {
   }
 }
 
-/** Why a stream that should never end has ended. */
+/** The fault for the end of a stream that should never end. */
 function endOf({ status, headers, streamed }: HttpResponse): Fault {
   const type = String(headers['content-type'] ?? 'no content type').slice(0, 100)
   return (

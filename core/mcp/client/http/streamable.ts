@@ -1,4 +1,4 @@
-/** Upstreams over streamable HTTP, of either era: which one is found out, remembered, and found out anew where the upstream changed. */
+/** Upstreams over streamable HTTP: detects the era, remembers it, and detects it again if the upstream changed. */
 import { Fault } from '../../../errors.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream } from '../../upstream.ts'
@@ -10,7 +10,7 @@ import type { Session, SessionHooks } from './session.ts'
 import { type Opening, SessionUpstream } from './session-upstream.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
-/** An older server may leave a question that it does not know without an answer. */
+/** A 2025 server may never answer `server/discover`. */
 const PROBE_TIMEOUT_MS = 3_000
 
 /** An upstream behind a streamable HTTP endpoint. */
@@ -19,7 +19,7 @@ export function createHttpUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream
   return new SessionUpstream(spec, deps, createOpening(http, deps), http.close)
 }
 
-/** Opens sessions in the era that is preferred, unless the upstream is known not to speak it; then, or where that fails, in the other. */
+/** Opens sessions in the preferred era, or in the other one if the upstream does not speak it. */
 function createOpening(http: HttpClient, deps: RemoteDeps): Opening {
   const speaks: Record<Era, boolean | undefined> = { modern: undefined, legacy: undefined }
   return {
@@ -30,7 +30,7 @@ function createOpening(http: HttpClient, deps: RemoteDeps): Opening {
       const preferred: Era = newerFirst ? 'modern' : 'legacy'
       let era: Era | undefined
       const lost = () => {
-        // What is lost may have come back as another server.
+        // The server may have been replaced by one of the other era.
         if (era === 'modern') speaks.modern = undefined
         hooks.lost()
       }
@@ -72,7 +72,7 @@ const openOlderFirst: Open = async (http, deps, hooks, signal) => {
   }
 }
 
-/** True of a fault that a server of the other era may cause; refused credentials and an upstream that fails are faults in both. */
+/** Whether a fault may mean that the server speaks the other era. Refused credentials and server errors do not. */
 function leavesOtherEra(error: unknown): boolean {
   if (!(error instanceof Fault)) return false
   const { code, details } = error
