@@ -1,4 +1,4 @@
-/** Tells good items of a list from bad ones, so that a bad one costs itself and not the list. Pure. */
+/** Separates valid items of a list from invalid ones, so that an invalid item does not invalidate the list. Pure. */
 import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
@@ -9,7 +9,7 @@ export const MAX_URI_CHARACTERS = 8_192
 export const MAX_ITEM_CHARACTERS = 256 * 1024
 export const MAX_DEPTH = 64
 
-/** The tools that can be used, sorted by name, and the others with the reason. The first of equal names wins. */
+/** The valid tools, sorted by name, and the invalid ones with the reason. The first of equal names wins. */
 export function checkTools(
   items: readonly JsonValue[],
   era: Era = 'legacy',
@@ -32,7 +32,7 @@ function toolReason(item: JsonValue, era: Era): string | undefined {
   if (reason) return reason
   if (item.inputSchema === undefined) return undefined
   if (!isObject(item.inputSchema)) return 'inputSchema is not an object'
-  // Only a server of the later era wants its marks followed.
+  // Only 2026 servers require clients to follow the markers.
   return era === 'modern' ? wrongParamHeader(item.inputSchema) : undefined
 }
 
@@ -47,7 +47,7 @@ function toolOf(item: JsonObject & { name: string }): ToolDefinition {
 export type ItemKey = 'uri' | 'uriTemplate' | 'name'
 export type ItemWith<Key extends ItemKey> = JsonObject & Record<Key, string>
 
-/** Resources, templates or prompts that have their key, sorted by it, each once; `left` counts the others. */
+/** Valid resources, templates or prompts, sorted by key, without duplicates; `left` counts the others. */
 export function checkItems<Key extends ItemKey>(
   items: readonly JsonValue[],
   key: Key,
@@ -90,7 +90,7 @@ function sizeReason(item: JsonObject): string | undefined {
     : undefined
 }
 
-/** True for a value that is nested deeper than MAX_DEPTH. */
+/** Whether a value is nested deeper than MAX_DEPTH. */
 export function tooDeep(value: JsonValue | undefined): boolean {
   return deeperThan(value, MAX_DEPTH)
 }

@@ -1,4 +1,4 @@
-/** Asks an upstream for all it offers: tools first, then resources, templates and prompts. */
+/** Reads all lists of an upstream: tools first, then resources, templates and prompts. */
 import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../async.ts'
@@ -17,7 +17,7 @@ export type DiscoverOptions = {
   clock: Clock
   /** o200k_base tokens of each text; see createTokenCounter. */
   countTokens: (texts: readonly string[]) => Promise<number[]>
-  /** The last good catalog: stands in for lists that are not read yet or fail, and saves counting what has not changed. */
+  /** The last good catalog: replaces lists not read yet or failed, and saves counting unchanged tools. */
   previous?: ServerCatalog
 }
 
@@ -26,8 +26,8 @@ type OtherList = 'resources' | 'resourceTemplates' | 'prompts'
 type Others = Pick<ServerCatalog, OtherList | 'incomplete'>
 
 /**
- * Yields the catalog as soon as the tools are known, and once more when the other lists were read and changed it.
- * Throws a Fault where the upstream cannot be reached or its tools cannot be listed; other lists cost an `incomplete` entry.
+ * Yields the catalog as soon as the tools are known, and again if the other lists changed it.
+ * Throws a Fault if the upstream cannot be reached or its tools cannot be listed; a failed other list adds an `incomplete` entry.
  */
 export async function* discover(
   upstream: Upstream,
@@ -64,7 +64,7 @@ function describe(server: string, info: UpstreamInfo) {
   }
 }
 
-/** A server that does not declare tools is still asked for them: some forget to. */
+/** Lists tools even if the server does not declare them: some servers forget to. */
 async function readTools(
   reader: ListReader,
   info: UpstreamInfo,
@@ -158,7 +158,7 @@ function keepGood<Key extends ItemKey>(found: JsonValue[], key: Key, cut: string
   return { items, message: [cut, wrong].filter(text => text !== undefined).join('; ') || undefined }
 }
 
-/** In a turn of its own: many servers may answer at once, and each list takes its time. */
+/** Yields to the event loop first: hashing takes a while, and many servers may be discovered at once. */
 async function seal(catalog: Unsealed): Promise<ServerCatalog> {
   await nextTurn()
   return { ...catalog, digest: hash('sha256', canonicalJson(catalog), 'hex') }

@@ -1,4 +1,4 @@
-/** Reads one list of an upstream with all its pages, within bounds of pages, items, bytes and time. */
+/** Reads all pages of one list of an upstream, with limits on pages, items, bytes and time. */
 import type { Clock } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonValue } from '../../json.ts'
@@ -8,9 +8,9 @@ import { upstreamDeadline } from '../upstream-deadline.ts'
 
 export const MAX_PAGES = 200
 export const MAX_ITEMS = 20_000
-/** While it is read a list takes some ten times its size in memory, and a gateway or operator reads many. A tool is 1 to 4 KB. */
+/** Reading takes about ten times a list's size in memory, and a gateway or operator reads many. A tool has 1 to 4 KB. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
-/** Of all lists of one discovery together. */
+/** For all lists of one discovery together. */
 export const MAX_DISCOVERY_BYTES = 16 * 1024 * 1024
 export const LIST_TIMEOUT_MS = 30_000
 const MAX_QUOTED_CHARACTERS = 300
@@ -37,7 +37,7 @@ export type Listed =
   | { error: JsonRpcError; items?: undefined }
 
 /**
- * Every item of a list. A list that goes on past a bound, or in circles, is cut and says so.
+ * All items of a list. A list that exceeds a limit, or repeats a cursor, is cut, with the reason in `cut`.
  * Throws Fault upstream_timeout, upstream_protocol, upstream_rejected (an error on a later page) and what the upstream throws.
  */
 export async function readList(reader: ListReader, list: ListName, signal: AbortSignal): Promise<Listed> {

@@ -31,7 +31,6 @@ export function isRejected(handed: ForwardedHeaders | Rejected): handed is Rejec
 }
 
 function tooMany(): Rejected {
-  const message =
-    `Too many headers to forward: at most ${MAX_HEADERS} of Mcp-Param-*, traceparent, tracestate and baggage, ${MAX_CHARACTERS} characters`
+  const message = `Too many headers to forward: at most ${MAX_HEADERS} of Mcp-Param-*, traceparent, tracestate and baggage, ${MAX_CHARACTERS} characters`
   return reject(431, null, TRANSPORT_ERROR, message)
 }

@@ -74,7 +74,9 @@ export class HeldCall {
   isRepeatedBy({ caller, route, method, params }: McpRequest): boolean {
     const own = this.#request
     if (caller.client !== own.caller.client || method !== own.method) return false
-    return isDeepStrictEqual(route, own.route) && isDeepStrictEqual(stableParams(params), stableParams(own.params))
+    return (
+      isDeepStrictEqual(route, own.route) && isDeepStrictEqual(stableParams(params), stableParams(own.params))
+    )
   }
 
   /** Continues with the POST that carries answers; asks unanswered questions again. */

@@ -55,7 +55,10 @@ function setLevel(
   { route, params: { level }, caller: { client } }: McpRequest,
 ): McpResponse {
   if (handler.describe(route)?.capabilities.logging === undefined)
-    return refused(METHOD_NOT_FOUND, 'logging/setLevel is not supported here: no log messages are sent to clients')
+    return refused(
+      METHOD_NOT_FOUND,
+      'logging/setLevel is not supported here: no log messages are sent to clients',
+    )
   if (client === undefined)
     return refused(INVALID_REQUEST, 'logging/setLevel needs a session; initialize first')
   if (typeof level !== 'string' || !LOG_LEVELS.includes(level))

@@ -126,8 +126,7 @@ export function checkWithoutBody(headers: RequestHeaders): Rejected | undefined 
   const version = headerOf(headers, 'mcp-protocol-version')
   if (version === undefined || LEGACY_VERSIONS.includes(version)) return undefined
   if (!isModernVersion(version)) return rejectLegacyVersion(null, version)
-  const message =
-    'This protocol revision uses POST only; to receive changes, use subscriptions/listen'
+  const message = 'This protocol revision uses POST only; to receive changes, use subscriptions/listen'
   return { ...reject(405, null, TRANSPORT_ERROR, message), headers: ['allow', 'POST'] }
 }
 

@@ -33,7 +33,8 @@ export function createOAuthFetch(base: string, signal: AbortSignal): OAuthFetch 
     fetch: (url, init) =>
       reached(signal, async () => {
         const { body, headers, status } = await send(url, init)
-        const tooLarge = () => new Fault('upstream_protocol', 'The answer of the authorization server is too large')
+        const tooLarge = () =>
+          new Fault('upstream_protocol', 'The answer of the authorization server is too large')
         const bytes = await readBounded(body ?? [], MAX_ANSWER_BYTES, tooLarge)
         return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, { status, headers })
       }),

@@ -1,4 +1,4 @@
-/** One child and the MCP session with it, in the era that it speaks: calls and their answers, and what the server says by itself. */
+/** The MCP session with one child process, in either era: calls, notifications and questions. */
 import { waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
@@ -21,61 +21,61 @@ import { Settling } from './settling.ts'
 import { type CommandSpec, StdioRpc, type StdioRpcDeps } from './stdio-rpc.ts'
 
 export type SessionSpec = CommandSpec & {
-  /** Whether several clients share the child: then it is told that it can ask for nothing. Default: it is one client's. */
+  /** Whether several clients share the child: then no capabilities are declared to it. Default false. */
   shared?: boolean
-  /** What the server may ask its client for; default nothing. */
+  /** The capabilities to declare; default none. */
   clientCapabilities?: JsonObject
-  /** The era to try first; default the newer where clients share the child, else the older, which alone knows sessions. */
+  /** The era to try first. Default: 2026 for a shared child, else 2025, the only one with sessions. */
   prefers?: Era
 }
 
 export type SessionDeps = StdioRpcDeps & {
-  /** What is known of the server's era. */
+  /** The known eras of the server. */
   memory: EraMemory
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
-  /** Updates of resources that are subscribed to, and what the server says that belongs to no call. */
+  /** Receives resource updates, and notifications that belong to no call. */
   onNotification?: (notification: Notification) => void
-  /** The server asks its client for something while no call is in flight; undefined: nobody can answer. */
+  /** Receives questions while no call is in flight; returns undefined if the client cannot be asked. */
   onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
 }
 
 const LISTEN = 'subscriptions/listen'
-/** What we say ourselves to the server, with ids of our own. */
+/** Notifications that we send ourselves; those of clients are not forwarded. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
-/** An acknowledgement, or the answer to a request that only says whether it is taken on. */
-const MAX_TAKEN_BYTES = 256 * 1024
+/** For acknowledgements and other short answers. */
+const MAX_ACK_BYTES = 256 * 1024
 const NOT_SUBSCRIBED = {
   code: METHOD_NOT_FOUND,
   message: 'The server does not accept subscriptions to this resource',
 }
 
 export class ChildSession {
-  /** The handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
+  /** Resolves after the handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
   readonly ready: Promise<UpstreamInfo>
-  /** The child is gone. Never rejects. */
+  /** Resolves when the child has exited. Never rejects. */
   readonly ended: Promise<ChildExit>
   readonly #spec: SessionSpec
   readonly #deps: SessionDeps
   readonly #rpc: StdioRpc
   readonly #questions: Questions
   readonly #over = new AbortController()
-  /** Once hands were shaken. */
+  /** Set after the handshake. */
   #info: UpstreamInfo | undefined
-  /** Ended before its first answer, which may be because it was asked in the newer era. */
+  /** The child exited before its first answer, perhaps because it cannot handle `server/discover`. */
   #diedOfProbe = false
   #version = ''
-  /** Until the child knows what it asks at its start. */
+  /** Set until the questions that the child asks at its start are answered. */
   #settling: Settling | undefined
   #logLevel: string | undefined
-  /** In the newer era, what ends the stream of a resource. */
+  /** In the 2026 era: ends the `subscriptions/listen` of each resource. */
   readonly #streams = new Map<string, AbortController>()
 
-  /** Starts the child and shakes hands; `ready` tells when and whether calls can be sent. */
+  /** Starts the child and the handshake; calls can be sent once `ready` resolves. */
   constructor(spec: SessionSpec, deps: SessionDeps) {
     this.#spec = spec
     this.#deps = deps
     this.#rpc = new StdioRpc(spec, deps, {
-      notified: notification => this.#heard(notification),
+      notified: notification => this.#onNotification(notification),
       asked: (request, characters) => this.#asked({ ...request, characters }),
     })
     this.#questions = new Questions({
@@ -91,7 +91,7 @@ export class ChildSession {
     this.ready.catch(() => {})
   }
 
-  /** The child ended as it was asked in the newer era: another one may live if it is asked in the older. */
+  /** The child exited during the 2026 probe: a new child may survive the 2025 handshake. */
   get diedOfProbe(): boolean {
     return this.#diedOfProbe
   }
@@ -109,7 +109,7 @@ export class ChildSession {
     return this.#rpc.request(call, signal)
   }
 
-  /** Updates go to `onNotification`. */
+  /** Subscribes to a resource; updates go to `onNotification`. */
   async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
     if (!this.#isModern) return this.#rpc.request(subscribeCall(uri), signal)
     const end = new AbortController()
@@ -129,7 +129,7 @@ export class ChildSession {
     this.#streams.delete(uri)
   }
 
-  /** Hands the server what its client says besides requests. */
+  /** Forwards a notification of the client to the server. */
   tell(notification: Notification): void {
     if (!this.#isModern && !OURS.has(notification.method)) this.#rpc.send({ jsonrpc: '2.0', ...notification })
   }
@@ -166,7 +166,7 @@ export class ChildSession {
     } catch (error) {
       const exit = rpc.over ? await rpc.ended : undefined
       this.#diedOfProbe = guessed && exit !== undefined && exit.notStarted === undefined
-      // A child that ended has refused nothing; one that refuses may have become another server.
+      // A child that exited did not refuse an era; one that refuses both may be another server now.
       if (exit) Object.assign(memory, known)
       else forget(memory)
       throw startFault(error, { exit, garbage: rpc.garbage, stderr: this.stderr() })
@@ -187,7 +187,7 @@ export class ChildSession {
     const rpc = this.#rpc
     rpc.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
     const ping = () =>
-      rpc.request({ method: 'ping', caller: OURSELVES, maxBytes: MAX_TAKEN_BYTES }, this.#over.signal)
+      rpc.request({ method: 'ping', caller: OURSELVES, maxBytes: MAX_ACK_BYTES }, this.#over.signal)
     if (isObject(this.#spec.clientCapabilities?.roots))
       this.#settling = new Settling({ clock: this.#deps.clock, ping })
   }
@@ -203,7 +203,7 @@ export class ChildSession {
     this.#questions.end()
   }
 
-  /** A stream of the newer era, until `signal` aborts; resolves when it is acknowledged or refused. */
+  /** Opens `subscriptions/listen` until `signal` aborts; resolves when it is acknowledged or refused. */
   #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
     return new Promise((resolve, reject) => {
       const notify = ({ params }: Notification) => {
@@ -215,13 +215,13 @@ export class ChildSession {
         method: LISTEN,
         params: { notifications },
         caller: createCaller({ notify }),
-        maxBytes: MAX_TAKEN_BYTES,
+        maxBytes: MAX_ACK_BYTES,
       }
       this.request(call, signal).then(resolve, reject)
     })
   }
 
-  /** Ahead of a call: a server that does not log that much yet is told to. */
+  /** Sets the server's log level before a call whose caller wants another one. */
   #setLogLevel(level: string): void {
     if (this.#spec.shared || !isObject(this.#info?.capabilities.logging)) return
     this.#logLevel = level
@@ -229,22 +229,22 @@ export class ChildSession {
       method: 'logging/setLevel',
       params: { level },
       caller: OURSELVES,
-      maxBytes: MAX_TAKEN_BYTES,
+      maxBytes: MAX_ACK_BYTES,
     }
     this.#rpc.request(call, this.#over.signal).catch(() => {})
   }
 
-  /** The latest call that can ask is most likely the one that a question belongs to. */
+  /** Assigns a question to the latest call whose caller can be asked: stdio does not say which call asks. */
   #asked(question: Question) {
     const { id, method } = question
     const inFlight = () => this.#rpc.calls().find(call => call.caller.ask)
     if (!this.#spec.shared || method === 'ping')
       return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
-    const message = `${method.slice(0, 100)} is refused: all callers share this server, and nobody knows whom it asks`
+    const message = `${method.slice(0, 100)} is refused: this server is shared, so the asking caller is unknown; set sessions: perClient`
     this.#rpc.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
   }
 
-  #heard(notification: Notification) {
+  #onNotification(notification: Notification) {
     const { method, params } = notification
     const list = changedList(method)
     if (list) return this.#deps.onListChanged(list)
@@ -260,37 +260,37 @@ export class ChildSession {
         return this.#rpc.callOf(meta[META_SUBSCRIPTION_ID])?.caller.notify?.(notification)
       }
       default: {
-        const call = method === RESOURCE_UPDATED ? undefined : this.#speaking()
+        const call = method === RESOURCE_UPDATED ? undefined : this.#notifiedCall()
         return call ? call.caller.notify?.(notification) : this.#deps.onNotification?.(notification)
       }
     }
   }
 
-  /** The call that a log message or the like belongs to: the latest, or where clients share the child, the only one that it can be. */
-  #speaking(): UpstreamCall | undefined {
+  /** The call that a notification without an id belongs to: the latest, or for a shared child, the only one that wants log messages. */
+  #notifiedCall(): UpstreamCall | undefined {
     const { shared } = this.#spec
     if (shared && !this.#isModern) return undefined
-    const hearing = this.#rpc
+    const candidates = this.#rpc
       .calls()
       .filter(
         call =>
           call.caller.notify && call.method !== LISTEN && (!shared || call.caller.logLevel !== undefined),
       )
-    return shared && hearing.length > 1 ? undefined : hearing[0]
+    return shared && candidates.length > 1 ? undefined : candidates[0]
   }
 }
 
-/** What changes a session for its client alone, or asks for what another call left there. */
+/** Whether a method reads or changes the state of a session. */
 function isOfSession(method: string): boolean {
   return method.startsWith('tasks/') || method.startsWith('logging/')
 }
 
 function ofSession(method: string): JsonRpcError {
-  const message = `${method} wants a session of its own, and this server is shared by all callers`
+  const message = `${method} needs a session for each client, and this server is shared; set sessions: perClient`
   return { code: METHOD_NOT_FOUND, message }
 }
 
-/** What clients who share a server can use of it. In the newer era each request says itself what is to be logged. */
+/** The capabilities that work without a session. In the 2026 era each request carries its own log level. */
 function withoutSessions({
   capabilities: { logging, tasks: _tasks, ...rest },
   era,

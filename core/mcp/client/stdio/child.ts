@@ -1,4 +1,4 @@
-/** One child process with all its descendants: started in a group of its own, ended as a group, whatever it does. */
+/** A child process and its descendants, started and ended as one process group. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -10,16 +10,16 @@ import { readStderr, type Stderr } from './stderr.ts'
 export type ChildSpec = {
   command: string
   args: readonly string[]
-  /** The whole environment: nothing is added from ours. */
+  /** The complete environment; nothing is inherited. */
   env: Readonly<Record<string, string>>
   cwd?: string
 }
 
 export type ChildDeps = {
   clock: Clock
-  /** Ends the child where this process is killed. Without it that is somebody else's task, as in a container. */
+  /** Ends the child if this process is killed. Not needed in a container. */
   reaper?: Reaper
-  /** Never shown in what the child writes to its standard error. */
+  /** Removed from the child's standard error. */
   secrets: readonly string[]
   onData(chunk: Buffer): void
   onStderr(line: string, left: number): void
@@ -28,7 +28,7 @@ export type ChildDeps = {
 export type ChildExit = {
   code: number | null
   signal: NodeJS.Signals | null
-  /** It never ran: why. */
+  /** Why the process could not be started. */
   notStarted?: string
 }
 
@@ -36,23 +36,23 @@ export type ChildExit = {
 type Started = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable }
 
 const GRACE_MS = 2_000
-/** For the descendants of a child that ended by itself: its successor waits for them. */
+/** For the descendants of a child that exited by itself: the next child waits for their end. */
 const ORPHANS_GRACE_MS = 500
-/** After KILL only the kernel can hold a process back. */
+/** After KILL, only the kernel can delay the end of a process. */
 const KILL_WAIT_MS = 500
 const POLL_MS = 20
-/** Descendants may hold the pipes open after the child itself has ended. */
+/** Descendants may keep the pipes open after the child has exited. */
 const LAST_OUTPUT_MS = 200
 const COMMAND_NOT_FOUND = 127
 
-/** Waits until the reaper knows the group; ends where this process is gone before that. */
+/** Shell script that starts the command once the reaper watches the group; exits if this process ends before that. */
 export const GATE = 'IFS= read -r go <&3 && exec "$0" "$@" 3<&-'
-/** Shells drop variables with other names; a child with such a one is started without a gate. */
+/** Shells drop variables with other names; a child with such a variable is started without the gate. */
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Windows is out of scope: it has no process groups. */
 export class Child {
-  /** The child ended, and what it wrote until then was handed over. Never rejects. */
+  /** Resolves when the child has exited and all its output was delivered. Never rejects. */
   readonly exited: Promise<ChildExit>
   readonly #child: Started | undefined
   readonly #stderr: Stderr | undefined
@@ -61,7 +61,7 @@ export class Child {
   #hasExited = false
   #ending: Promise<void> | undefined
 
-  /** Starts the child; a command that cannot be started shows as an exit with `notStarted`. */
+  /** Starts the child; if that fails, `exited` resolves with `notStarted`. */
   constructor(spec: ChildSpec, deps: ChildDeps) {
     this.#deps = deps
     const child = launch(spec, deps.reaper !== undefined)
@@ -75,22 +75,22 @@ export class Child {
     this.#watch(child)
   }
 
-  /** Writes one message with one call. */
+  /** Writes one message in one call. */
   write(text: string): void {
     if (this.#child?.stdin.writable) this.#child.stdin.write(text)
   }
 
-  /** Whether the child does not read what was written: then wait for `drained` before more is written. */
+  /** Whether the pipe to the child is full: then wait for `drained` before writing more. */
   get blocked(): boolean {
     return this.#child?.stdin.writableNeedDrain === true
   }
 
-  /** Rejects where the child's input is closed. */
+  /** Rejects if the child's input is closed. */
   async drained(): Promise<void> {
     if (this.#child) await once(this.#child.stdin, 'drain')
   }
 
-  /** Reads nothing for a while, so that a child that floods us has to wait too. */
+  /** Stops reading for a while, to slow down a child that floods its standard output. */
   rest(ms: number): void {
     const stdout = this.#child?.stdout
     stdout?.pause()
@@ -102,7 +102,7 @@ export class Child {
     return this.#stderr?.lines() ?? []
   }
 
-  /** Ends standard input, then sends TERM, then KILL, to the whole group. Takes the grace and half a second at most. */
+  /** Closes standard input, then sends TERM, then KILL, to the whole group. Takes at most the grace period plus 0.5 s. */
   stop(graceMs = GRACE_MS): Promise<void> {
     const group = this.#child?.pid
     if (this.#child && group !== undefined) this.#ending ??= this.#end(this.#child, group, graceMs)
@@ -112,7 +112,7 @@ export class Child {
   #watch(child: Started): void {
     const stop = () => void this.stop()
     child.stdout.on('data', this.#deps.onData)
-    // A child that closes its pipes cannot be talked to any more, though it lives.
+    // A child that closes its pipes is of no use any more, even if it still runs.
     child.stdout.on('end', stop)
     for (const stream of [child.stdin, child.stdout]) stream.on('error', stop)
     this.#leaderGone = new Promise(resolve => child.once('exit', resolve)).then(() => {
@@ -126,7 +126,7 @@ export class Child {
   }
 
   async #end(child: Started, group: number, graceMs: number): Promise<void> {
-    // The clock's timers do not keep this process; it has to stay until the group is empty.
+    // The clock's timers are unref'd; this one keeps the process alive until the group is empty.
     const hold = setInterval(() => {}, KILL_WAIT_MS)
     const signalled = (signal: NodeJS.Signals, waitMs: number) => {
       signalGroup(group, signal)
@@ -142,7 +142,7 @@ export class Child {
     clearInterval(hold)
   }
 
-  /** Whether the group is empty within the time. No event tells of it, except for the child itself. */
+  /** Whether the group becomes empty in time. Polls, because only the child's own exit has an event. */
   async #emptied(group: number, waitMs: number): Promise<boolean> {
     const { clock } = this.#deps
     const end = clock.now() + waitMs
@@ -156,7 +156,7 @@ export class Child {
   }
 }
 
-/** Some failures are thrown, some are events, and without free file descriptors there are no pipes. */
+/** `spawn` throws some failures, emits others, and returns no pipes if file descriptors run out. */
 function launch(spec: ChildSpec, watched: boolean): Started | Error {
   const gated = watched && Object.keys(spec.env).every(name => SHELL_NAME.test(name))
   const command = gated ? '/bin/sh' : spec.command
@@ -183,7 +183,7 @@ async function openGate(child: Started, watched: Promise<void>): Promise<void> {
   gate?.end('\n', () => gate.destroy())
 }
 
-/** Settles when all output was read, or a moment after the child's end where descendants keep the pipes open. */
+/** Resolves when all output was read, or 200 ms after the exit if descendants keep the pipes open. */
 function exitOf(child: Started, spec: ChildSpec, clock: Clock): Promise<ChildExit> {
   return new Promise(resolve => {
     child.once('error', error => {

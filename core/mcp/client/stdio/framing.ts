@@ -1,11 +1,11 @@
-/** Cuts a byte stream into lines of bounded length, looking at every byte once. */
+/** Splits a byte stream into lines of bounded length, in one pass. */
 
 export type LineReaderOptions = {
-  /** The limit in bytes of the line that begins with `head`; asked only for lines over 64 KiB, each time they grow. */
+  /** The limit in bytes of the line that begins with `head`; called each time a line over 64 KiB grows. */
   maxBytes: (head: Buffer) => number
-  /** A complete line without its line feed. It views a buffer that is used again: decode it at once. */
+  /** A complete line without its line feed. The buffer is reused: decode it at once. */
   onLine: (line: Buffer) => void
-  /** A line over the limit, of which only both ends were kept. */
+  /** A line over the limit, of which only the beginning and the end are kept. */
   onSkipped: (line: SkippedLine) => void
 }
 
@@ -17,10 +17,10 @@ const HEAD_BYTES = 1024
 const TAIL_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
-/** Memory: at most twice the limit of the current line; for a line over its limit just the two ends. */
+/** Uses at most twice the limit of the current line in memory; for a line over its limit, only the two ends. */
 export class LineReader {
   readonly #options: LineReaderOptions
-  /** The current line as far as it came, in the first `#bytes` of it. */
+  /** The current line so far, in the first `#bytes` bytes. */
   #buffer: Buffer = NOTHING
   #bytes = 0
   #skipping: { head: Buffer; tail: Buffer } | undefined
@@ -40,7 +40,7 @@ export class LineReader {
     if (start < chunk.length) this.#grow(chunk.subarray(start))
   }
 
-  /** Hands over what stands after the last line end. */
+  /** Emits the text after the last line feed. */
   end(): void {
     if (this.#bytes > 0) this.#finish(NOTHING)
   }

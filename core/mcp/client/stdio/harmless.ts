@@ -1,4 +1,4 @@
-/** Takes secrets and control characters out of what a child prints, before anybody else sees it. Pure. */
+/** Removes secrets and control characters from a child's output before it is logged or shown. Pure. */
 import { stripVTControlCharacters } from 'node:util'
 
 const MASK = '[redacted]'
@@ -8,14 +8,14 @@ const NAMED =
 const BEARER = /(bearer\s+)[\w.~+/=-]{8,}/gi
 const USER_INFO = /(:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g
 
-/** One line without the given secrets, without what is named like one, and without colours. */
+/** One line without the given secrets, values named like secrets, and terminal colours. */
 export function harmless(line: string, secrets: readonly string[]): string {
   let text = stripVTControlCharacters(line).trimEnd()
   for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) text = text.replaceAll(secret, MASK)
   return text.replace(NAMED, `$1${MASK}`).replace(BEARER, `$1${MASK}`).replace(USER_INFO, `$1${MASK}`)
 }
 
-/** The secrets as they can stand in single lines: long ones first, so that none survives in part. */
+/** The lines of the secrets, longest first, so that none is replaced only in part. */
 export function secretLines(secrets: readonly string[]): string[] {
   return secrets
     .flatMap(secret => secret.split(/\r?\n/))

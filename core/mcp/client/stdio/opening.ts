@@ -1,4 +1,4 @@
-/** Finds out which era a child speaks and shakes hands in it. */
+/** Detects the era of a child and performs its handshake. */
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
@@ -7,7 +7,7 @@ import type { Era } from '../../protocol/revisions.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated, probe } from '../handshake.ts'
 
-/** Whether a server speaks an era, as its children showed; absent: nobody knows. */
+/** Whether a server speaks each era, as its children showed; absent: not known. */
 export type EraMemory = { [era in Era]?: boolean }
 
 export type Opening = {
@@ -15,26 +15,26 @@ export type Opening = {
   memory: EraMemory
   /** The era to try first, unless the server is known not to speak it. */
   prefers: Era
-  /** What the server may ask its client for in the older era. */
+  /** The capabilities to declare in the 2025 handshake. */
   capabilities?: JsonObject
   clock: Clock
 }
 
-/** A server that has not answered the newer era's first request by then is slow, or deaf to it: nobody knows which. */
+/** A server that has not answered `server/discover` by then is slow, or ignores it; the 2025 handshake is sent too. */
 export const SILENCE_MS = 2_000
 
-/** Whether a child is asked in the newer era first. */
+/** Whether to try the 2026 era first. */
 export function isModernFirst(memory: EraMemory, prefers: Era): boolean {
   return prefers === 'modern' ? memory.modern !== false : memory.legacy === false
 }
 
-/** Nothing is known any more: the server may have become another one. */
+/** Forgets the eras: the server may have been replaced. */
 export function forget(memory: EraMemory): void {
   memory.modern = undefined
   memory.legacy = undefined
 }
 
-/** Tries the other era where the first is refused, and remembers. Throws Fault upstream_protocol, and that of `signal`. */
+/** Performs the handshake, in the other era if the first is refused, and remembers. Throws Fault upstream_protocol, and that of `signal`. */
 export async function open(opening: Opening, signal: AbortSignal): Promise<Negotiated> {
   const { memory, prefers } = opening
   return isModernFirst(memory, prefers) ? openModern(opening, signal) : openLegacy(opening, signal)
@@ -63,7 +63,7 @@ async function openModern(opening: Opening, signal: AbortSignal): Promise<Negoti
     const silent = await (memory.modern ? probing : orSilence(probing, clock))
     const legacy = modern ?? (await initialize(ask, signal, capabilities).catch(refusal))
     if (silent && legacy instanceof Fault) await orSilence(probing, clock)
-    // A slow server answers both in their order, and holds on to the era of the last.
+    // A slow server answers both in order, and stays in the era of the last handshake.
     memory.modern = modern !== undefined
     if (!modern || silent) memory.legacy = !(legacy instanceof Fault)
     const info = legacy instanceof Fault ? modern : legacy
@@ -75,14 +75,14 @@ async function openModern(opening: Opening, signal: AbortSignal): Promise<Negoti
   }
 }
 
-/** True: there was no answer in time. */
+/** Resolves with true if there was no answer in time. */
 async function orSilence(probing: Promise<false>, clock: Clock): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<true>()
   const timer = clock.after(SILENCE_MS, () => resolve(true))
   return Promise.race([probing, promise]).finally(() => timer.cancel())
 }
 
-/** Undefined: it does not speak the newer era, whatever its answer is. */
+/** Probes the 2026 era; undefined if the server does not speak it. */
 function inquire(ask: Opening['ask'], signal: AbortSignal): Promise<Negotiated | undefined> {
   return probe(ask, signal).catch(error => {
     refusal(error)
@@ -90,7 +90,7 @@ function inquire(ask: Opening['ask'], signal: AbortSignal): Promise<Negotiated |
   })
 }
 
-/** Only an answer that refuses us leads to the other era: not silence, nor the end of the child. */
+/** Returns the fault if the server refused the era; throws all others, such as timeouts and exits. */
 function refusal(error: unknown): Fault {
   if (error instanceof Fault && error.code === 'upstream_protocol') return error
   throw error

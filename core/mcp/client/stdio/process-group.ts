@@ -1,13 +1,13 @@
-/** Signals to a whole process group, which is named by the pid of its first process (POSIX; Windows is out of scope). */
+/** Signals to a process group, identified by the pid of its leader (POSIX; Windows is out of scope). */
 
-/** Sends `signal` to every process of the group. False: there is none left that could take it. */
+/** Sends `signal` to every process of the group; false if there is none left. */
 export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   return kill(group, signal)
 }
 
 /**
- * Whether any process of the group is left, zombies that nobody has reaped yet included. While it is true the kernel gives
- * the number to no other process; once it was false, the group must not be signalled again.
+ * Whether any process of the group is left, including zombies. While it is true, the kernel does not reuse
+ * the number; once it was false, the group must not be signalled again.
  */
 export function groupExists(group: number): boolean {
   return kill(group, 0)

@@ -1,9 +1,9 @@
-/** Reads one line of a stdio server, and finds the id of a line that is too long or too strange to be read. Pure. */
+/** Parses one line of a stdio server, and finds the id in a line that is too long or not valid. Pure. */
 import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
 
 const ENVELOPE_CHARACTERS = 80
 
-/** All messages of a line; undefined where it is not JSON-RPC. Throws nothing. */
+/** All messages of a line; undefined if it is not JSON-RPC. Never throws. */
 export function readLine(line: string): Incoming[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
   const id = idInHead(text.slice(0, ENVELOPE_CHARACTERS)) ?? idInTail(text.slice(-ENVELOPE_CHARACTERS))
@@ -36,7 +36,7 @@ export function idInTail(tail: string): number | undefined {
   return firstMatch(TAILS, tail)
 }
 
-/** Whether a line that begins so is a notification or a request of the server, not an answer. */
+/** Whether a line with this beginning is a notification or a request, not an answer. */
 export function isAsking(head: string): boolean {
   return /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*[^,{}]{1,64},\s*)?"method"\s*:/.test(head)
 }

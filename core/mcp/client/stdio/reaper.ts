@@ -1,20 +1,20 @@
-/** A tiny process beside this one that ends all watched process groups when this one is gone, however it ended. */
+/** A helper process that ends all watched process groups when this process ends, even if it is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Fault } from '../../../errors.ts'
 
 export type Reaper = {
-  /** Resolves once the group is sure to be ended with this process, even if that is killed in the same moment. */
+  /** Resolves once the reaper is certain to end the group with this process, even if this process is killed right then. */
   watch(group: number): Promise<void>
-  /** To be called as soon as the group is empty, so that its number is free for others. */
+  /** Call it as soon as the group is empty, because the kernel may then reuse its number. */
   forget(group: number): void
-  /** Ends what is still watched and the reaper with it. */
+  /** Ends all watched groups, and the reaper. */
   close(): Promise<void>
 }
 
 /**
- * A POSIX shell costs 1 MB where Node costs 40. It reads `+ GROUP` and `- GROUP` until its input ends, which it does when
- * the last writer is gone: TERM to all groups, up to 2 s of grace, KILL.
+ * A POSIX shell uses 1 MB, Node 40. It reads `+ GROUP` and `- GROUP` until its input ends, which happens when
+ * this process ends. Then it sends TERM to all groups, waits up to 2 s, and sends KILL.
  */
 const SCRIPT = `
   trap '' INT TERM HUP QUIT PIPE TSTP
@@ -37,7 +37,7 @@ const SCRIPT = `
   for group in $groups; do kill -s KILL -- "-$group"; done
 `
 
-/** Starts the reaper in a session of its own, where no terminal's Ctrl-C reaches it. It never keeps this process alive. */
+/** Starts the reaper in its own session, so that Ctrl-C in a terminal does not end it. It never keeps this process alive. */
 export function startReaper(): Reaper {
   const groups = new Set<number>()
   let closed = false
@@ -50,7 +50,7 @@ export function startReaper(): Reaper {
       env: {},
       cwd: '/',
     })
-    started.stdin?.on('error', () => {}) // each write tells its own caller
+    started.stdin?.on('error', () => {}) // each write reports its own error
     started.on('error', () => {}) // no /bin/sh: then the writes fail
     started.once('exit', (_code, signal) => {
       if (signal !== null && !closed) restart() // somebody killed it
@@ -62,11 +62,11 @@ export function startReaper(): Reaper {
 
   function restart() {
     shell = start()
-    for (const group of groups) tell(`+ ${group}\n`).catch(() => {})
+    for (const group of groups) send(`+ ${group}\n`).catch(() => {})
   }
 
-  /** Once the kernel has the line in the pipe, the reaper reads it, whatever happens to us. */
-  function tell(line: string): Promise<void> {
+  /** Once the line is in the pipe, the reaper reads it even if this process is killed. */
+  function send(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!shell.stdin?.writable)
         return reject(new Fault('upstream_unreachable', 'the reaper process is not running'))
@@ -81,10 +81,10 @@ export function startReaper(): Reaper {
   return {
     watch(group) {
       groups.add(group)
-      return tell(`+ ${group}\n`)
+      return send(`+ ${group}\n`)
     },
     forget(group) {
-      if (groups.delete(group)) tell(`- ${group}\n`).catch(() => {})
+      if (groups.delete(group)) send(`- ${group}\n`).catch(() => {})
     },
     async close() {
       if (closed) return

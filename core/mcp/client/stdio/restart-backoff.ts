@@ -1,8 +1,8 @@
-/** When a child that ended may be started again: at once after the first failure of a healthy one, then less and less often. */
+/** When a failed child may be started again: at once after the first failure of a healthy one, then with growing delays. */
 import { backoffMs } from '../../../backoff.ts'
 
 export const RESTART = { firstMs: 1_000, longestMs: 60_000 }
-/** What lived this long was healthy, whatever happened before. */
+/** A child that ran this long counts as healthy; earlier failures are forgotten. */
 export const STABLE_MS = 60_000
 
 export type RestartBackoff = {
@@ -10,13 +10,13 @@ export type RestartBackoff = {
   readonly failures: number
   /** Milliseconds until the next try is allowed; 0: now. */
   remaining(now: number): number
-  /** Counts a failure after `livedMs` in good health (undefined: it never was); returns the delay before the next try. */
+  /** Counts a failure after `livedMs` of being ready (undefined: it never was); returns the delay before the next start in ms. */
   failed(now: number, livedMs: number | undefined): number
-  /** It ended as it was told to. */
+  /** The child was stopped on purpose. */
   endedWell(): void
 }
 
-/** `random` gives 0 to 1. */
+/** `random` returns 0 to 1. */
 export function createRestartBackoff(random: () => number): RestartBackoff {
   let failures = 0
   let nextAt = 0

@@ -1,4 +1,4 @@
-/** The faults of a stdio session: why a child did not start, ended, or answered nothing of use. Pure. */
+/** The faults of a stdio session: failed starts, exits, and invalid answers. Pure. */
 import { Fault, type FaultCode, messageOf } from '../../../errors.ts'
 import type { ChildExit } from './child.ts'
 
@@ -13,7 +13,7 @@ export type StartFacts = {
   stderr: string[]
 }
 
-/** Says why there was no handshake: `details.reason` is CamelCase, the message a sentence with the last of stderr. */
+/** The fault for a failed start: `details.reason` is CamelCase, the message ends with the last line of stderr. */
 export function startFault(error: unknown, { exit, garbage, stderr }: StartFacts): Fault {
   const code = error instanceof Fault ? error.code : undefined
   const fault = (as: FaultCode, reason: string, message: string) =>
@@ -24,11 +24,7 @@ export function startFault(error: unknown, { exit, garbage, stderr }: StartFacts
     return fault('upstream_unreachable', 'ExitedAtStart', message)
   }
   if (garbage.lines > 0 && (code === 'upstream_timeout' || code === 'cancelled'))
-    return fault(
-      'upstream_protocol',
-      'NotMcp',
-      `The command writes something else than MCP: ${garbage.first}`,
-    )
+    return fault('upstream_protocol', 'NotMcp', `The command does not write MCP messages: ${garbage.first}`)
   if (code === 'upstream_timeout')
     return fault('upstream_timeout', 'StartTimeout', `${messageOf(error)}${lastOf(stderr)}`)
   if (code === 'upstream_protocol') return fault('upstream_protocol', 'HandshakeFailed', messageOf(error))
@@ -68,7 +64,7 @@ export function how({ code, signal }: ChildExit): string {
 const LOOKS_LIKE_AN_ERROR =
   /error|cannot|can't|fail|denied|not found|no such|refused|unable|missing|invalid|required/i
 
-/** The last line of stderr that looks like an error, else the last, as the end of a sentence. */
+/** The last line of stderr that looks like an error, else the last line, formatted to end a sentence. */
 export function lastOf(stderr: readonly string[]): string {
   const line = stderr.findLast(other => LOOKS_LIKE_AN_ERROR.test(other)) ?? stderr.at(-1)
   const last = line?.slice(0, LAST_LINE_CHARACTERS)

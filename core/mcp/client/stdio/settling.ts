@@ -1,25 +1,25 @@
-/** Holds the first call of a client's child back until the child knows what it asks as it starts: its client's roots, most of all. */
+/** Delays the first call to a client's child until the questions that the child asks at its start, mostly roots/list, are answered. */
 import { type Clock, delay } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import type { Ask } from '../../caller.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 
-/** A child that does not even answer a ping is not waited for. */
+/** Stops waiting for a child that does not answer a ping in time. */
 const PING_MS = 1_000
-/** Programs answer such questions, not people: then the call is made without the answer. */
+/** After this time the call is sent without the answers. Programs, not people, answer such questions. */
 const ANSWERS_MS = 10_000
-/** An answer takes effect a moment after it was read. */
+/** Time for the child to process an answer. */
 const TAKEN_IN_MS = 50
 
 export type SettlingOptions = {
   clock: Clock
-  /** Settles once the child has read all that was sent before: what it asks at once is asked by then. */
+  /** Settles once the child has read all earlier messages, and so has asked its first questions. */
   ping: () => Promise<unknown>
 }
 
 export class Settling {
   readonly #options: SettlingOptions
-  /** Calls that are held back. */
+  /** Delayed calls. */
   readonly #held = new Set<UpstreamCall>()
   #asked: Promise<unknown>[] = []
   #settled: Promise<void> | undefined
@@ -28,14 +28,14 @@ export class Settling {
     this.#options = options
   }
 
-  /** Begins with the first call. Rejects only with the Fault of `signal`. */
+  /** Delays a call; the first one starts the ping. Rejects only with the Fault of `signal`. */
   async wait(call: UpstreamCall, signal: AbortSignal): Promise<void> {
     this.#held.add(call)
     this.#settled ??= this.#settle()
     await waitFor(this.#settled, signal).finally(() => this.#held.delete(call))
   }
 
-  /** The call that carries a question which comes meanwhile. */
+  /** A delayed call whose caller can answer the child's questions. */
   asking(): UpstreamCall | undefined {
     const call = [...this.#held].find(({ caller }) => caller.ask)
     const ask = call?.caller.ask

@@ -1,4 +1,4 @@
-/** Reads a child's standard error: its last lines are kept, some are logged, and a flood is slowed down at its source. */
+/** Reads a child's standard error: keeps the last lines, logs some, and limits the rate of reading. */
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../../async.ts'
 import { LineReader } from './framing.ts'
@@ -7,21 +7,21 @@ import { harmless } from './harmless.ts'
 const KEPT_LINES = 50
 const KEPT_BYTES = 2048
 const WINDOW_MS = 250
-/** Read in one window: 1 MB/s. A child that writes faster waits, as for any reader. */
+/** Bytes read in one window, i.e. 1 MB/s. A child that writes faster blocks on its pipe. */
 const WINDOW_BYTES = 256 * 1024
 const WINDOW_LOGGED_LINES = 20
 
 export type Stderr = {
   /** The last lines, oldest first, without secrets. */
   lines(): string[]
-  /** The child is gone: reads what is left of its output without limit of speed. */
+  /** The child has exited: reads the rest without a rate limit. */
   finish(): void
 }
 
 export type StderrOptions = {
   clock: Clock
   secrets: readonly string[]
-  /** Some of the lines; `left` counts those before it that were left out. */
+  /** Called for some of the lines; `left` counts the lines skipped before this one. */
   log: (line: string, left: number) => void
 }
 
@@ -76,7 +76,7 @@ export function readStderr(stream: Readable, { clock, secrets, log }: StderrOpti
   }
 }
 
-/** The word at the cut goes as well: it could be the beginning of a secret, which would not be recognised. */
+/** Removes the word at the cut too: it could be the beginning of a secret, which would not be recognized. */
 function cut(line: Buffer): string {
   return `${line.toString('utf8', 0, KEPT_BYTES).replace(/\S*$/, '')}…`
 }

@@ -1,4 +1,4 @@
-/** JSON-RPC with one child: numbers requests, finds their answers, and bears with what is no message. */
+/** JSON-RPC with one child: numbers requests, finds their answers, and tolerates output that is not JSON-RPC. */
 import type { Clock } from '../../../async.ts'
 import { faultOf, waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
@@ -16,15 +16,15 @@ import { diedFault, stoppedFault, tooLargeFault, unreadableFault } from './sessi
 
 /** How a server is started. */
 export type CommandSpec = ChildSpec & {
-  /** Values of the environment or the arguments that must not be seen in logs and messages. */
+  /** Values of the environment or the arguments that must not appear in logs and messages. */
   secrets?: readonly string[]
   startTimeoutMs: number
 }
 
-/** A request of the server to its client. */
+/** A question of the server to its client. */
 export type ChildRequest = { id: JsonValue; method: string; params?: JsonObject }
 
-/** The part of a pino logger that is used. */
+/** The used part of a pino logger. */
 export type StdioLog = {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -32,7 +32,7 @@ export type StdioLog = {
 
 export type StdioRpcDeps = {
   clock: Clock
-  /** Ends children where this process is killed. */
+  /** Ends children if this process is killed. */
   reaper?: Reaper
   log?: StdioLog
 }
@@ -44,30 +44,30 @@ export type StdioRpcListener = {
 
 type Pending = { call: UpstreamCall; resolve(answer: McpResponse): void; reject(fault: Fault): void }
 
-/** The largest notification or request of a server. */
+/** The largest notification or question of a server. */
 const MAX_ASKING_BYTES = 4 * 1024 * 1024
-/** So many lines that are not JSON-RPC before the handshake's answer: this is no MCP server. Later: it has to wait a bit. */
+/** After this many lines that are not JSON-RPC, the handshake fails; after the handshake, reading pauses. */
 const MUCH_GARBAGE = 1_000
 const GARBAGE_REST_MS = 250
 const EXCERPT_CHARACTERS = 120
 const CARRIAGE_RETURN = 13
-/** These are not cancelled: a server that is asked so has not agreed on a protocol yet. */
-const OPENING: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+/** Handshakes are not cancelled: no protocol is agreed on yet. */
+const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 const LISTEN = 'subscriptions/listen'
 
 export class StdioRpc {
-  /** The child is gone. Never rejects. */
+  /** Resolves when the child has exited. Never rejects. */
   readonly ended: Promise<ChildExit>
   readonly #deps: StdioRpcDeps
   readonly #listener: StdioRpcListener
   readonly #secrets: readonly string[]
   readonly #child: Child
   readonly #pending = new Map<number, Pending>()
-  /** Aborts where it shows before the time is up that there is no MCP server. */
+  /** Aborts when the output shows, before the start timeout, that this is not an MCP server. */
   readonly #hopeless = new AbortController()
   #nextId = 1
   #garbage = { lines: 0, first: '' }
-  /** Why nothing can be asked any more. */
+  /** Why no request can be sent any more. */
   #over: Fault | undefined
 
   /** Starts the child. */
@@ -96,7 +96,7 @@ export class StdioRpc {
     })
   }
 
-  /** Why nothing can be asked any more; undefined while it can. */
+  /** Why no request can be sent any more; undefined while requests can be sent. */
   get over(): Fault | undefined {
     return this.#over
   }
@@ -106,7 +106,7 @@ export class StdioRpc {
     return this.#garbage
   }
 
-  /** Aborts when the child has written so much else that it is no MCP server. */
+  /** Aborts when the child has written so many other lines that it is not an MCP server. */
   get hopeless(): AbortSignal {
     return this.#hopeless.signal
   }
@@ -124,7 +124,7 @@ export class StdioRpc {
     return new Promise((resolve, reject) => {
       const cancel = () => {
         this.#pending.delete(id)
-        if (!OPENING.has(call.method)) this.send(cancellation(id))
+        if (!HANDSHAKES.has(call.method)) this.send(cancellation(id))
         reject(faultOf(signal))
       }
       signal.addEventListener('abort', cancel, { once: true })
@@ -148,12 +148,12 @@ export class StdioRpc {
     })
   }
 
-  /** Sends what nobody waits for, unless the child does not read. */
+  /** Sends a best-effort message; dropped while the child does not read. */
   send(message: object): void {
     if (!this.#child.blocked) this.#child.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Sends what the child asked for: at once, or when it reads again. */
+  /** Sends a reply to the child: at once, or when it reads again. */
   reply(message: object): Promise<unknown> | undefined {
     const write = () => this.#child.write(`${JSON.stringify(message)}\n`)
     if (this.#child.blocked) return this.#child.drained().then(write)
@@ -161,7 +161,7 @@ export class StdioRpc {
     return undefined
   }
 
-  /** The call in flight that we gave this id, or its text. */
+  /** The call in flight with this id, also if the id comes back as a string. */
   callOf(id: JsonValue | undefined): UpstreamCall | undefined {
     return this.#waiting(ownId(id))?.call
   }
@@ -200,14 +200,14 @@ export class StdioRpc {
     if (message.kind === 'notification') return this.#listener.notified(message.notification)
     const { id, answer } = message
     const waiting = id === null && answer.error ? this.#opening() : this.#waiting(ownId(id))
-    if (!waiting) return // cancelled meanwhile, answered twice, or never asked
+    if (!waiting) return // cancelled, answered twice, or unknown
     if (bytes > waiting.call.maxBytes) return waiting.reject(tooLargeFault(waiting.call.maxBytes))
     waiting.resolve(answer)
   }
 
-  /** What an error without an id is about, while hands are shaken: some servers answer so to what they do not know. */
+  /** During the handshake, an error without an id answers it: some servers reply like this to unknown methods. */
   #opening(): Pending | undefined {
-    return [...this.#pending.values()].find(({ call }) => OPENING.has(call.method))
+    return [...this.#pending.values()].find(({ call }) => HANDSHAKES.has(call.method))
   }
 
   #onUnreadable(text: string) {
@@ -221,14 +221,14 @@ export class StdioRpc {
       0,
       EXCERPT_CHARACTERS,
     )
-    // The 1st, 10th, 100th, …: seldom enough.
+    // Logs only the 1st, 10th, 100th, … line.
     if (Number.isInteger(Math.log10(garbage.lines)))
       this.#deps.log?.warn({ ...garbage }, 'server writes lines to standard output that are not JSON-RPC')
     if (garbage.lines === MUCH_GARBAGE) this.#hopeless.abort()
     if (garbage.lines % MUCH_GARBAGE === 0) this.#child.rest(GARBAGE_REST_MS)
   }
 
-  /** The limit of the call that a line answers, where its beginning tells which; else the largest of those in flight. */
+  /** The limit of the call that a line answers, if its beginning has the id; else the largest limit in flight. */
   #limitOf(head: Buffer): number {
     const text = head.toString('latin1')
     if (isAsking(text)) return MAX_ASKING_BYTES
@@ -243,10 +243,10 @@ export class StdioRpc {
     if (isAsking(start)) this.#refuse(id)
     const waiting = isAsking(start) ? undefined : id === undefined ? this.#onlyOne() : this.#waiting(id)
     if (waiting) waiting.reject(tooLargeFault(waiting.call.maxBytes))
-    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too long; it was left out')
+    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too long; skipped')
   }
 
-  /** A question that is too long to be read: without an answer the server could wait for ever. */
+  /** Refuses a question that is too long; otherwise the server could wait forever. */
   #refuse(id: number | undefined) {
     const message = `The question is longer than ${MAX_ASKING_BYTES} bytes`
     if (id !== undefined) this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })

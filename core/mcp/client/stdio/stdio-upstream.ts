@@ -1,4 +1,4 @@
-/** An upstream that is a command on this machine: one child for all callers, or one for each client. */
+/** An upstream that runs as a local command: one child for all callers, or one for each client. */
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Caller } from '../../caller.ts'
@@ -22,18 +22,18 @@ import type { CommandSpec, StdioRpcDeps } from './stdio-rpc.ts'
 import { type ChildState, SupervisedChild, type SupervisedChildSpec } from './supervised-child.ts'
 
 export type StdioSpec = CommandSpec & {
-  /** `shared`: one child for all calls. `perClient`: one for each `client` key; a call without a key has one for itself. */
+  /** `shared`: one child for all calls. `perClient`: one for each `client` key; a call without a key gets its own. */
   sessions: 'shared' | 'perClient'
-  /** A child without calls is ended after this time, and started again by the next call. */
+  /** A child without calls is stopped after this time, and started again by the next call. */
   idleAfterMs: number
-  /** 1 keeps the shared child up from the start. */
+  /** 1 starts the shared child at once and keeps it running. */
   min: number
   /** Children at once with `perClient`; default 32. */
   maxClients?: number
 }
 
 export type StdioDeps = StdioRpcDeps & {
-  /** 0 to 1, spreads restarts; default Math.random. */
+  /** Returns 0 to 1, for the jitter of restarts; default Math.random. */
   random?: () => number
 }
 
@@ -47,8 +47,8 @@ const SHARED = ''
 const BEST_FIRST: readonly ChildState['state'][] = ['ready', 'starting', 'failed', 'asleep']
 
 /**
- * Nothing is started before the first call, unless `min` is 1. A shared child that failed is tried again by itself, with
- * backoff; a client's child when the client calls again. Both fail fast with Fault upstream_starting during backoff.
+ * Starts nothing before the first call, unless `min` is 1. A failed shared child is restarted by itself, with
+ * backoff; a client's child when the client calls again. Calls during the backoff fail with Fault upstream_starting.
  */
 export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpstream {
   const upstream = new StdioChildren(spec, deps)
@@ -59,11 +59,10 @@ export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpst
 
 const NO_SESSION = {
   code: METHOD_NOT_FOUND,
-  message:
-    'Each client has a server of its own here, and this one has no session that could be told of changes',
+  message: 'This server runs once for each client session, and this caller has no session to receive updates',
 }
 
-/** The key of a client, or a symbol for a call that has no client. */
+/** The key of a client, or a symbol for a call without a client. */
 type Key = string | symbol
 
 class StdioChildren implements StdioUpstream {
@@ -72,12 +71,12 @@ class StdioChildren implements StdioUpstream {
   readonly #spec: SupervisedChildSpec
   readonly #deps: StdioDeps
   /** The least recently used first. */
-  readonly #lives = new Map<Key, SupervisedChild>()
+  readonly #children = new Map<Key, SupervisedChild>()
   readonly #leaving = new Set<Promise<void>>()
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
-  /** Children for one call have no past of their own, but crash for the same reason. */
+  /** Shared by all children for single calls, because they crash for the same reason. */
   readonly #oneCallBackoff: RestartBackoff
-  /** All children are of one server. */
+  /** Shared by all children, because they run the same server. */
   readonly #memory: EraMemory = {}
   #listener: SessionListener | undefined
   #shown: ChildState = { state: 'asleep' }
@@ -115,7 +114,7 @@ class StdioChildren implements StdioUpstream {
   }
 
   tell(client: string, notification: Notification): void {
-    if (!this.#shared) this.#lives.get(client)?.tell(notification)
+    if (!this.#shared) this.#children.get(client)?.tell(notification)
   }
 
   forget(client: string): void {
@@ -129,14 +128,14 @@ class StdioChildren implements StdioUpstream {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const key of [...this.#lives.keys()]) void this.#drop(key)
+    for (const key of [...this.#children.keys()]) void this.#drop(key)
     await Promise.all(this.#leaving)
   }
 
-  /** A caller without a key has a child for the time of `work`. */
+  /** A caller without a key gets a child that ends after `work`. */
   async #use<T>({ client, capabilities }: Caller, work: (life: SupervisedChild) => Promise<T>): Promise<T> {
     const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
-    const life = this.#lifeOf(key, capabilities)
+    const life = this.#childOf(key, capabilities)
     try {
       return await work(life)
     } finally {
@@ -144,19 +143,19 @@ class StdioChildren implements StdioUpstream {
     }
   }
 
-  #lifeOf(key: Key, capabilities: JsonObject | undefined): SupervisedChild {
+  #childOf(key: Key, capabilities: JsonObject | undefined): SupervisedChild {
     if (this.#closed) throw stoppedFault()
-    const known = this.#lives.get(key)
+    const known = this.#children.get(key)
     if (known && this.#shared) return known
-    if (known) this.#lives.delete(key)
+    if (known) this.#children.delete(key)
     else this.#makeRoom()
-    const life = known ?? this.#createLife(key, capabilities)
-    this.#lives.set(key, life)
+    const life = known ?? this.#createChild(key, capabilities)
+    this.#children.set(key, life)
     return life
   }
 
-  /** A client's child is told at its start what that client can be asked for. */
-  #createLife(key: Key, clientCapabilities: JsonObject | undefined): SupervisedChild {
+  /** The client's capabilities are declared to its child in the handshake. */
+  #createChild(key: Key, clientCapabilities: JsonObject | undefined): SupervisedChild {
     const isClient = typeof key === 'string' && key !== SHARED && key !== DISCOVERY_CLIENT
     const client = isClient ? key : undefined
     const prefers: Era = typeof key === 'symbol' ? 'modern' : 'legacy'
@@ -169,7 +168,7 @@ class StdioChildren implements StdioUpstream {
           ? this.#oneCallBackoff
           : createRestartBackoff(this.#deps.random ?? Math.random),
       onState: () => this.#showState(),
-      // A client's child has lists of its own: that they change says nothing of the others'.
+      // A client's child may have its own lists, whose changes do not concern other clients.
       onListChanged: list => {
         if (this.#shared || key === DISCOVERY_CLIENT) this.#emit({ kind: 'listChanged', list })
       },
@@ -181,10 +180,10 @@ class StdioChildren implements StdioUpstream {
     })
   }
 
-  /** Ends the child that nobody used for the longest time. Throws Fault upstream_busy where all have calls in flight. */
+  /** Stops the least recently used idle child. Throws Fault upstream_busy if all have calls in flight. */
   #makeRoom() {
-    if (this.#lives.size < this.#maxClients) return
-    const idle = [...this.#lives].filter(([, life]) => life.inFlight === 0)
+    if (this.#children.size < this.#maxClients) return
+    const idle = [...this.#children].filter(([, life]) => life.inFlight === 0)
     const [key] = idle.find(([, life]) => life.state.state === 'asleep') ?? idle[0] ?? []
     if (key !== undefined) return void this.#drop(key)
     const sessions = this.#maxClients
@@ -193,9 +192,9 @@ class StdioChildren implements StdioUpstream {
   }
 
   async #drop(key: Key): Promise<void> {
-    const leaving = this.#lives.get(key)?.close()
+    const leaving = this.#children.get(key)?.close()
     if (!leaving) return
-    this.#lives.delete(key)
+    this.#children.delete(key)
     this.#showState()
     this.#leaving.add(leaving)
     await leaving
@@ -203,7 +202,7 @@ class StdioChildren implements StdioUpstream {
   }
 
   #showState(): void {
-    const states = [...this.#lives.values()].map(life => life.state)
+    const states = [...this.#children.values()].map(life => life.state)
     const best = BEST_FIRST.flatMap(name => states.find(({ state }) => state === name) ?? [])[0]
     const next: ChildState = best ?? { state: 'asleep' }
     if (JSON.stringify(next) === JSON.stringify(this.#shown)) return

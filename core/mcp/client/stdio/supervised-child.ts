@@ -1,4 +1,4 @@
-/** The life of one child: started when needed, asleep when idle, started again with backoff when it died. */
+/** Supervises one child: starts it when needed, stops it when idle, restarts it with backoff after a failure. */
 import type { Timer } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
@@ -13,19 +13,19 @@ import type { RestartBackoff } from './restart-backoff.ts'
 import { how, lastOf, stoppedFault } from './session-faults.ts'
 
 export type SupervisedChildSpec = SessionSpec & {
-  /** Asleep after this time without a call; undefined: never. */
+  /** Stopped after this time without a call; undefined: never. */
   idleAfterMs: number | undefined
-  /** Whether a child that failed is started again before anybody asks for it. */
+  /** Whether a failed child is restarted without waiting for a call. */
   revive: boolean
 }
 
 export type SupervisedChildDeps = SessionDeps & {
   backoff: RestartBackoff
-  /** 0 to 1, spreads retries; default Math.random. */
+  /** Returns 0 to 1, for the jitter of retries; default Math.random. */
   random?: () => number
-  /** Told after each change of `state`. */
+  /** Called after each change of `state`. */
   onState(): void
-  /** Told of each start that failed and each child that ended by itself; `failures` counts them in a row. */
+  /** Called for each failed start and each unexpected exit; `failures` counts them in a row. */
   onFailure?(failure: Failure, failures: number): void
 }
 
@@ -42,9 +42,9 @@ export class SupervisedChild {
   #running: Running | undefined
   #starting: Promise<Running> | undefined
   #session: ChildSession | undefined
-  /** The end of the child before: two never run side by side. */
+  /** Resolves when the previous child has ended: two never run at the same time. */
   #leaving: Promise<void> = Promise.resolve()
-  /** Waits for sleep while running, for the next start after a failure. */
+  /** While running: the idle timeout. After a failure: the next start. */
   #timer: Timer | undefined
   readonly #subscriptions: ResourceSubscriptions
   #inFlight = 0
@@ -70,17 +70,17 @@ export class SupervisedChild {
     return this.#state
   }
 
-  /** What the child that is up said at its handshake. */
+  /** The handshake's result of the running child. */
   get info(): UpstreamInfo | undefined {
     return this.#running?.info
   }
 
-  /** Calls that are served or wait. */
+  /** Calls in progress or waiting for the start. */
   get inFlight(): number {
     return this.#inFlight
   }
 
-  /** Resolves when the child is up: many callers share one start. Rejects with Fault upstream_starting during backoff. */
+  /** Resolves when the child is ready; concurrent callers share one start. Rejects with Fault upstream_starting during backoff. */
   connect(signal: AbortSignal): Promise<UpstreamInfo> {
     return this.#use(signal, async ({ info }) => info)
   }
@@ -89,17 +89,17 @@ export class SupervisedChild {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
-  /** Passes on updates of one resource until `signal` aborts, over restarts too: a child with subscriptions stays up. */
+  /** Forwards updates of one resource until `signal` aborts, also after restarts. A child with subscriptions is not stopped. */
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(signal, () => this.#subscriptions.subscribe(subscription, signal))
   }
 
-  /** Hands the server what its client says besides requests, where the child is up. */
+  /** Forwards a notification of the client to the child, if it is running. */
   tell(notification: Notification): void {
     this.#running?.session.tell(notification)
   }
 
-  /** Rejects what is in flight and ends the child. */
+  /** Rejects calls in flight and ends the child. */
   async close(): Promise<void> {
     this.#closed = true
     this.#subscriptions.close()
@@ -123,13 +123,13 @@ export class SupervisedChild {
     if (this.#closed) throw stoppedFault()
     if (this.#starting) return this.#starting
     const retryInMs = this.#deps.backoff.remaining(this.#deps.clock.now())
-    if (retryInMs > 0) throw heldBack(this.#state, retryInMs)
+    if (retryInMs > 0) throw backoffFault(this.#state, retryInMs)
     return this.#start()
   }
 
   #start(): Promise<Running> {
     this.#timer?.cancel()
-    // A server that failed stays so until it is up again: it should not seem to come and go.
+    // A failed server stays `failed` until it is ready again, so that its state does not flicker.
     if (this.#state.state !== 'failed') this.#enter({ state: 'starting' })
     const starting = this.#attempt().finally(() => {
       this.#starting = undefined
@@ -156,7 +156,7 @@ export class SupervisedChild {
       })
     } catch (error) {
       this.#leaving = session.stop()
-      if (session !== first) forget(this.#deps.memory) // it was not the question that it died of
+      if (session !== first) forget(this.#deps.memory) // the probe was not the cause
       if (this.#closed) throw stoppedFault()
       if (error instanceof Fault) this.#startFailed(error, session.stderr())
       throw error
@@ -166,7 +166,7 @@ export class SupervisedChild {
     this.#running = running
     this.#subscriptions.renewed()
     this.#enter({ state: 'ready' })
-    if (this.#spec.idleAfterMs !== undefined) this.#restAfter(this.#spec.idleAfterMs)
+    if (this.#spec.idleAfterMs !== undefined) this.#sleepAfter(this.#spec.idleAfterMs)
     void session.ended.then(exit => this.#died(running, exit))
     return running
   }
@@ -194,7 +194,7 @@ export class SupervisedChild {
   }
 
   #died(running: Running, exit: ChildExit): void {
-    if (this.#running !== running) return // it was told to
+    if (this.#running !== running) return // stopped on purpose
     const { backoff, clock, log } = this.#deps
     const { session, since } = running
     const livedMs = clock.now() - since
@@ -214,27 +214,27 @@ export class SupervisedChild {
           }
     this.#deps.onFailure?.(failure, backoff.failures)
     if (delayMs > 0) this.#fail(failure, delayMs)
-    else this.#rise()
+    else this.#restart()
   }
 
   #fail(failure: Failure, delayMs: number): void {
-    this.#timer = this.#deps.clock.after(delayMs, () => this.#rise())
+    this.#timer = this.#deps.clock.after(delayMs, () => this.#restart())
     this.#enter({ state: 'failed', ...failure })
   }
 
-  #rise(): void {
+  #restart(): void {
     if (this.#spec.revive || this.#subscriptions.size > 0) void this.#start()
     else this.#enter({ state: 'asleep' })
   }
 
-  /** One timer for all calls: when it ends it looks how long nobody has called. */
-  #restAfter(ms: number): void {
+  /** One timer for all calls: when it fires, it checks the time since the last call. */
+  #sleepAfter(ms: number): void {
     const { clock } = this.#deps
     this.#timer = clock.after(ms, () => {
       const idleMs = this.#spec.idleAfterMs ?? 0
       const used = this.#inFlight > 0 || this.#subscriptions.size > 0
       const rest = used ? idleMs : this.#lastUsed + idleMs - clock.now()
-      if (rest > 0) this.#restAfter(rest)
+      if (rest > 0) this.#sleepAfter(rest)
       else this.#sleep()
     })
   }
@@ -253,8 +253,8 @@ export class SupervisedChild {
   }
 }
 
-/** For callers that come while nothing may be started. */
-function heldBack(state: ChildState, retryInMs: number): Fault {
+/** The fault for calls during the backoff. */
+function backoffFault(state: ChildState, retryInMs: number): Fault {
   const failed = state.state === 'failed' ? state : { reason: 'CrashLooping', message: 'The server failed' }
   const seconds = (retryInMs / 1000).toFixed(1)
   return new Fault('upstream_starting', `${failed.message} (started again in ${seconds} s)`, {
