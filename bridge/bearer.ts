@@ -1,14 +1,14 @@
-/** The token that callers must show: compared in constant time, read again when its file changes. */
+/** Checks the callers' bearer token in constant time; the token file is read again when it changes. */
 import { timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 
-/** A mounted Secret is replaced without a word: the file is looked at again, but not for every request. */
+/** Kubernetes replaces a mounted Secret without notice, so the file is read again, but not for every request. */
 const REREAD_MS = 1_000
 const SCHEME = /^bearer +/i
 
-/** Whether the Authorization header shows the token. Throws Fault `io` where the file holds none at the start. */
+/** Returns a function that checks an Authorization header. Throws Fault `io` if the file has no token at the start. */
 export function createBearerCheck(file: string, clock: Clock): (header: string | undefined) => boolean {
   let token = readToken(file)
   if (!token) throw new Fault('io', `The token file ${file} is missing or empty.`)
@@ -24,7 +24,7 @@ export function createBearerCheck(file: string, clock: Clock): (header: string |
   }
 }
 
-/** Undefined while there is none to be read: the one before still holds. */
+/** Undefined if no token can be read; the previous one then stays valid. */
 function readToken(file: string): Buffer | undefined {
   try {
     const text = readFileSync(file, 'utf8').trim()

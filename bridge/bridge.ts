@@ -1,4 +1,4 @@
-/** A bridge: children, what they are asked and what they say, put together and served. */
+/** Assembles a bridge: children, MCP handler and HTTP server. */
 import type { Clock } from '../core/async.ts'
 import type { Log } from '../core/log.ts'
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
@@ -12,20 +12,20 @@ import { serve } from './serve.ts'
 import { SessionChildren } from './session-children.ts'
 import { SharedChild } from './shared-child.ts'
 
-/** More than there can be sessions with a child. */
+/** More than there can be sessions with children. */
 export const MAX_STREAMS = 256
 
 export type BridgeOptions = {
   host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number
   /** The server's name. */
   name: string
   /** `shared`: one child for all callers; `perClient`: one for each session. */
   sessions: 'shared' | 'perClient'
-  /** How long a session without a call keeps its child. */
+  /** How long a session keeps its child without a call. */
   idleAfterMs: number
-  /** Callers must show the token in this file; absent: everybody is let in. */
+  /** File with the bearer token that callers must send; absent: no authentication. */
   bearerFile?: string
   command: CommandSpec
 }
@@ -34,13 +34,13 @@ export type BridgeDeps = { clock: Clock; log: Log; random?: () => number }
 
 export type Bridge = {
   port: number
-  /** Resolves where the children do not come up; whoever started us may try again later. */
+  /** Resolves when the children repeatedly fail to start: the process should then exit, and the kubelet restarts it. */
   hopeless: Promise<Failure>
   /** Waits up to `drainMs` for calls in flight, then ends connections and children. Idempotent. */
   close(drainMs: number): Promise<void>
 }
 
-/** Listens at once, ready or not. Throws Fault `unavailable` where it cannot, `io` where the token file holds none. */
+/** Listens at once, before a child is ready. Throws Fault `unavailable` if it cannot listen, `io` if the token file has no token. */
 export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Promise<Bridge> {
   const { name, sessions, bearerFile, command, idleAfterMs } = options
   const admits = bearerFile === undefined ? undefined : createBearerCheck(bearerFile, deps.clock)

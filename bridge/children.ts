@@ -1,4 +1,4 @@
-/** The children of a bridge as the rest of it sees them, whether all callers share one or each session has its own. */
+/** The interface of a bridge's children: one shared by all callers, or one for each session. */
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
 import type { SessionSpec } from '../core/mcp/client/stdio/child-session.ts'
@@ -14,38 +14,38 @@ import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstr
 
 export interface Children {
   readonly sessions: Sessions
-  /** What a child said at the last handshake; undefined before the first. */
+  /** The result of the last handshake; undefined before the first. */
   readonly info: UpstreamInfo | undefined
-  /** Whether a child is up. */
+  /** Whether a child is ready. */
   readonly ready: boolean
   /** Throws the Faults of Upstream.request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
   /** As Upstream.subscribe. */
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
-  /** Hands a child what its client says besides requests. */
+  /** Forwards a notification of a client to its child. */
   tell(client: string, notification: Notification): void
-  /** Ends all children, and what they have in flight. */
+  /** Ends all children and their calls. */
   close(): Promise<void>
 }
 
 export type ChildrenDeps = {
   clock: Clock
   log: StdioLog
-  /** 0 to 1, spreads restarts; default Math.random. */
+  /** Returns 0 to 1, for the jitter of restarts; default Math.random. */
   random?: () => number
-  /** Who hears that a list has changed. */
+  /** The clients that listen for changed lists. */
   listeners: Listeners
-  /** What a child says to its own client, and asks it, between calls. */
+  /** For notifications and questions of a child to its own client between calls. */
   clients: Clients & {
     end(client: string): void
-    /** Whether the client listens. */
+    /** Whether the client has an open stream. */
     listens(client: string): boolean
   }
-  /** No child comes up: further tries are left to whoever started this process. */
+  /** No child starts: the process should exit, and the kubelet restarts it. */
   onHopeless(failure: Failure): void
 }
 
-/** So many failures in a row: starts that failed, and children that ended before they were up for a minute. */
+/** Failures in a row before giving up: failed starts, and children that exited within a minute. */
 export const MAX_FAILURES = 3
 
 type Hooks = {
@@ -60,7 +60,7 @@ type Hooks = {
   onHopeless(failure: Failure, life: SupervisedChild): void
 }
 
-/** A child that is started at once, does not sleep, and is started again where it ends by itself. */
+/** Starts a child at once; it is never stopped when idle, and restarted if it exits. */
 export function begin(
   spec: SessionSpec,
   memory: EraMemory,
@@ -90,7 +90,7 @@ export function begin(
   return life
 }
 
-/** For a session that finds no place beside `sessions` others. */
+/** The fault for a call that would need more than `sessions` children. */
 export function allInUse(sessions: number, idleAfterMs: number): Fault {
   const minutes = (idleAfterMs / 60_000).toFixed(1).replace('.0', '')
   const message =

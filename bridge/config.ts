@@ -1,4 +1,4 @@
-/** What the bridge takes from its command line and its environment. */
+/** The configuration of the bridge, from its command line and environment. */
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { PackageSource } from '../core/packages/install.ts'
@@ -19,7 +19,7 @@ export type ServeConfig = {
   startFile?: string
   command: string[]
   env: Env
-  /** Values of the environment that look like secrets by their names. */
+  /** Values of environment variables whose names suggest secrets. */
   secrets: string[]
   terminationLog: string
 }
@@ -67,7 +67,7 @@ const OPTIONS = {
   into: { type: 'string' },
 } as const
 
-/** A wrong command line comes back as a problem. */
+/** Returns a `problem` for an invalid command line. Never throws. */
 export function readConfig(args: readonly string[], process: NodeJS.Process): BridgeConfig {
   const end = args.indexOf('--')
   const own = end === -1 ? [...args] : args.slice(0, end)
@@ -75,11 +75,11 @@ export function readConfig(args: readonly string[], process: NodeJS.Process): Br
   try {
     const { values, positionals } = parseArgs({ args: own, options: OPTIONS, allowPositionals: true })
     const env = environment(process.env)
-    const [verb, ...words] = positionals
-    if (verb === 'install') return readInstall(words, values, env)
-    if (verb === 'deliver') return readDeliver(words, dirname(process.argv[1] ?? ''))
+    const [verb, ...rest] = positionals
+    if (verb === 'install') return readInstall(rest, values, env)
+    if (verb === 'deliver') return readDeliver(rest, dirname(process.argv[1] ?? ''))
     if (verb !== undefined)
-      return problem(`${verb} is no command of the bridge; a server's command stands after --`)
+      return problem(`${verb} is not a command of the bridge; the server's command goes after --`)
     if (values.probe !== undefined) return readProbe(values.probe, values.timeout)
     return readServe(values, command, env)
   } catch (error) {
@@ -94,10 +94,12 @@ function readServe(values: Values, command: string[], env: Env): BridgeConfig {
   const port = Number(values.port)
   const startTimeoutMs = parseDuration(values['start-timeout'])
   const idleAfterMs = parseDuration(values['idle-after'])
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) return problem(`--port ${values.port} is no port`)
-  if (sessions !== 'shared' && sessions !== 'perClient') return problem('--sessions is shared or perClient')
-  if (!(startTimeoutMs > 0)) return problem('--start-timeout is no duration, such as 60s')
-  if (!(idleAfterMs > 0)) return problem('--idle-after is no duration, such as 3m')
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    return problem(`--port ${values.port} is not a port`)
+  if (sessions !== 'shared' && sessions !== 'perClient')
+    return problem('--sessions must be shared or perClient')
+  if (!(startTimeoutMs > 0)) return problem('--start-timeout must be a duration, such as 60s')
+  if (!(idleAfterMs > 0)) return problem('--idle-after must be a duration, such as 3m')
   if (values['start-file'] === undefined && command.length === 0)
     return problem("the server's command is missing: bridge [options] -- COMMAND ARGS…")
   return {
@@ -119,17 +121,17 @@ function readServe(values: Values, command: string[], env: Env): BridgeConfig {
 
 function readProbe(url: string, timeout: string): BridgeConfig {
   const timeoutMs = parseDuration(timeout)
-  if (!URL.canParse(url)) return problem(`--probe ${url} is no URL`)
-  if (!(timeoutMs > 0)) return problem('--timeout is no duration, such as 5s')
+  if (!URL.canParse(url)) return problem(`--probe ${url} is not a URL`)
+  if (!(timeoutMs > 0)) return problem('--timeout must be a duration, such as 5s')
   return { kind: 'probe', url, timeoutMs }
 }
 
 function readInstall([kind, name, ...more]: string[], values: Values, env: Env): BridgeConfig {
   if ((kind !== 'npm' && kind !== 'pypi') || !name || more.length > 0)
-    return problem('install wants npm or pypi, and one package')
-  if (!values.into) return problem('install wants --into DIR')
+    return problem('install takes npm or pypi, and one package')
+  if (!values.into) return problem('install requires --into DIR')
   const { version, bin, registry } = values
-  if (registry !== undefined && !URL.canParse(registry)) return problem(`--registry ${registry} is no URL`)
+  if (registry !== undefined && !URL.canParse(registry)) return problem(`--registry ${registry} is not a URL`)
   return {
     kind: 'install',
     source: { kind, package: name, version, bin },
@@ -142,7 +144,7 @@ function readInstall([kind, name, ...more]: string[], values: Values, env: Env):
 }
 
 function readDeliver([into, ...more]: string[], from: string): BridgeConfig {
-  return into && more.length === 0 ? { kind: 'deliver', from, into } : problem('deliver wants one folder')
+  return into && more.length === 0 ? { kind: 'deliver', from, into } : problem('deliver takes one folder')
 }
 
 function problem(message: string): BridgeConfig {

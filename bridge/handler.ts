@@ -1,4 +1,4 @@
-/** What the bridge answers: everything that is not the protocol's own goes to a child as it is, and comes back so. */
+/** The MCP handler of the bridge: forwards requests to a child and its answers back, both unchanged. */
 import { Fault } from '../core/errors.ts'
 import { sliceJson } from '../core/json-slice.ts'
 import { META_OWN_PROTOCOL } from '../core/mcp/client/handshake.ts'
@@ -8,10 +8,10 @@ import type { McpHandler, McpRequest, RouteDescription } from '../core/mcp/serve
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Children } from './children.ts'
 
-/** Callers have limits of their own; this one keeps a child from filling our memory. */
+/** Callers have their own limits; this one protects the bridge's memory from a child. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
-/** `server` is its name where the child does not give one. */
+/** `server`: the name to declare if the child gives none. */
 export function createHandler(server: string, children: Children, listeners: Listeners): McpHandler {
   return {
     describe: () => describe(server, children),
@@ -38,7 +38,7 @@ function ask(children: Children, { method, params, text, caller }: McpRequest): 
   )
 }
 
-/** A fault as JSON-RPC: the caller learns at once what happened, and whether it may try again. */
+/** Turns a fault into a JSON-RPC error that says what happened and whether a retry makes sense. */
 async function answered(asking: Promise<McpResponse>): Promise<McpResponse> {
   try {
     return await asking

@@ -1,4 +1,4 @@
-/** Installs the package of a server into a volume, and writes there how it is started. */
+/** Installs the package of a server into a volume, and writes its start command there. */
 import { constants } from 'node:fs'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export type InstallIntoOptions = {
   source: PackageSource
   /** The registry or index; absent: the installer's own. */
   registry?: string
-  /** The folder: `package/` and `start.json` are made in it. */
+  /** The folder in which `package/` and `start.json` are created. */
   into: string
   env: Readonly<Record<string, string>>
   signal: AbortSignal
@@ -22,7 +22,7 @@ export type InstallIntoOptions = {
 
 const START_FILE = 'start.json'
 
-/** Returns the version that was installed. Throws the Faults of installPackage. */
+/** Returns the installed version. Throws the Faults of installPackage. */
 export async function install({ source, registry, into, env, signal }: InstallIntoOptions): Promise<string> {
   const folder = resolve(into)
   const cache = await mkdtemp(join(tmpdir(), 'portolan-install-'))
@@ -43,7 +43,7 @@ export async function install({ source, registry, into, env, signal }: InstallIn
   }
 }
 
-/** How an installed server is started. Throws Fault `io` where the file does not tell. */
+/** Reads the start command of an installed server. Throws Fault `io` if the file is missing or invalid. */
 export async function readStart(file: string): Promise<Start> {
   try {
     const start: unknown = JSON.parse(await readFile(file, 'utf8'))
@@ -54,10 +54,10 @@ export async function readStart(file: string): Promise<Start> {
       cause,
     })
   }
-  throw new Fault('io', `The file ${file} does not say how the server is started`)
+  throw new Fault('io', `The file ${file} has no start command`)
 }
 
-/** Installers keep what they download; it is of no use to anybody after this. */
+/** Temporary caches, because the downloads are not needed after the installation. */
 function caches(folder: string): Record<string, string> {
   return {
     npm_config_cache: join(folder, 'npm'),
@@ -66,7 +66,7 @@ function caches(folder: string): Record<string, string> {
   }
 }
 
-/** The path of a program: a child is started without a look at our PATH. */
+/** The path of a program, because children do not inherit our PATH. */
 async function pathOf(name: string, path: string): Promise<string> {
   for (const folder of path.split(delimiter)) {
     const file = join(folder, name)

@@ -1,4 +1,4 @@
-/** The bridge as a process. Without `await`, so that it can be bundled as CommonJS: Node's module loader costs 13 MB. */
+/** The entry point of the bridge. No top-level `await`, so that it can be bundled as CommonJS: Node's ES module loader costs 13 MB. */
 import process from 'node:process'
 import { runBridge } from './program.ts'
 

@@ -53,7 +53,7 @@ test('a web page, an error and a redirect are not MCP', async t => {
   t.after(close)
   for (status of [200, 302, 404, 500]) {
     const why = await probe(origin, PATIENCE_MS)
-    assert.equal(why, `initialize is answered with status ${status}, and with nothing that is MCP`)
+    assert.equal(why, `the answer to initialize has status ${status} and is not MCP`)
   }
 })
 

@@ -1,4 +1,4 @@
-/** Asks an HTTP server whether it speaks MCP, as a pod's probe does. */
+/** The probe command of pods: checks that an HTTP server speaks MCP. */
 import { messageOf } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import {
@@ -16,7 +16,7 @@ const HEADERS = { 'content-type': 'application/json', accept: 'application/json,
 const [MODERN_VERSION = ''] = MODERN_VERSIONS
 const DATA = /^data: ?(.*)$/gm
 
-/** Why no MCP server answers at `url` within the time; undefined where one does. Who wants credentials is alive too. */
+/** Undefined if an MCP server answers at `url` in time, else the reason. A server that requires credentials counts as alive. */
 export async function probe(url: string, timeoutMs: number): Promise<string | undefined> {
   const signal = AbortSignal.timeout(timeoutMs)
   try {
@@ -47,7 +47,7 @@ function discoverParams(): JsonObject {
   }
 }
 
-/** What is wrong with the answer; undefined where it is one of an MCP server. */
+/** The problem of the answer; undefined if it is a valid MCP answer. */
 async function ask(
   url: string,
   method: string,
@@ -70,10 +70,10 @@ async function ask(
   const found = await readResult(response)
   await endSession(url, response.headers.get('mcp-session-id'), signal)
   if (found) return undefined
-  return `${method} is answered with status ${status}, and with nothing that is MCP`
+  return `the answer to ${method} has status ${status} and is not MCP`
 }
 
-/** Whether a result is among the messages of the answer; a stream is read until there is one. */
+/** Whether the response contains a result; a stream is read until there is one. */
 async function readResult(response: Response): Promise<boolean> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   const decoder = new TextDecoder()
@@ -95,7 +95,7 @@ function isResult(text: string): boolean {
   }
 }
 
-/** Each probe would leave a session behind. */
+/** Ends the session that the probe opened. */
 async function endSession(url: string, session: string | null, signal: AbortSignal): Promise<void> {
   if (session === null) return
   const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LEGACY_VERSIONS[0] ?? '' }

@@ -1,4 +1,4 @@
-/** The program of the bridge: one of its commands, from its arguments to its exit code. */
+/** Runs one command of the bridge, from its arguments to its exit code. */
 import { cp } from 'node:fs/promises'
 import { systemClock } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
@@ -11,10 +11,10 @@ import { probe } from './probe.ts'
 import { type LastWords, writeTermination } from './termination.ts'
 
 const USAGE_EXIT = 2
-/** Of the 45 s that a pod has: the rest is for the children. */
+/** Part of the pod's 45 s of termination grace; the rest is for the children. */
 const DRAIN_MS = 25_000
 
-/** Resolves with the exit code once the command has ended; what `serve` began ends with a signal. */
+/** Resolves with the exit code when the command has ended; `serve` runs until a signal. */
 export async function runBridge(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const config = readConfig(args, process)
   const say = (text: string) => process.stderr.write(`${text}\n`)

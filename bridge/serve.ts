@@ -1,4 +1,4 @@
-/** Listens for a bridge, and ends in such an order that no call is lost. */
+/** The HTTP server of a bridge, with a shutdown order that loses no call. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,25 +9,25 @@ import { Site, type SiteOptions } from './site.ts'
 
 export type ServeOptions = SiteOptions & {
   host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number
   clock: Clock
 }
 
 export type BridgeServer = {
   port: number
-  /** Not ready any more; waits up to `drainMs` for what is in flight, then closes every connection. Idempotent. */
+  /** Turns readiness off, waits up to `drainMs` for calls in flight, then closes every connection. Idempotent. */
   close(drainMs: number): Promise<void>
 }
 
 const MAX_CONNECTIONS = 1_024
 const REQUEST_TIMEOUT_MS = 60_000
-/** Longer than callers keep an idle connection, so that it is they who close it. */
+/** Longer than callers keep an idle connection, so that the caller's side closes it first. */
 const KEEP_ALIVE_MS = 75_000
-/** While we drain each answer ends its connection; those without a call for so long are closed under their callers. */
+/** During the drain each response closes its connection; idle connections are closed after this time. */
 const LAST_CALLS_MS = 1_000
 
-/** Listens at once. Throws Fault `unavailable` where the port is taken or the address is not ours. */
+/** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
   const { clock } = options
   const site = new Site(options)

@@ -1,4 +1,4 @@
-/** A child for each session. One more is kept warm: it shows that the server works, and is handed to the next who needs one. */
+/** One child for each session, and a warm one: it shows that the server works, and is assigned to the next session that needs a child. */
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
@@ -17,13 +17,13 @@ import { allInUse, begin, type Children, type ChildrenDeps } from './children.ts
 import { SpareChildren } from './spare-children.ts'
 
 type ClientChild = {
-  /** The child, once a call needed one. */
+  /** Set once a call needed a child. */
   life?: SupervisedChild
-  /** What its client can be asked for, where that is anything: then it has no use for the warm child. */
+  /** The client's capabilities, if any: then it cannot use the warm child, which was started without them. */
   capabilities?: JsonObject
-  /** It is being handed over. */
+  /** Set while a child is being assigned. */
   taking?: Promise<SupervisedChild>
-  /** Calls that are served or wait. */
+  /** Calls in progress or waiting. */
   calls: number
   /** Resources that its client is subscribed to. */
   subscriptions: number
@@ -32,14 +32,14 @@ type ClientChild = {
 
 /** Children in use at once. */
 export const MAX_CHILDREN = 32
-/** One more for a session that lists what is shown to clients that can be asked: discovery has to find a place. */
+/** One more for lists, so that discovery always gets a child. */
 const MAX_WITH_LISTING = MAX_CHILDREN + 1
-/** Sessions, most of which have no child: their clients have only listed what there is. */
+/** Most sessions have no child: their clients have only read lists. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
 const NO_SESSION =
-  'Each session has a server of its own here, and this caller has none that could tell of changes'
-/** A session that did nothing else has no state yet: the warm child gives the same answer. */
+  'This server runs once for each client session, and this caller has no session to receive updates'
+/** A session that only read lists has no state yet, so the warm child gives the same answer. */
 const LISTS = /^(?:tools|prompts|resources|resources\/templates)\/list$/
 
 /** A session ends with its DELETE, with its child, or after `idleAfterMs` without a call. */
@@ -59,11 +59,11 @@ export class SessionChildren implements Children {
   readonly #deps: ChildrenDeps
   readonly #closing = new AbortController()
   readonly #children = new Map<string, ClientChild>()
-  /** Children that are not warm any more, with the client of their session; those for a single call have none. */
+  /** Assigned children, with the client of their session; those for a single call have none. */
   readonly #taken = new Map<SupervisedChild, string | undefined>()
   readonly #leaving = new Set<Promise<void>>()
   #warm: SupervisedChild
-  /** Wait for calls without a session, where the server speaks the newer era. */
+  /** For calls without a session, if the server speaks the 2026 era. */
   readonly #spares: SpareChildren
 
   constructor(spec: CommandSpec, idleAfterMs: number, deps: ChildrenDeps) {
@@ -91,13 +91,13 @@ export class SessionChildren implements Children {
     const usesWarm = LISTS.test(method)
     if (client === undefined)
       return usesWarm ? this.#warm.request(call, signal) : this.#callOnce(call, signal)
-    return this.#seated(client, signal, usesWarm, life => life.request(call, signal))
+    return this.#withChild(client, signal, usesWarm, life => life.request(call, signal))
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const { client } = subscription.caller
     if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
-    const answer = await this.#seated(client, signal, false, life => life.subscribe(subscription, signal))
+    const answer = await this.#withChild(client, signal, false, life => life.subscribe(subscription, signal))
     const child = this.#children.get(client)
     if (answer.error || !child || signal.aborted) return answer
     child.subscriptions++
@@ -123,7 +123,7 @@ export class SessionChildren implements Children {
     return begin(spec, this.#speaks, this.#deps, {
       onState: life => this.#changed(life),
       onListChanged: (notification, life) =>
-        listeners.tell(notification, client => this.#hears(client, life)),
+        listeners.tell(notification, client => this.#concerns(client, life)),
       onNotification: (notification, life) => {
         const client = this.#taken.get(life)
         if (client !== undefined) clients.notify(client, notification)
@@ -133,18 +133,18 @@ export class SessionChildren implements Children {
         return client === undefined ? undefined : clients.asking(client, request.method)?.(request, signal)
       },
       onHopeless: (failure, life) => {
-        // with the process all sessions would end: those that have a child are let come to their end first
+        // Giving up ends the process and so all sessions; wait until those with a child have ended.
         if (life === this.#warm && this.#taken.size === 0) this.#deps.onHopeless(failure)
       },
     })
   }
 
-  #hears(client: string | undefined, life: SupervisedChild): boolean {
+  #concerns(client: string | undefined, life: SupervisedChild): boolean {
     const own = client === undefined ? undefined : this.#children.get(client)?.life
     return (own ?? this.#warm) === life
   }
 
-  async #seated<T>(
+  async #withChild<T>(
     client: string,
     signal: AbortSignal,
     usesWarm: boolean,
@@ -157,16 +157,16 @@ export class SessionChildren implements Children {
     try {
       const room = usesWarm ? MAX_WITH_LISTING : MAX_CHILDREN
       const life = child.life ?? (usesWarm && !child.capabilities ? this.#warm : undefined)
-      return await work(life ?? (await this.#sit(client, child, room, signal)))
+      return await work(life ?? (await this.#assign(client, child, room, signal)))
     } finally {
       child.calls--
-      this.#restLater(client, child)
+      this.#endWhenIdle(client, child)
     }
   }
 
   #changed(life: SupervisedChild): void {
     if (life === this.#warm) this.info = life.info ?? this.info
-    // A child that is started again has forgotten what its client did.
+    // A restarted child has lost the state of its session.
     if (this.#taken.has(life) && life.state.state !== 'ready') this.#drop(life)
   }
 
@@ -178,16 +178,16 @@ export class SessionChildren implements Children {
     const id = randomBytes(ID_BYTES).toString('base64url')
     const child: ClientChild = { calls: 0, subscriptions: 0, capabilities: askable(capabilities) }
     this.#children.set(id, child)
-    this.#restLater(id, child)
+    this.#endWhenIdle(id, child)
     return id
   }
 
-  #restLater(client: string, child: ClientChild): void {
+  #endWhenIdle(client: string, child: ClientChild): void {
     if (child.calls > 0 || this.#children.get(client) !== child) return
     child.idle?.cancel()
     child.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
       const waits = child.subscriptions > 0 && this.#deps.clients.listens(client)
-      if (waits) this.#restLater(client, child)
+      if (waits) this.#endWhenIdle(client, child)
       else this.#endSession(client)
     })
   }
@@ -202,7 +202,7 @@ export class SessionChildren implements Children {
     return true
   }
 
-  /** Ends a child, and the session that it is of. */
+  /** Ends a child and its session. */
   #drop(life: SupervisedChild): void {
     const client = this.#taken.get(life)
     this.#taken.delete(life)
@@ -211,11 +211,11 @@ export class SessionChildren implements Children {
     if (client !== undefined) this.#endSession(client)
   }
 
-  /** The child of a session: its first calls share one handing over. */
-  #sit(client: string, child: ClientChild, room: number, signal: AbortSignal): Promise<SupervisedChild> {
+  /** Assigns a child to a session; concurrent first calls share one assignment. */
+  #assign(client: string, child: ClientChild, room: number, signal: AbortSignal): Promise<SupervisedChild> {
     const { capabilities } = child
     const { signal: closing } = this.#closing
-    // In the newer era each request says what its caller can be asked for.
+    // In the 2026 era each request carries its caller's capabilities.
     const asks = capabilities && this.#speaks.legacy !== false
     const taking = () =>
       asks ? this.#start(client, capabilities, closing, room) : this.#take(client, closing)
@@ -240,7 +240,7 @@ export class SessionChildren implements Children {
     }
   }
 
-  /** A child for one call: nothing but sessions speaks for the older era, which the warm child is of where it can. */
+  /** A child for one call, which prefers the 2026 era; the warm child prefers the 2025 era, because sessions need it. */
   async #takeOnce(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<SupervisedChild> {
     const { modern, legacy } = this.#speaks
     if (modern === false ? !capabilities : legacy === false) return this.#take(undefined, signal)
@@ -252,20 +252,20 @@ export class SessionChildren implements Children {
     return spare
   }
 
-  /** Hands over the warm child as soon as it is up; the next one is started at once. */
+  /** Assigns the warm child as soon as it is ready, and starts the next one. */
   async #take(client: string | undefined, signal: AbortSignal): Promise<SupervisedChild> {
     for (;;) {
       this.#checkRoom()
       const life = this.#warm
       await life.connect(signal)
-      if (life !== this.#warm || this.#taken.size >= MAX_CHILDREN) continue // another was faster
+      if (life !== this.#warm || this.#taken.size >= MAX_CHILDREN) continue // another call took it
       this.#taken.set(life, client)
       this.#warm = this.#begin()
       return life
     }
   }
 
-  /** A child that may ask its client for something has to know from the start what. */
+  /** Starts a child with its client's capabilities, which are declared in the handshake. */
   async #start(
     client: string | undefined,
     capabilities: JsonObject | undefined,

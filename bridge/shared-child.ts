@@ -1,4 +1,4 @@
-/** One child for all callers. It issues no session ids: any replica may answer any call. */
+/** One child for all callers. Issues no session ids, so that any replica can answer any call. */
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
@@ -15,7 +15,7 @@ export class SharedChild implements Children {
       onState: ({ info }) => {
         this.info = info ?? this.info
       },
-      // All else that it says by itself is meant for one of them, nobody knows which.
+      // Other notifications concern a single caller, and it is unknown which.
       onListChanged: notification => deps.listeners.tell(notification, () => true),
       onHopeless: deps.onHopeless,
     })

@@ -1,4 +1,4 @@
-/** What a bridge answers by HTTP: /mcp for those with the token, /healthz and /readyz for everybody. */
+/** The HTTP routes of a bridge: /mcp with authentication, /healthz and /readyz without. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
 import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
@@ -18,12 +18,12 @@ export type SiteOptions = {
   handler: McpHandler
   children: Children
   clients: FrontClients
-  /** Whether the Authorization header lets the caller in; absent: everybody is. */
+  /** Whether the Authorization header is accepted; absent: no authentication. */
   admits?: (authorization: string | undefined) => boolean
   log: Log
 }
 
-/** More calls than this wait nowhere: their callers are told. */
+/** Further calls are refused with 503. */
 const MAX_CALLS = 512
 const SOON = ['retry-after', '1']
 
@@ -49,7 +49,7 @@ export class Site {
     })
   }
 
-  /** From now on every answer ends its connection, so that callers go elsewhere; who listens is sent away at once. */
+  /** From now on every response closes its connection, so that callers use another pod; ends all listening streams. */
   drain(): void {
     this.#draining = true
     this.#endpoint.end()
@@ -61,11 +61,11 @@ export class Site {
     const path = request.url?.split('?', 1)[0]
     if (path === '/mcp') this.#receiveMcp(request, raw)
     else if (path === '/healthz') writeText(raw, 200, '{"status":"ok"}')
-    else if (path === '/readyz') this.#tellReadiness(raw)
-    else refuse(raw, { status: 404, message: 'Nothing is served here; MCP is at /mcp' })
+    else if (path === '/readyz') this.#answerReadiness(raw)
+    else refuse(raw, { status: 404, message: 'Not found; the MCP endpoint is /mcp' })
   }
 
-  #tellReadiness(raw: ServerResponse): void {
+  #answerReadiness(raw: ServerResponse): void {
     if (this.#draining) writeText(raw, 503, '{"ready":false,"reason":"draining"}')
     else if (this.#options.children.ready) writeText(raw, 200, '{"ready":true}')
     else writeText(raw, 503, '{"ready":false,"reason":"no child is up"}')
@@ -93,7 +93,7 @@ export class Site {
       return { status: 405, message: 'Method not allowed', headers: ['allow', 'POST, GET, DELETE'] }
     if (!children.info) return { status: 503, message: 'The server is still starting', headers: SOON }
     if (method === 'POST' && this.inFlight.size >= MAX_CALLS)
-      return { status: 503, message: `All ${MAX_CALLS} places for calls are taken`, headers: SOON }
+      return { status: 503, message: `All ${MAX_CALLS} calls at once are in use`, headers: SOON }
     return undefined
   }
 }

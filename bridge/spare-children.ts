@@ -1,4 +1,4 @@
-/** Children that wait for the next calls, and end when none come. */
+/** Children started in advance for the next calls; they end when no call comes. */
 import type { Clock, Timer } from '../core/async.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 
@@ -9,12 +9,12 @@ export type SpareChildrenOptions = {
   idleAfterMs: number
 }
 
-/** One is taken while the next one starts: calls that follow each other at once find a child that is up. */
+/** Two, so that a call right after another still finds a child that is ready. */
 const SPARES = 2
 
 export class SpareChildren {
   readonly #options: SpareChildrenOptions
-  /** The oldest first: it is the first to be up. */
+  /** Oldest first: it is ready first. */
   readonly #waiting: SupervisedChild[] = []
   #idle: Timer | undefined
 
@@ -22,7 +22,7 @@ export class SpareChildren {
     this.#options = options
   }
 
-  /** A child that waits, where there is one; others take its place: where there is one call there may be more. */
+  /** Takes a waiting child, if any, and starts replacements for the calls that may follow. */
   take(): SupervisedChild | undefined {
     const { begin, clock, idleAfterMs } = this.#options
     const taken = this.#waiting.shift()

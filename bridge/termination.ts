@@ -1,4 +1,4 @@
-/** The last words of a container: the kubelet reads them from a file into the pod's status, where the operator finds them. */
+/** The termination message of a container: the kubelet copies it from a file into the pod's status, where the operator reads it. */
 import { truncate, writeFile } from 'node:fs/promises'
 import { harmless, secretLines } from '../core/mcp/client/stdio/harmless.ts'
 
@@ -7,7 +7,7 @@ export type LastWords = {
   reason: string
   /** One sentence. */
   message: string
-  /** What the failed program wrote last, oldest line first. */
+  /** The last output of the failed program, oldest line first. */
   lines: readonly string[]
 }
 
@@ -15,7 +15,7 @@ export type LastWords = {
 export const MAX_BYTES = 4_000
 const MAX_FIRST_LINE_BYTES = 1_000
 
-/** `<Reason>: <sentence>`, and below it as many of the last lines as fit; without secrets. Pure. */
+/** `<Reason>: <sentence>`, followed by as many of the last lines as fit; without secrets. Pure. */
 export function terminationText({ reason, message, lines }: LastWords, secrets: readonly string[]): string {
   const hidden = secretLines(secrets)
   const first = cut(oneLine(`${reason}: ${harmless(message, hidden)}`), MAX_FIRST_LINE_BYTES)
@@ -28,7 +28,7 @@ export function terminationText({ reason, message, lines }: LastWords, secrets: 
   return first + rest
 }
 
-/** The file is there where a kubelet is; elsewhere nobody would read it. */
+/** Writes only to an existing file: outside a pod there is none, and nobody would read it. */
 export async function writeTermination(
   { terminationLog: file, secrets }: { terminationLog: string; secrets: readonly string[] },
   words: LastWords,
@@ -37,7 +37,7 @@ export async function writeTermination(
     await truncate(file)
     await writeFile(file, terminationText(words, secrets), { flag: 'r+' })
   } catch {
-    // No such file: the log has it all.
+    // No such file: the reason is in the log.
   }
 }
 
