@@ -130,7 +130,7 @@ test('those who listen in the newer era take the same places', async t => {
   const stream = await readEvents(t, front.url, headers, body)
   await stream.next()
   assert.equal((await listen(t, front, session)).status, 503)
-  assert.match(String(errorOf(await post(front.url, body, headers)).message), /All places .* are taken/)
+  assert.match(String(errorOf(await post(front.url, body, headers)).message), /All event streams are in use/)
   stream.close()
   while (front.inFlight.size > 0) await new Promise(setImmediate)
   assert.equal((await listen(t, front, session)).status, 200)

@@ -94,7 +94,7 @@ const wrong: [string, (origin: string) => Pages, Fault['code'], RegExp][] = [
     'answers too much',
     () => ({ [AUTHORIZATION_SERVER]: { issuer: 'x'.repeat(100_000) } }),
     'upstream_protocol',
-    /too much/,
+    /too large/,
   ],
   [
     'names a script as its token endpoint',
@@ -102,7 +102,7 @@ const wrong: [string, (origin: string) => Pages, Fault['code'], RegExp][] = [
       [AUTHORIZATION_SERVER]: { ...metadata(origin, origin), token_endpoint: 'javascript:alert(1)' },
     }),
     'upstream_protocol',
-    /does not answer as OAuth/,
+    /not valid OAuth/,
   ],
 ]
 
