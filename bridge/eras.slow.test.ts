@@ -189,7 +189,7 @@ test('what a shared child cannot carry is refused with a sentence', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const [method, words] of [
     ['logging/setLevel', /no log messages are sent to clients/],
-    ['tasks/get', /shared by all callers/],
+    ['tasks/get', /this server is shared/],
     ['resources/subscribe', /needs a session/],
   ] as const)
     assert.match(String(errorOf(await post(url, legacy(method, { uri: NOTE_URI }))).message), words)

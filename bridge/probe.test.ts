@@ -38,7 +38,7 @@ test('a server of 2026-07-28 alone is alive', async t => {
   assert.equal(await probe(`${origin}/mcp`, PATIENCE_MS), undefined)
 })
 
-test('who wants credentials is alive', async t => {
+test('a server that requires credentials is alive', async t => {
   const server = await startSdk1('stateless', { accepts: () => false })
   t.after(() => server.close())
   assert.equal(await probe(server.url, PATIENCE_MS), undefined)

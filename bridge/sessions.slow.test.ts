@@ -161,7 +161,7 @@ test('a child asks its own client, during a call and between calls, and gets the
   assert.deepEqual(((await heard('ask-sampling/createMessage')).error as JsonObject).code, -32601)
 })
 
-test('a child whose client listens to nothing is told that nobody answers', async t => {
+test('a child whose client has no stream gets an error for its question', async t => {
   const bridge = await startSessionBridge(t)
   const session = await openSession(bridge)
   await session.call('say_later', { method: 'roots/list', id: 'later' })
@@ -193,7 +193,7 @@ test('closing ends every child', async t => {
   assert.ok(await until(() => bridge.children().length === 0))
 })
 
-test('a stream wants a session', async t => {
+test('a stream requires a session', async t => {
   const { url } = await startSessionBridge(t)
   const accept = { accept: 'text/event-stream' }
   assert.equal((await fetch(url, { headers: accept })).status, 405)
@@ -210,7 +210,7 @@ test('three failed starts of the warm child are enough', async t => {
   assert.match(message, /GITHUB_TOKEN is not set/)
 })
 
-test('a warm child that does not come up any more costs nobody a session', { timeout: 20_000 }, async t => {
+test('a warm child that no longer starts does not end any session', { timeout: 20_000 }, async t => {
   const clock = createLeapClock()
   const folder = mkdtempSync(join(tmpdir(), 'portolan-places-'))
   t.after(() => rmSync(folder, { recursive: true }))

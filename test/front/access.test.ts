@@ -78,7 +78,7 @@ test('health says the process lives, readiness what is missing, status is for th
   assert.match(await (await fetch(`${origin}/metrics`)).text(), /portolan_up 1/)
 })
 
-test('a port that is taken is told with its number and the option that changes it', async t => {
+test('the error for a port in use names the port and the option that changes it', async t => {
   const { origin } = await startEchoServer(t)
   const port = Number(new URL(origin).port)
   await assert.rejects(startEchoServer(t, { port }), {

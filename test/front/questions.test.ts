@@ -125,7 +125,7 @@ test('a page is not shown to a 2026 client that declared nothing of the kind, no
   const other = await startAskingFront(t)
   const { call: refusing, client } = await modernClient(t, other.url)
   client.setRequestHandler('elicitation/create', () => ({ action: 'decline' as const }))
-  await assert.rejects(refusing('visit'), { code: -32602, message: /did not agree/ })
+  await assert.rejects(refusing('visit'), { code: -32602, message: /the user declined/ })
   assert.equal(seen.length + other.seen.length, 2)
 })
 

@@ -122,7 +122,7 @@ test('streams are bounded: one more is told to come again', async t => {
   for (const status of [200, 200, 503]) assert.equal((await listen(t, front, session)).status, status)
 })
 
-test('those who listen in the newer era take the same places', async t => {
+test('subscriptions/listen streams of the 2026 era count towards the same limit', async t => {
   const front = await startAskingFront(t, { maxStreams: 1 })
   const session = await beginSession(front.url)
   const body = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })

@@ -189,7 +189,7 @@ test('a server that never answers initialize fails after the start timeout, and 
   clock.advance(500)
 })
 
-test('a command that writes something else than MCP is named as such after the start timeout', async t => {
+test('a command that does not write MCP messages is reported as such after the start timeout', async t => {
   const { upstream } = open(t, 'only-garbage', { startTimeoutMs: 700 })
   const fault = await faultOf(upstream.connect(signal))
   assert.equal(fault.details.reason, 'NotMcp')

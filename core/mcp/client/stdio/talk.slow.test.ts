@@ -228,7 +228,7 @@ test('a resource that cannot be subscribed to is refused by the server itself', 
 })
 
 for (const kind of ['legacy', 'modern'] as const)
-  test(`a ${kind} child logs as much as its client wants to hear`, async t => {
+  test(`a ${kind} child logs at the level that its client sets`, async t => {
     const { call } = open(t, askingCommand(kind))
     const logged = async (logLevel?: string) => {
       const heard: Notification[] = []
@@ -239,7 +239,7 @@ for (const kind of ['legacy', 'modern'] as const)
     assert.deepEqual(await logged('debug'), ['small', 'large'])
   })
 
-test('log messages of a child that clients share reach nobody where two of them listen', async t => {
+test('log messages of a shared child reach no client if two of them listen', async t => {
   const { upstream, call } = open(t, askingCommand('modern'), 'shared')
   const heard: string[] = []
   const listening = (who: string) => ({ logLevel: 'debug', notify: () => heard.push(who) })
@@ -272,14 +272,14 @@ for (const kind of ['legacy', 'modern'] as const)
     ])
   })
 
-test('what wants a session of its own is refused where clients share the child', async t => {
+test('methods that need a session are refused if clients share the child', async t => {
   for (const kind of ['legacy', 'modern'] as const) {
     const { upstream } = open(t, askingCommand(kind), 'shared')
     const { capabilities } = await upstream.connect(signal)
     assert.equal('logging' in capabilities, kind === 'modern')
     for (const method of ['logging/setLevel', 'tasks/get']) {
       const { error } = await upstream.request(callOf({ method, params: {}, maxBytes: 1_000 }), signal)
-      assert.match(error?.message ?? '', /shared by all callers/)
+      assert.match(error?.message ?? '', /this server is shared/)
     }
   }
 })
