@@ -66,7 +66,13 @@ export type ToldGatewayPlan = Pick<GatewayPlan, 'objects' | 'secrets' | 'afterMs
   status: GatewayPlanStatus
   problems: Problem[]
 }
-export type PlanCase = { name: string; show?: string[]; plans: (ServerPlan | ToldGatewayPlan)[] }
+export type PlanCase = {
+  name: string
+  show?: string[]
+  /** Why the API server does not take the objects. */
+  refused?: string
+  plans: (ServerPlan | ToldGatewayPlan)[]
+}
 
 export function planCases(): PlanCase[] {
   return readdirSync(PLAN_CASES)
@@ -87,7 +93,7 @@ export function planCase(name: string, text: string): PlanCase {
           planInWorld(seen => planAndTell(gatewayWorld(gateway, servers, world, seen)), world),
         )
       : servers.map(server => planInWorld(seen => planServer(serverWorld(server, world, seen)), world))
-  return { name, ...(world.show && { show: world.show }), plans }
+  return { name, show: world.show, refused: world.refused, plans }
 }
 
 function planAndTell(world: GatewayWorld): ToldGatewayPlan {
