@@ -9,8 +9,6 @@ const root = dirname(import.meta.dirname)
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
 /** A file that is read beside the source, as source code names it. */
 const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
-/** Undici's index would bring its fetch, WebSocket, caches and mocks along: 0.7 MB of source that no gateway runs. */
-const UNDICI_PART = /^import \{ (Agent|Pool)(?:, type Dispatcher)? \} from 'undici'$/m
 const MANIFEST = join(root, 'package.json')
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
@@ -127,7 +125,7 @@ const requiredHttp: Plugin = {
   },
 }
 
-/** Collects the files that our own sources read beside themselves, lets them be found beside the bundle, and takes only parts of undici. */
+/** Collects the files that our own sources read beside themselves, and lets them be found beside the bundle. */
 function filesBeside(files: Set<string>): Plugin {
   return {
     name: 'files-beside',
@@ -139,14 +137,10 @@ function filesBeside(files: Set<string>): Plugin {
           files.add(file)
           return `new URL('./${placeOf(file, '.js')}', import.meta.url)`
         })
-        return { contents: contents.replace(UNDICI_PART, partOfUndici), loader: 'ts' }
+        return { contents, loader: 'ts' }
       })
     },
   }
-}
-
-function partOfUndici(_whole: string, name: string): string {
-  return `import ${name} from 'undici/lib/dispatcher/${name.toLowerCase()}.js'`
 }
 
 /** A worker is bundled too; anything else stays as it is. */
