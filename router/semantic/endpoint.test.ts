@@ -108,8 +108,8 @@ test('a service that fails is named by what is wrong, never by its address or it
     [429, /limiting requests/],
     [500, /answers 500/],
     ['nonsense', /invalid JSON/],
-    ['oneTooFew', /a vector for each text/],
-    ['huge', /too much/],
+    ['oneTooFew', /one vector for each text/],
+    ['huge', /answer that is too large/],
   ] as const) {
     service.mood = mood
     await assert.rejects(encoder.encodeTexts(many(1), forever), error => {
