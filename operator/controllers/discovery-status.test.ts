@@ -1,4 +1,4 @@
-/** What is said of a server's lists, and of the failure to read them. */
+/** Discovery's status for lists and for failures to read them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -100,7 +100,7 @@ test('a failure names its reason and leaves the lists as they were', () => {
   assert.deepEqual(codes.map(reasons(true)), ['AuthRequired', ...Array(4).fill('DiscoveryFailed')])
 })
 
-test('a failure repeats no credentials that an upstream said', () => {
+test('a failure message contains no credentials from an upstream', () => {
   const fault = new Fault(
     'upstream_protocol',
     'tools/list was refused: no such token: "Bearer abcdefgh12345"',
@@ -118,7 +118,7 @@ test('a bridge that does not know its new token yet is waited for; nobody is ask
   assert.match(condition?.message ?? '', /new token of its Secret/)
 })
 
-test('what was said is read back from the status, without what others own', () => {
+test('discovery reads its part of a status back, without the parts of others', () => {
   const said = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const others = { type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime }

@@ -1,4 +1,4 @@
-/** When a server can be asked, told by its Deployment. */
+/** When a server can be asked, from its Deployment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'

@@ -1,4 +1,4 @@
-/** Whole and torn sets of slices, told by metadata alone. */
+/** Complete and incomplete sets of slices, from metadata only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubeObject } from '../../core/kube/object.ts'

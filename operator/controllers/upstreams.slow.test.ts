@@ -56,7 +56,7 @@ test('a server that tells of changes is heard, on one connection for all askings
   await server.logged('DELETE')
 })
 
-test('a remote server that dies while nobody calls it is told of within a minute, and once', async t => {
+test('a remote server that dies while idle is reported once, within a minute', async t => {
   const behaviours: Record<string, Behaviour> = { ping: answer({}) }
   const server = await startRude(behaviours)
   t.after(() => server.close())
