@@ -48,7 +48,7 @@ test('what is wrong is named', () => {
     ['--start-timeout 60 -- x', /--start-timeout/],
     ['--idle-after soon -- x', /--idle-after/],
     ['--nonsense -- x', /--nonsense/],
-    ['run -- x', /run is no command/],
+    ['run -- x', /run is not a command/],
     ['--probe nowhere', /no URL/],
     ['--probe http://a --timeout 1', /--timeout/],
     ['install cargo x --into /a', /npm or pypi/],
