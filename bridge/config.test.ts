@@ -49,7 +49,7 @@ test('what is wrong is named', () => {
     ['--idle-after soon -- x', /--idle-after/],
     ['--nonsense -- x', /--nonsense/],
     ['run -- x', /run is not a command/],
-    ['--probe nowhere', /no URL/],
+    ['--probe nowhere', /not a URL/],
     ['--probe http://a --timeout 1', /--timeout/],
     ['install cargo x --into /a', /npm or pypi/],
     ['install npm x', /--into/],
