@@ -131,7 +131,7 @@ test('a snapshot that does not build leaves the last good catalog in place, and 
   await logged('catalog swapped')
   source.publish({ ...snapshotOf({}, {}, 2), catalogs: undefined as never })
   source.publish({ generation: 3, config: undefined as never, catalogs: new Map() })
-  await logged('catalog not built; the last good one stays')
+  await logged('catalog could not be built; the last good one stays')
   assert.equal(router.catalog()?.generation, 1)
   source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 4))
   await logged('catalog swapped')
