@@ -21,7 +21,7 @@ export type SearchText = {
   name: string
 }
 
-/** The encoder reads about 64 word pieces of `full` and 32 of `name`, which these lengths always exceed. */
+/** The encoder reads about 64 word pieces of `full` and 32 of `name`: characters beyond these lengths are not among them. */
 const DESCRIPTION_CHARACTERS = 400
 const KNOWLEDGE_CHARACTERS = 100
 const NAME_CHARACTERS = 200
