@@ -1,6 +1,8 @@
 /** The HTTP routes of a bridge: /mcp with authentication, /healthz and /readyz without. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
+import { ANONYMOUS } from '../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
 import { createBodies } from '../core/mcp/server/bodies.ts'
 import type { FrontClients } from '../core/mcp/server/clients.ts'
@@ -75,9 +77,10 @@ export class Site {
     const { headers, method } = request
     const refusal = this.#refusal(request)
     if (refusal) refuse(raw, refusal)
-    else if (method === 'GET') this.#endpoint.get(this.#route, headers, raw)
-    else if (method === 'DELETE') this.#endpoint.remove(headers, raw)
-    else this.#bodies.read(request, raw, body => this.#endpoint.post(this.#route, headers, body, raw))
+    else if (method === 'GET') this.#endpoint.get(this.#route, headers, ANONYMOUS, raw)
+    else if (method === 'DELETE') this.#endpoint.remove(headers, ANONYMOUS, raw)
+    else
+      this.#bodies.read(request, raw, body => this.#endpoint.post(this.#route, headers, body, ANONYMOUS, raw))
   }
 
   #refusal({ headers, method }: IncomingMessage): Refusal | undefined {

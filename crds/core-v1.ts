@@ -15,7 +15,7 @@ export const secretKeyRef = z.strictObject({
   optional,
 })
 
-const configMapKeyRef = z.strictObject({
+export const configMapKeyRef = z.strictObject({
   name: objectName.describe('Name of the ConfigMap, in the same namespace.'),
   key: key.describe('Key within the ConfigMap.'),
   optional,

@@ -1,12 +1,19 @@
 /** The kind McpGateway: the schema from which the type, the CRD, validation and the reference page are made. */
 import * as z from 'zod'
+import {
+  accessRules,
+  auditArguments,
+  auditEvents,
+  auditOverflow,
+  auth,
+  gatewayTools,
+  gatewayUrl,
+  rateLimits,
+} from './access.ts'
 import { conditions } from './conditions.ts'
 import { freeForm, labelSelector, secretKeyRef } from './core-v1.ts'
 import { API_VERSION, ownMetadata } from './object-meta.ts'
 import { payloads } from './server.ts'
-
-/** For reserved fields of access control: the CRD keeps their values, so that a gateway with them is refused instead of left open. */
-const RESERVED = 'Not supported yet: a gateway that gives it is refused and offers nothing.'
 
 export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct'])
 
@@ -97,16 +104,33 @@ const gatewaySpec = z.strictObject({
     .describe('What is served besides the profiles.'),
   search: search.prefault({}).describe('How tools are found.'),
   budget: budget.prefault({}).describe('Limits in tokens (o200k_base).'),
-  auth: freeForm.optional().describe(`Which callers are admitted. ${RESERVED}`),
-  access: z.array(freeForm).max(256).optional().describe(`Who sees what. ${RESERVED}`),
+  url: gatewayUrl,
+  auth,
+  access: accessRules,
+  tools: gatewayTools,
+  rateLimits,
   audit: z
     .strictObject({
       payloads: payloads
         .default('none')
         .describe('How much of arguments and results may be logged: none, redacted or full.'),
+      events: auditEvents,
+      arguments: auditArguments,
+      onOverflow: auditOverflow,
     })
     .prefault({})
-    .describe('What the request log contains.'),
+    .describe('What the request log and the audit stream contain.'),
+  from: z
+    .array(
+      z.strictObject({
+        namespaceSelector: labelSelector.describe('Namespaces by labels; empty selects all.'),
+      }),
+    )
+    .max(64)
+    .default([])
+    .describe(
+      "From which namespaces the gateway can be reached, besides its own: ingress of the routers' NetworkPolicy. Clusters only.",
+    ),
   router: router.prefault({}).describe('How the router runs in a cluster. A laptop ignores it.'),
 })
 

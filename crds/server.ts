@@ -98,6 +98,10 @@ const toolOverride = z.strictObject({
     .default([])
     .describe('Additional words by which the tool is found.'),
   category: z.string().min(1).max(128).optional().describe('Replaces the category of the server.'),
+  readOnly: z
+    .boolean()
+    .optional()
+    .describe('Whether the tool only reads, for callers who may only use such tools.'),
 })
 
 const tools = z.strictObject({
@@ -112,10 +116,15 @@ const tools = z.strictObject({
     .default([])
     .describe('Names of tools to leave out; takes precedence over `allow`.'),
   pin: z
-    .string()
-    .max(128)
+    .enum(['Warn', 'Hold'])
     .optional()
-    .describe('An approved digest of the tool list. Not supported yet: a server that gives it is refused.'),
+    .describe(
+      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the tool is hidden until the change is approved. The first definition is approved.',
+    ),
+  trustHints: z
+    .boolean()
+    .default(false)
+    .describe("Whether the server's `readOnlyHint` counts where callers may only use read-only tools."),
   overrides: z.record(z.string(), toolOverride).default({}).describe('Changes to individual tools, by name.'),
 })
 

@@ -32,6 +32,19 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     message: 'is not supported yet, and changed tools would be served as they are: remove it',
   },
   {
+    ...NOT_YET,
+    find: spec => (spec.tools.trustHints ? 'spec.tools.trustHints' : undefined),
+    message: 'is not supported yet: remove it',
+  },
+  {
+    ...NOT_YET,
+    find: spec => {
+      const tool = Object.entries(spec.tools.overrides).find(([, { readOnly }]) => readOnly !== undefined)
+      return tool && `spec.tools.overrides.${tool[0]}.readOnly`
+    },
+    message: 'is not supported yet: remove it',
+  },
+  {
     reason: REASON.localOnly,
     placement: 'cluster',
     find: spec => spec.command && 'spec.command',
@@ -78,17 +91,33 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
 
 /** Refused rather than ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
-  {
-    ...NOT_YET,
-    find: spec => spec.auth && 'spec.auth',
-    message: 'is not supported yet, and whoever reaches the gateway could call it: remove it',
-  },
-  {
-    ...NOT_YET,
-    find: spec => (spec.access?.length ? 'spec.access' : undefined),
-    message: 'is not supported yet, and everybody would see every selected server: remove it',
-  },
+  notYet('auth', spec => spec.auth !== undefined, 'whoever reaches the gateway could call it'),
+  notYet('access', spec => spec.access.length > 0, 'everybody would see every selected server'),
+  notYet('tools', spec => !isOpen(spec.tools), 'every tool could be called'),
+  notYet('rateLimits', spec => spec.rateLimits.length > 0, 'nothing would be limited'),
+  notYet('audit.events', spec => spec.audit.events.length > 0, 'nothing would be recorded'),
+  notYet('audit.arguments', spec => spec.audit.arguments !== 'None', 'nothing would be recorded'),
+  notYet('audit.onOverflow', spec => spec.audit.onOverflow !== 'Drop', 'nothing would be refused'),
+  notYet('from', spec => spec.from.length > 0, 'it would change nothing'),
+  notYet('url', spec => spec.url !== undefined, 'it would change nothing'),
 ]
+
+function notYet(
+  field: string,
+  isGiven: (spec: McpGatewaySpec) => boolean,
+  consequence: string,
+): Check<McpGatewaySpec> {
+  const path = `spec.${field}`
+  return {
+    ...NOT_YET,
+    find: spec => (isGiven(spec) ? path : undefined),
+    message: `is not supported yet, and ${consequence}: remove it`,
+  }
+}
+
+function isOpen({ allow, deny, readOnly }: McpGatewaySpec['tools']): boolean {
+  return allow.join() === '*' && deny.length === 0 && !readOnly
+}
 
 /** The problems of running a server in a placement. */
 export function acceptServer({ spec }: McpServer, placement: Placement): Objection[] {

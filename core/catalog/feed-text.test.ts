@@ -1,7 +1,9 @@
 /** The feed as bytes: back as it was, equal for equal feeds, refused where it is none. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { OPEN_ACCESS } from './access-config.ts'
 import type { RouterFeed } from './feed.ts'
 import { decodeFeed, encodeFeed } from './feed-text.ts'
 
@@ -11,6 +13,7 @@ const FEED: RouterFeed = {
     profile: 'hierarchical',
     allowedProfiles: [],
     exposeServers: false,
+    access: OPEN_ACCESS,
     budget: { definitionTokens: 1, activeTools: 2, responseTokens: 3 },
     search: { semantic: 'auto' },
     servers: [],

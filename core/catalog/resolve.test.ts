@@ -1,6 +1,7 @@
 /** From manifests and what was observed to the config of a router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { accessRules, auth } from '../../crds/access.ts'
 import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
@@ -134,7 +135,7 @@ test('what a placement cannot do is not accepted, with the reason', () => {
     'a spec.scaling.min NotYetSupported',
   ])
   for (const placement of ['local', 'cluster'] as const) {
-    assert.deepEqual(reasons({ ...pinned, tools: { pin: 'sha256:1' } }, placement), [
+    assert.deepEqual(reasons({ ...pinned, tools: { pin: 'Hold' } }, placement), [
       'notAccepted',
       'a spec.tools.pin NotYetSupported',
     ])
@@ -153,7 +154,7 @@ test('what a placement cannot do is not accepted, with the reason', () => {
 })
 
 test('a gateway whose protection is not supported yet offers nothing, and says why', () => {
-  for (const protection of [{ auth: {} }, { access: [{ name: 'all' }] }]) {
+  for (const protection of [{ auth: auth.parse({}) }, { access: accessRules.parse([{ name: 'all' }]) }]) {
     const [field] = Object.keys(protection)
     for (const placement of ['local', 'cluster']) {
       const { config, problems } = resolveLocal(
@@ -177,7 +178,7 @@ test('the stricter of server and gateway decides what of payloads is logged', ()
     resolveLocal(
       [server('a', { ...npm, logging: { payloads: own } })],
       {},
-      { gateway: gateway({ audit: { payloads: audit } }) },
+      { gateway: gateway({ audit: { payloads: audit, events: [], arguments: 'None', onOverflow: 'Drop' } }) },
     ).config.servers[0]?.logging.payloads
   assert.deepEqual(
     [

@@ -6,7 +6,9 @@ import { parseBytes, parseDuration } from '../../crds/quantity.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { acceptGateway, acceptServer, type Placement } from './accept.ts'
+import type { AccessConfig } from './access-config.ts'
 import { type ConfigMapValues, endpointOf } from './endpoint.ts'
+import { type AccessInput, resolveAccess } from './resolve-access.ts'
 import type {
   Payloads,
   RouterConfig,
@@ -44,6 +46,8 @@ export type ResolveInput = {
   descriptionTokens?: ReadonlyMap<string, number>
   /** ConfigMaps of the gateway's namespace, for headers; not needed on a laptop, where the connectors read them. */
   configMaps?: ConfigMapValues
+  /** What was read and fetched for `auth`. */
+  auth?: Pick<AccessInput, 'issuers' | 'revoked'>
   placement: Placement
   now: number
 }
@@ -63,16 +67,21 @@ export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
   const gatewayProblems = acceptGateway(gateway)
   const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
-  const servers = input.servers
+  const selected = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))
     .sort((a, b) => compare(a.metadata.name, b.metadata.name))
-    .map(server => {
-      const objections = acceptServer(server, input.placement)
-      problems.push(...objections.map(({ refuses: _, ...problem }) => about(server, problem)))
-      const refusal = gatewayProblems[0] ?? objections.find(({ refuses }) => refuses)
-      return routerServer(server, gateway, input, statusOf(server, refusal, input))
-    })
-  return { config: routerConfig(gateway, servers), problems, after: nextHidden(servers, input) }
+  const servers = selected.map(server => {
+    const objections = acceptServer(server, input.placement)
+    problems.push(...objections.map(({ refuses: _, ...problem }) => about(server, problem)))
+    const refusal = gatewayProblems[0] ?? objections.find(({ refuses }) => refuses)
+    return routerServer(server, gateway, input, statusOf(server, refusal, input))
+  })
+  const access = resolveAccess(gateway.spec, {
+    ...input.auth,
+    namespace: namespaceOf(gateway),
+    servers: selected,
+  })
+  return { config: routerConfig(gateway, servers, access), problems, after: nextHidden(servers, input) }
 }
 
 /** The gateway of a laptop without a McpGateway: all defaults, and every server. */
@@ -90,7 +99,7 @@ function isSelected(gateway: McpGateway, server: McpServer): boolean {
   return sameNamespace && selects(gateway.spec.servers.selector, server.metadata.labels)
 }
 
-function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfig {
+function routerConfig(gateway: McpGateway, servers: RouterServer[], access: AccessConfig): RouterConfig {
   const { metadata, spec } = gateway
   const { default: profile, allowed } = spec.profiles
   return {
@@ -100,6 +109,7 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[]): RouterConfi
     exposeServers: spec.expose.servers,
     budget: spec.budget,
     search: searchConfig(spec.search),
+    access,
     servers,
   }
 }
@@ -117,7 +127,7 @@ function routerServer(
   status: ServerStatus,
 ): RouterServer {
   const { metadata, spec } = server
-  const { allow, deny, overrides } = spec.tools
+  const { allow, deny, pin, trustHints, overrides } = spec.tools
   return {
     name: metadata.name,
     namespace: namespaceOf(server),
@@ -128,7 +138,13 @@ function routerServer(
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions,
-    tools: { allow, deny, overrides: withTokenCounts(overrides, descriptionTokens) },
+    tools: {
+      allow,
+      deny,
+      ...(pin && { pin }),
+      ...(trustHints && { trustHints }),
+      overrides: withTokenCounts(overrides, descriptionTokens),
+    },
     limits: {
       callTimeoutMs: parseDuration(spec.limits.callTimeout),
       startTimeoutMs: parseDuration(spec.limits.startTimeout),

@@ -1,5 +1,7 @@
 /** The config of a router, the output of `resolve`: everything but the catalogs, and no secret's value. */
 
+import type { AccessConfig } from './access-config.ts'
+
 export type Profile = 'hierarchical' | 'search' | 'registry' | 'direct'
 
 export type RouterConfig = {
@@ -11,6 +13,8 @@ export type RouterConfig = {
   exposeServers: boolean
   budget: { definitionTokens: number; activeTools: number; responseTokens: number }
   search: SearchConfig
+  /** Who is admitted, who may use what, how often, and what is recorded. */
+  access: AccessConfig
   /** Sorted by name. */
   servers: RouterServer[]
 }
@@ -80,6 +84,10 @@ export type EndpointOAuth = {
 export type ToolPolicy = {
   allow: string[]
   deny: string[]
+  /** What happens to tools that changed after they were approved; absent: nothing. */
+  pin?: 'Warn' | 'Hold'
+  /** Whether the server's `readOnlyHint` counts. */
+  trustHints?: boolean
   overrides: Record<string, ToolOverride>
 }
 
@@ -89,6 +97,8 @@ export type ToolOverride = {
   descriptionTokens?: number
   keywords?: string[]
   category?: string
+  /** Whether the tool only reads, whatever the server says. */
+  readOnly?: boolean
 }
 
 export type ServerLimits = {

@@ -1,10 +1,13 @@
 /** The caller of a request: its identity and how to reach it. The server side creates it once; all layers pass the whole value on. */
 import type { JsonObject } from '../json.ts'
+import { ANONYMOUS, type Identity } from './identity.ts'
 import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'
 import type { Era } from './protocol/revisions.ts'
 
 /** Every property is required, even if undefined: a layer that forgets one does not compile, and V8 sees one object shape. */
 export type Caller = {
+  /** Who it is, as its credential says. */
+  readonly identity: Identity
   /** Key of the client's session; undefined if it has none. With `sessions: perClient`, each key has its own upstream session. */
   readonly client: string | undefined
   /** How logs name the caller; undefined: logs do not name it. */
@@ -44,6 +47,7 @@ export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpRe
 /** A caller with the given properties; all others are undefined or have their default. */
 export function createCaller(given: Partial<Caller> = {}): Caller {
   return {
+    identity: given.identity ?? ANONYMOUS,
     client: given.client,
     label: given.label,
     era: given.era ?? 'legacy',

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Log } from '../../core/log.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import { SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { Endpoint } from '../../core/mcp/server/endpoint.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
@@ -101,9 +102,9 @@ function answer(
   body: string | undefined,
   raw: ServerResponse,
 ): void {
-  if (method === 'POST') endpoint.post(route, headers, body, raw)
-  else if (method === 'GET') endpoint.get(route, headers, raw)
-  else if (method === 'DELETE') endpoint.remove(headers, raw)
+  if (method === 'POST') endpoint.post(route, headers, body, ANONYMOUS, raw)
+  else if (method === 'GET') endpoint.get(route, headers, ANONYMOUS, raw)
+  else if (method === 'DELETE') endpoint.remove(headers, ANONYMOUS, raw)
   else refuse(raw, 405, 'Method not allowed: use POST, GET or DELETE.', ALLOW)
 }
 

@@ -1,4 +1,5 @@
 /** A real HTTP server of the front whose handler asks its callers, and repeats what it is told: for tests of questions and streams. */
+
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +9,7 @@ import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
 import type { Ask, Caller } from '../../core/mcp/caller.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import type { McpResponse, Notification, ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { createClients, type FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
@@ -69,9 +71,9 @@ export async function startAskingFront(t: TestContext, options: FrontOptions = {
   })
   const server = createServer(async (request, raw) => {
     const { method, headers } = request
-    if (method === 'GET') endpoint.get(ROUTE, headers, raw)
-    else if (method === 'DELETE') endpoint.remove(headers, raw)
-    else endpoint.post(ROUTE, headers, await bodyOf(request), raw)
+    if (method === 'GET') endpoint.get(ROUTE, headers, ANONYMOUS, raw)
+    else if (method === 'DELETE') endpoint.remove(headers, ANONYMOUS, raw)
+    else endpoint.post(ROUTE, headers, await bodyOf(request), ANONYMOUS, raw)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {

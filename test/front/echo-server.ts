@@ -1,7 +1,9 @@
 /** A real HTTP server of the front with a small handler behind it: what the tests of the front talk to. */
+
 import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
@@ -44,6 +46,7 @@ const CONFIG: RouterConfig = {
   profile: 'hierarchical',
   allowedProfiles: ['search'],
   exposeServers: false,
+  access: OPEN_ACCESS,
   budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
   search: { semantic: 'auto' },
   servers: [],

@@ -1,6 +1,8 @@
 /** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
+
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
@@ -59,6 +61,7 @@ function configOf(sessions: 'shared' | 'perClient'): RouterConfig {
     profile: 'hierarchical',
     allowedProfiles: ['registry'],
     exposeServers: true,
+    access: OPEN_ACCESS,
     budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
     search: { semantic: 'auto' },
     servers: [server],

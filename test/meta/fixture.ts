@@ -1,7 +1,9 @@
 /** A router's inside without HTTP: server catalogs, an upstream in memory for each, the real pool, catalog and handler. */
+
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../core/async.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { canonicalJson, type JsonObject } from '../../core/json.ts'
@@ -150,6 +152,7 @@ export function snapshotOf(
       profile: 'hierarchical',
       allowedProfiles: [],
       exposeServers: true,
+      access: OPEN_ACCESS,
       budget: { definitionTokens: 5000, activeTools: 10, responseTokens: 1200 },
       search: { semantic: 'auto' },
       servers: names.map(name => serverOf(name, servers[name]?.server ?? {})),

@@ -1,8 +1,10 @@
 /** The protocol's own requests on a gateway route and on a single server's route, and what routes declare. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { createFixture, type FixtureServer, GATEWAY, golden } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
@@ -151,7 +153,7 @@ test('other methods, other profiles and unknown tools are refused clearly', asyn
 
 test('a gateway says what it is and what is behind it in few words', () => {
   const fixture = createFixture(SERVERS)
-  const described = fixture.handler.describe(GATEWAY)
+  const described = fixture.handler.describe(GATEWAY, ANONYMOUS)
   assert.deepEqual(described?.capabilities, {
     tools: {},
     resources: { subscribe: true },
@@ -165,12 +167,15 @@ test('a gateway says what it is and what is behind it in few words', () => {
     '7 tools of 2 servers: search with discover_mcp_tools, call with execute_mcp_tool. Servers: devops: forge; other: wiki.',
   )
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`server-number-${i}`, forge]))
-  const instructions = createFixture(many).handler.describe(GATEWAY)?.instructions ?? ''
+  const instructions = createFixture(many).handler.describe(GATEWAY, ANONYMOUS)?.instructions ?? ''
   assert.match(instructions, /Categories: devops \(300\)\.$/)
   const plain = Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`server-number-${i}`, { offers: {} }]),
   )
-  assert.match(createFixture(plain).handler.describe(GATEWAY)?.instructions ?? '', / and 28\d more\.$/)
+  assert.match(
+    createFixture(plain).handler.describe(GATEWAY, ANONYMOUS)?.instructions ?? '',
+    / and 28\d more\.$/,
+  )
 })
 
 test('a single server is listed as it is', async () => {
@@ -228,8 +233,8 @@ test('a single server refuses what its policy, its state or the gateway does not
   )
   const closed = createFixture({ forge }, { exposeServers: false })
   assert.equal((await closed.request('tools/list', {}, { route: FORGE })).error?.code, -32601)
-  assert.equal(closed.handler.describe(FORGE), undefined)
-  assert.equal(denied.handler.describe({ kind: 'server', server: 'gone' }), undefined)
+  assert.equal(closed.handler.describe(FORGE, ANONYMOUS), undefined)
+  assert.equal(denied.handler.describe({ kind: 'server', server: 'gone' }, ANONYMOUS), undefined)
 })
 
 test('a single server declares what it declared itself, without what cannot reach its clients here', () => {
@@ -251,7 +256,7 @@ test('a single server declares what it declared itself, without what cannot reac
   const { logging, tasks, ...others } = capabilities
   const shared = { ...others, tools: {} }
   const describe = (server: FixtureServer['server']) =>
-    createFixture({ forge: { server, offers } }).handler.describe(FORGE)
+    createFixture({ forge: { server, offers } }).handler.describe(FORGE, ANONYMOUS)
   assert.deepEqual(describe({ transport: 'http' })?.capabilities, { ...shared, logging })
   assert.deepEqual(describe({ sessions: 'perClient' })?.capabilities, { ...shared, logging, tasks })
   assert.deepEqual(describe({}), {

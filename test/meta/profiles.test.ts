@@ -1,9 +1,11 @@
 /** What holds in every profile, on the recorded catalogs: what is found can be called, and no answer costs more than it may. */
+
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import { PROFILES } from '../../router/meta/profiles/profiles.ts'
 import { onlyRecorded } from '../search/where-recorded.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
@@ -180,7 +182,7 @@ test('the list of a session stays within the tokens of definitions, whatever it 
 
 test('instructions name how to use the profile, categories and servers, within 150 tokens', () => {
   const described = (one: Fixture, profile: Profile): string =>
-    one.handler.describe({ kind: 'gateway', profile })?.instructions ?? ''
+    one.handler.describe({ kind: 'gateway', profile }, ANONYMOUS)?.instructions ?? ''
   const small = createFixture(SERVERS, { allowedProfiles: ALL })
   assert.equal(
     described(small, 'search'),
@@ -210,6 +212,9 @@ test('a profile that is not allowed is not served', async () => {
   for (const profile of ALL) {
     const reply = await one.request('tools/list', {}, asking(profile))
     assert.equal(reply.error?.code, profile === 'search' ? undefined : -32601)
-    assert.equal(one.handler.describe({ kind: 'gateway', profile }) !== undefined, profile === 'search')
+    assert.equal(
+      one.handler.describe({ kind: 'gateway', profile }, ANONYMOUS) !== undefined,
+      profile === 'search',
+    )
   }
 })

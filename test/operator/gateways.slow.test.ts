@@ -55,7 +55,10 @@ test('a gateway that asks for logins, which are not supported yet, runs no route
   await world.gateway('tools', { router })
   await world.untilGateway('tools', gateway => reasonOf(gateway, 'Ready') === 'Starting')
   assert.equal(await replicas(), 1)
-  await world.gateway('tools', { router, auth: { tokens: { secretName: 'callers' } } })
+  await world.gateway('tools', {
+    router,
+    auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } },
+  })
   const { status } = await world.untilGateway(
     'tools',
     gateway => reasonOf(gateway, 'Accepted') === 'NotYetSupported',

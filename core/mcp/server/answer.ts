@@ -55,7 +55,7 @@ function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpRespon
   const { id, method, route, caller } = request
   const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined
   if (refused) return errorAnswer(request, refused)
-  const serverInfo = handler.describe(route)?.serverInfo
+  const serverInfo = handler.describe(route, caller.identity)?.serverInfo
   return { status: 200, text: modernResultText(id, method, reply, serverInfo, cachePolicy(route, method)) }
 }
 

@@ -1,5 +1,6 @@
 /** Creates the caller of a request; how it is notified and asked depends on its era. */
 import type { Ask, Caller, ClientLabel } from '../caller.ts'
+import type { Identity } from '../identity.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
@@ -14,6 +15,7 @@ export function callerOf(
   message: InboundRequest,
   session: ClientSession | undefined,
   headers: Caller['headers'],
+  identity: Identity,
   response: PostResponse,
 ): Caller {
   const { era } = message
@@ -22,6 +24,7 @@ export function callerOf(
   const capabilities = isLegacy ? session?.capabilities : message.capabilities
   const logLevel = isLegacy ? client && clients.levels.get(client) : message.logLevel
   return {
+    identity,
     client,
     label: isLegacy ? session?.label : labelOf(message.clientName),
     era,

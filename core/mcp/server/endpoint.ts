@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import type { Identity } from '../identity.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/error-codes.ts'
 import { type Answer, answer } from './answer.ts'
 import { callerOf } from './callers.ts'
@@ -27,11 +28,17 @@ import type { ClientSession, Sessions } from './session-ids.ts'
 
 export type Endpoint = {
   /** Answers a POST with this body on `raw`. */
-  post(route: McpRoute, headers: RequestHeaders, body: string | undefined, raw: ServerResponse): void
+  post(
+    route: McpRoute,
+    headers: RequestHeaders,
+    body: string | undefined,
+    identity: Identity,
+    raw: ServerResponse,
+  ): void
   /** Answers a GET with an event stream for the session that the headers name. */
-  get(route: McpRoute, headers: RequestHeaders, raw: ServerResponse): void
+  get(route: McpRoute, headers: RequestHeaders, identity: Identity, raw: ServerResponse): void
   /** Ends the session that the headers name. */
-  remove(headers: RequestHeaders, raw: ServerResponse): void
+  remove(headers: RequestHeaders, identity: Identity, raw: ServerResponse): void
   /** Begins the shutdown: ends GET streams, listeners and held calls, which could last without limit. Idempotent. */
   end(): void
 }
@@ -56,6 +63,7 @@ type Post = {
   route: McpRoute
   headers: RequestHeaders
   body: string
+  identity: Identity
   raw: ServerResponse
   session?: ClientSession
   handed?: ForwardedHeaders
@@ -74,10 +82,14 @@ export function createEndpoint(given: EndpointOptions): Endpoint {
     }
   }
   return {
-    post: (route, headers, body = '', raw) =>
-      answering(raw, () => checkMediaTypes(headers) ?? receive(options, { route, headers, body, raw })),
-    get: (route, headers, raw) => answering(raw, () => openStream(options, route, headers, raw)),
-    remove: (headers, raw) => answering(raw, () => endSession(options, headers, raw)),
+    post: (route, headers, body = '', identity, raw) =>
+      answering(
+        raw,
+        () => checkMediaTypes(headers) ?? receive(options, { route, headers, body, identity, raw }),
+      ),
+    get: (route, headers, identity, raw) =>
+      answering(raw, () => openStream(options, route, headers, identity, raw)),
+    remove: (headers, identity, raw) => answering(raw, () => endSession(options, headers, identity, raw)),
     end: () => clients.endAll(),
   }
 }
@@ -89,6 +101,7 @@ function refuse(raw: ServerResponse, { status, id, error, headers }: Rejected): 
 function endSession(
   { sessions, clients, handler, inFlight }: Options,
   headers: RequestHeaders,
+  _identity: Identity,
   raw: ServerResponse,
 ): Rejected | undefined {
   const unserved = checkWithoutBody(headers)
@@ -154,11 +167,11 @@ function receiveRequest(options: Options, post: Post, message: InboundRequest): 
 
 function checkParams(
   handler: McpHandler,
-  { route, headers }: Post,
+  { route, headers, identity }: Post,
   { method, params, id }: InboundRequest,
 ): Rejected | undefined {
   if (method !== 'tools/call' || typeof params.name !== 'string') return undefined
-  const schema = handler.inputSchema?.(route, params.name)
+  const schema = handler.inputSchema?.(route, params.name, identity)
   return schema && checkParamHeaders(headers, id, schema, params.arguments)
 }
 
@@ -211,13 +224,14 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
 /** `text`: the body, if it holds only this message. */
 function requestOf(
   { clients }: Options,
-  { route, session, handed }: Post,
+  { route, session, handed, identity }: Post,
   message: InboundRequest,
   response: PostResponse,
   text: string | undefined,
 ): McpRequest {
   const { id, method, params } = message
-  return { id, method, params, route, caller: callerOf(clients, message, session, handed, response), text }
+  const caller = callerOf(clients, message, session, handed, identity, response)
+  return { id, method, params, route, caller, text }
 }
 
 /** Handles all requests of a batch concurrently. The key has none of their ids, so a single one cannot be cancelled. */

@@ -2,6 +2,7 @@
 import type { Profile } from '../../catalog/router-config.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Caller } from '../caller.ts'
+import type { Identity } from '../identity.ts'
 import type { McpResponse, Notification, RequestId } from '../protocol/json-rpc.ts'
 import type { Subscription } from '../upstream.ts'
 
@@ -35,19 +36,20 @@ export type McpHandler = {
   subscribe?(route: McpRoute, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
   /** Deletes the state of a client that ended its session. Absent: there is none. */
   forget?(client: string): void
-  /** What is declared for a route: capabilities, server info, instructions. Undefined: no such route. */
-  describe(route: McpRoute): RouteDescription | undefined
+  /** What is declared to a caller for a route: capabilities, server info, instructions. Undefined: no such route. */
+  describe(route: McpRoute, identity: Identity): RouteDescription | undefined
   /**
    * Reports changed lists with `tell` until `signal` aborts; may resolve earlier if nothing more will change. Called only for lists that
    * declare `listChanged`. Absent: no route declares it.
    */
   listen?(listening: Listening): Promise<void>
   /** The input schema of a tool listed on a route, to check `Mcp-Param-*` headers. Absent: no tool has such headers. */
-  inputSchema?(route: McpRoute, tool: string): JsonObject | undefined
+  inputSchema?(route: McpRoute, tool: string, identity: Identity): JsonObject | undefined
 }
 
 export type Listening = {
   route: McpRoute
+  identity: Identity
   /** The listening client, if known. */
   client?: string
   signal: AbortSignal

@@ -6,7 +6,7 @@ import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-r
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
 import type { Subscription } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
+import type { Listening, McpHandler, McpRequest } from './handler.ts'
 import type { PostResponse } from './post-response.ts'
 import { MAX_URIS } from './subscriptions.ts'
 
@@ -44,7 +44,8 @@ export async function listen(
     const _meta = { [META_SUBSCRIPTION_ID]: id }
     const subscribe = (uri: string, onUpdate: Subscription['onUpdate']) =>
       subscriptions.subscribe(handler, route, subscriber, { uri, caller, onUpdate })
-    await stream(filter, handler, { route, signal, response }, _meta, subscribe)
+    const { identity } = caller
+    await stream(filter, handler, { route, identity, signal, response }, _meta, subscribe)
     return { result: { _meta } }
   } finally {
     over.abort()
@@ -56,11 +57,11 @@ export async function listen(
 async function stream(
   filter: Filter,
   handler: McpHandler,
-  { route, signal, response }: { route: McpRoute; signal: AbortSignal; response: PostResponse },
+  { route, identity, signal, response }: Omit<Listening, 'tell'> & { response: PostResponse },
   _meta: JsonObject,
   subscribe: (uri: string, onUpdate: Subscription['onUpdate']) => Promise<McpResponse>,
 ): Promise<void> {
-  const declared = handler.describe(route)?.capabilities
+  const declared = handler.describe(route, identity)?.capabilities
   const lists = listsThatChange(handler, declared).filter(list => filter.lists.has(list))
   const { tell, release } = holdNotifications(({ method, params }) =>
     response.notify({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } }),
@@ -70,7 +71,7 @@ async function stream(
   const notifications = acknowledged(lists, uris)
   response.notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications, _meta } })
   release()
-  if (lists.length > 0) await handler.listen?.({ route, signal, tell: onlyLists(lists, tell) })
+  if (lists.length > 0) await handler.listen?.({ route, identity, signal, tell: onlyLists(lists, tell) })
   if (uris.length > 0) await aborted(signal)
 }
 

@@ -1,6 +1,7 @@
 /** Whoever listens is told what concerns them, until they leave or all are sent away. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ANONYMOUS } from '../identity.ts'
 import type { Listening } from './handler.ts'
 import { Listeners } from './listeners.ts'
 
@@ -11,6 +12,7 @@ function listener(client?: string) {
   const heard: string[] = []
   const listening: Listening = {
     route: { kind: 'server', server: 'x' },
+    identity: ANONYMOUS,
     client,
     signal: stop.signal,
     tell: ({ method }) => heard.push(method),

@@ -1,9 +1,10 @@
 /** Opens the event stream of a GET, which carries notifications and questions to a 2025 client between its requests. */
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
+import type { Identity } from '../identity.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { FrontClients } from './clients.ts'
-import type { McpHandler, McpRoute } from './handler.ts'
+import type { Listening, McpHandler, McpRoute } from './handler.ts'
 import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
 import { listsThatChange, onlyLists } from './listen.ts'
 import { checkWithoutBody } from './read-message.ts'
@@ -25,6 +26,7 @@ export function openStream(
   options: StreamOptions,
   route: McpRoute,
   headers: RequestHeaders,
+  identity: Identity,
   raw: ServerResponse,
 ): Rejected | undefined {
   const { sessions, clients, handler } = options
@@ -33,7 +35,7 @@ export function openStream(
   const id = headerOf(headers, 'mcp-session-id')
   const session = id === undefined ? undefined : sessions.find(id)
   if (id !== undefined && !session) return rejectUnknownSession()
-  const lists = listsThatChange(handler, handler.describe(route)?.capabilities)
+  const lists = listsThatChange(handler, handler.describe(route, identity)?.capabilities)
   if (!session && !options.openToAll)
     return noStream('There is no stream without a session; initialize first')
   if (!session && lists.length === 0) return noStream('This endpoint sends nothing between calls')
@@ -41,13 +43,13 @@ export function openStream(
     return reject(406, null, TRANSPORT_ERROR, 'Not Acceptable: Client must accept text/event-stream')
   if (clients.ending.aborted) return busy('The server is shutting down')
   if (clients.streams.full) return busy('All event streams are in use')
-  open(options, route, session, lists, raw)
+  open(options, { route, identity }, session, lists, raw)
   return undefined
 }
 
 function open(
   { clients: { streams }, handler, log }: StreamOptions,
-  route: McpRoute,
+  { route, identity }: Pick<Listening, 'route' | 'identity'>,
   session: ClientSession | undefined,
   lists: readonly string[],
   raw: ServerResponse,
@@ -61,7 +63,7 @@ function open(
     if (client === undefined || streams.newest(client, place) === stream) stream.send(notification)
   })
   handler
-    .listen?.({ route, client, signal: stream.closed, tell })
+    .listen?.({ route, identity, client, signal: stream.closed, tell })
     .catch(error => log.error({ err: error }, 'listening failed unexpectedly'))
 }
 

@@ -39,7 +39,7 @@ export function answerProtocol(
 }
 
 function describe(handler: McpHandler, { route, params, caller }: McpRequest): McpResponse {
-  const description = handler.describe(route)
+  const description = handler.describe(route, caller.identity)
   if (!description) return notServed()
   const isLegacy = caller.era === 'legacy'
   return { result: isLegacy ? initializeResult(params, description) : discoverResult(description) }
@@ -52,9 +52,9 @@ function notServed(): McpResponse {
 function setLevel(
   handler: McpHandler,
   { levels }: FrontClients,
-  { route, params: { level }, caller: { client } }: McpRequest,
+  { route, params: { level }, caller: { client, identity } }: McpRequest,
 ): McpResponse {
-  if (handler.describe(route)?.capabilities.logging === undefined)
+  if (handler.describe(route, identity)?.capabilities.logging === undefined)
     return refused(
       METHOD_NOT_FOUND,
       'logging/setLevel is not supported here: no log messages are sent to clients',
@@ -70,9 +70,9 @@ function setLevel(
 function subscribe(
   handler: McpHandler,
   clients: FrontClients,
-  { route, method, params: { uri }, caller: { client, capabilities } }: McpRequest,
+  { route, method, params: { uri }, caller: { client, capabilities, identity } }: McpRequest,
 ): Reply {
-  if (!canSubscribe(handler, handler.describe(route)?.capabilities))
+  if (!canSubscribe(handler, handler.describe(route, identity)?.capabilities))
     return refused(METHOD_NOT_FOUND, `${method} is not supported here: no resource reports updates`)
   if (client === undefined) return refused(INVALID_REQUEST, `${method} needs a session; initialize first`)
   if (typeof uri !== 'string') return refused(INVALID_PARAMS, 'Invalid params: uri is missing')
@@ -83,7 +83,7 @@ function subscribe(
   }
   const onUpdate = (notification: Notification) => void clients.notify(client, notification)
   // Not the request's own caller: the subscription outlives its signal and its response.
-  const caller = createCaller({ client, capabilities })
+  const caller = createCaller({ client, capabilities, identity })
   return subscriptions.subscribe(handler, route, client, { uri, caller, onUpdate })
 }
 

@@ -1,7 +1,9 @@
 /** Who is told which of their lists changed: on a stream, or ahead of an answer, but never twice. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createCaller } from '../../../core/mcp/caller.ts'
+import { ANONYMOUS } from '../../../core/mcp/identity.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import { createFixture } from '../../../test/meta/fixture.ts'
 import { forge, SERVERS, wiki } from '../../../test/meta/servers.ts'
@@ -24,7 +26,13 @@ function start(t: TestContext) {
   const changes = createListChanges({ watch: served.watch, once: createOnce() })
   const told: string[] = []
   const listen = (route: McpRoute = DIRECT, client?: string, { signal } = stop) =>
-    changes.listen({ route, client, signal, tell: ({ method }) => void told.push(method) })
+    changes.listen({
+      route,
+      identity: ANONYMOUS,
+      client,
+      signal,
+      tell: ({ method }) => void told.push(method),
+    })
   const notice = (client: string | undefined, method: string, more = {}) =>
     changes.notice(
       {

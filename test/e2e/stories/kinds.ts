@@ -86,7 +86,7 @@ export const kindStories: Stories = (running, options) => {
     const space = await running().namespace('refused', t)
     await space.apply(
       server('local', { command: { run: 'python' } }),
-      server('pinned', { npm: { package: 'a' }, tools: { pin: 'sha256:1' } }),
+      server('pinned', { npm: { package: 'a' }, tools: { pin: 'Hold' } }),
     )
     const { message } = await space.untilSaid('local', 'Accepted', 'LocalOnly')
     assert.match(message, /npm|image/)

@@ -1,0 +1,99 @@
+/** The part of a router config that says who is admitted, who may use what, how often, and what is recorded. No secret's value. */
+import type { JsonObject } from '../json.ts'
+
+export type AccessConfig = {
+  /** The URL at which callers reach the gateway, without /mcp and without a slash at the end. */
+  url?: string
+  /** Absent: every caller is anonymous, and all are admitted. */
+  auth?: AuthConfig
+  /** Additive. Empty: everything for everyone who is admitted. */
+  rules: AccessRule[]
+  /** The most that any caller gets, whatever the rules. */
+  tools: ToolGrant
+  rateLimits: RateLimit[]
+  audit: AuditConfig
+}
+
+export type AuthConfig = {
+  anonymous: boolean
+  /** `reviewMs`: besides, tokens are verified by TokenReview, at most this old. */
+  serviceAccounts?: { audiences: string[]; namespaces: string[]; reviewMs?: number }
+  jwt: JwtIssuerConfig[]
+  /** The Secret with the named tokens. */
+  tokens?: { secretName: string }
+  revoked: Revocation[]
+}
+
+export type JwtIssuerConfig = {
+  name: string
+  /** Equal to the claim `iss`. */
+  issuer: string
+  audiences: string[]
+  /** The JSON Web Key Set as last fetched; absent: not available yet, or too old. */
+  jwks?: JsonObject
+  /** Where a key set is fetched: a fixed URL, or by discovery from the issuer. Absent: `jwks` alone, from a ConfigMap. */
+  keysFrom?: { uri: string } | { discovery: true }
+  /** PEM certificates to trust for these fetches, instead of the public ones. */
+  ca?: string
+  usernameClaim: string
+  groupsClaim: string
+  requiredScopes: string[]
+  clockSkewMs: number
+  maxLifetimeMs: number
+}
+
+/** Tokens refused though they have not expired; `issuer`: only that one's. */
+export type Revocation = { issuer?: string } & ({ subject: string } | { jti: string } | { beforeMs: number })
+
+export type AccessRule = {
+  name: string
+  /** Any of them; empty: everyone who is admitted. */
+  subjects: AccessSubject[]
+  /** Names of the servers that the selector matches. */
+  servers: string[]
+  tools: ToolGrant
+  resources: Grant
+  prompts: Grant
+  scopes: string[]
+  /** Visible without `scopes` too; a call is then answered with the scopes that it needs. */
+  challenge: boolean
+}
+
+/** `issuer` and `client`, where given, must match too. `name` may be `*`. */
+export type AccessSubject = { issuer?: string; client?: string } & (
+  | { kind: 'Group' | 'User' | 'Token'; name: string }
+  | { kind: 'ServiceAccount'; namespace: string; name: string }
+  | { kind: 'Claim'; claim: string; values: string[] }
+)
+
+/** Glob patterns; deny takes precedence within one rule. */
+export type Grant = { allow: string[]; deny: string[] }
+export type ToolGrant = Grant & { readOnly: boolean }
+
+export type RateLimit = {
+  per: 'Caller' | 'Gateway'
+  counts: 'requests' | 'calls'
+  limit: number
+  everyMs: number
+  burst: number
+  /** Names of servers; absent: all. */
+  servers?: string[]
+  /** Patterns of tool names; absent: all. */
+  tools?: string[]
+}
+
+export type AuditConfig = {
+  events: ('Calls' | 'Denials' | 'Logins')[]
+  arguments: 'None' | 'Names' | 'Digest' | 'Redacted' | 'Full'
+  onOverflow: 'Drop' | 'Refuse'
+}
+
+const EVERYTHING: Grant = { allow: ['*'], deny: [] }
+
+/** Everyone is admitted and may use everything. */
+export const OPEN_ACCESS: AccessConfig = {
+  rules: [],
+  tools: { ...EVERYTHING, readOnly: false },
+  rateLimits: [],
+  audit: { events: [], arguments: 'None', onOverflow: 'Drop' },
+}

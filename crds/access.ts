@@ -1,0 +1,246 @@
+/** The parts of a McpGateway that say who may use it: authentication, access rules, rate limits and audit. */
+import * as z from 'zod'
+import { configMapKeyRef, labelSelector } from './core-v1.ts'
+import { duration } from './quantity.ts'
+
+const MAX_RULES = 256
+const name = z.string().min(1).max(253)
+const pattern = z.string().min(1).max(2_048)
+const words = z.array(z.string().min(1).max(1_024))
+const httpsUrl = z
+  .string()
+  .max(2_048)
+  .regex(
+    /^(?:https:\/\/[^\s/?#]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|[^\s/?#:]+\.svc(?:\.[^\s/?#:]+)?)(?::\d+)?)(?:\/[^\s?#]*)?$/,
+    'must be an https:// URL; http:// only on loopback and for Services of the cluster (*.svc)',
+  )
+
+export const gatewayUrl = httpsUrl
+  .optional()
+  .describe(
+    'The URL at which callers reach the gateway, without /mcp: for protected resource metadata and challenges. Required with `auth.jwt`.',
+  )
+
+const serviceAccounts = z.strictObject({
+  audiences: words
+    .min(1)
+    .max(16)
+    .default(['portolan'])
+    .describe('Audiences of which the token must have one.'),
+  namespaces: z
+    .array(name)
+    .max(64)
+    .optional()
+    .describe("Namespaces whose ServiceAccounts are admitted. Default: the gateway's own."),
+  review: duration('60s')
+    .optional()
+    .describe(
+      'Additionally verifies each token by a TokenReview, at most this old, so that tokens of deleted pods are refused. If absent, tokens are verified by public keys only.',
+    ),
+})
+
+const jwt = z.strictObject({
+  name: z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be lower-case letters, digits and "-"')
+    .describe('By which rules refer to the issuer.'),
+  issuer: httpsUrl.describe('Must equal the `iss` claim exactly.'),
+  audiences: words
+    .min(1)
+    .max(16)
+    .describe("Audiences of which the token must have one: usually the gateway's URL with /mcp."),
+  keys: z
+    .strictObject({
+      uri: httpsUrl.optional().describe('URL of the JSON Web Key Set.'),
+      configMapKeyRef: configMapKeyRef.optional().describe('A ConfigMap that contains the JSON Web Key Set.'),
+    })
+    .optional()
+    .describe(
+      'Where the public keys come from: one of both. If absent, from the discovery document of the issuer.',
+    ),
+  caBundle: z
+    .strictObject({ configMapKeyRef: configMapKeyRef.describe('A key with PEM certificates.') })
+    .optional()
+    .describe('Certificate authorities to trust for the issuer, instead of the public ones.'),
+  claimMappings: z
+    .strictObject({
+      username: z.string().min(1).max(128).default('sub').describe('Claim with the name of the user.'),
+      groups: z.string().min(1).max(128).default('groups').describe('Claim with the groups of the user.'),
+    })
+    .prefault({})
+    .describe('Which claims contain what.'),
+  requiredScopes: words.max(64).default([]).describe('Scopes that every token must have; in each challenge.'),
+  clockSkew: duration('30s').default('30s').describe('Tolerance for `exp`, `nbf` and `iat`.'),
+  maxLifetime: duration('24h').default('24h').describe('Longest accepted time from `iat` to `exp`.'),
+})
+
+export const auth = z
+  .strictObject({
+    anonymous: z
+      .enum(['Deny', 'Allow'])
+      .default('Deny')
+      .describe('Whether callers without a credential are admitted.'),
+    serviceAccounts: serviceAccounts
+      .optional()
+      .describe('Admits ServiceAccounts of the cluster. Clusters only.'),
+    jwt: z
+      .array(jwt)
+      .max(16)
+      .default([])
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+      .describe('Admits JSON Web Tokens of these issuers.'),
+    tokens: z
+      .strictObject({
+        secretName: name.describe(
+          'Each key of the Secret is the name of a caller, each value its token (32 characters or more) or `sha256:` and its hash in hex.',
+        ),
+      })
+      .optional()
+      .describe('Admits named tokens.'),
+    revoked: z
+      .strictObject({
+        configMapName: name.describe(
+          'Each value is one of the lines `sub <subject>`, `jti <id>` or `before <RFC 3339 time>`, optionally followed by the name of the issuer.',
+        ),
+      })
+      .optional()
+      .describe('Tokens that are refused although they have not expired.'),
+  })
+  .optional()
+  .describe('Who is admitted. If absent, everyone who reaches the gateway, anonymously.')
+
+const issuer = z
+  .string()
+  .min(1)
+  .max(63)
+  .optional()
+  .describe('Name in `auth.jwt`; optional if there is only one.')
+
+const subject = z.strictObject({
+  kind: z.enum(['Group', 'User', 'ServiceAccount', 'Token']).optional().describe('What `name` is.'),
+  name: name
+    .optional()
+    .describe('The group, the username, the ServiceAccount or the name of the token; `*` for any.'),
+  namespace: name.optional().describe("Namespace of the ServiceAccount. Default: the gateway's own."),
+  issuer,
+  client: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .describe('Only with a token of this OAuth client (`azp` or `client_id`).'),
+  claim: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe('Instead of `kind`: a claim that has one of `values`.'),
+  values: words.max(64).optional().describe('Values of the claim.'),
+})
+
+const patterns = (what: string) =>
+  z
+    .strictObject({
+      allow: z
+        .array(pattern)
+        .max(256)
+        .default(['*'])
+        .describe(`${what} to include; \`*\` stands for any characters.`),
+      deny: z
+        .array(pattern)
+        .max(256)
+        .default([])
+        .describe(`${what} to leave out; takes precedence over \`allow\`.`),
+    })
+    .prefault({})
+
+const toolPatterns = patterns('Names of tools')
+  .unwrap()
+  .extend({
+    readOnly: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Only tools that are known to be read-only: see `tools.trustHints` and `overrides` of a McpServer.',
+      ),
+  })
+
+export const accessRules = z
+  .array(
+    z.strictObject({
+      name: name.describe('Names the rule in status, logs and metrics.'),
+      subjects: z
+        .array(subject)
+        .max(64)
+        .default([])
+        .describe('Callers of whom the rule speaks, any of them; empty: everyone who is admitted.'),
+      servers: labelSelector.prefault({}).describe('McpServers by labels; empty selects all of the gateway.'),
+      tools: toolPatterns.prefault({}).describe('Which of their tools.'),
+      resources: patterns('URIs of resources and templates').describe('Which of their resources.'),
+      prompts: patterns('Names of prompts').describe('Which of their prompts.'),
+      scopes: words
+        .max(64)
+        .default([])
+        .describe('Scopes that the token must have; otherwise the rule does not match.'),
+      challenge: z
+        .boolean()
+        .default(false)
+        .describe(
+          'If true, what the rule grants is visible without `scopes` too, and a call is answered 403 insufficient_scope.',
+        ),
+    }),
+  )
+  .max(MAX_RULES)
+  .default([])
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+  .describe(
+    'Who may use what. A caller may use what any matching rule grants; what no rule grants does not exist for it. Empty: everything for everyone who is admitted.',
+  )
+
+export const gatewayTools = toolPatterns
+  .prefault({})
+  .describe('The most that any caller gets here, whatever the rules say.')
+
+const count = z.int().min(1).max(1_000_000_000)
+
+export const rateLimits = z
+  .array(
+    z.strictObject({
+      per: z.enum(['Caller', 'Gateway']).describe('Whether each caller has the limit, or all together.'),
+      requests: count.optional().describe('Requests of any kind; one of `requests` and `calls`.'),
+      calls: count.optional().describe('Calls of tools.'),
+      every: duration('1m').describe('The time in which so many are allowed.'),
+      burst: count.optional().describe('How many may come at once. Default: all.'),
+      servers: labelSelector.optional().describe('Only calls of these McpServers.'),
+      tools: z.array(pattern).max(64).optional().describe('Only calls of these tools.'),
+    }),
+  )
+  .max(64)
+  .default([])
+  .describe('How often the gateway may be used. Divided among the routers.')
+
+export const auditEvents = z
+  .array(z.enum(['Calls', 'Denials', 'Logins']))
+  .max(3)
+  .default([])
+  .describe('What is written to the audit stream.')
+
+export const auditArguments = z
+  .enum(['None', 'Names', 'Digest', 'Redacted', 'Full'])
+  .default('None')
+  .describe('How much of the arguments of calls the audit stream contains.')
+
+export const auditOverflow = z
+  .enum(['Drop', 'Refuse'])
+  .default('Drop')
+  .describe(
+    'If the audit stream cannot be written fast enough: Drop counts lost events, Refuse answers requests with 503.',
+  )
+
+export type GatewayAuth = NonNullable<z.output<typeof auth>>
+export type JwtIssuer = GatewayAuth['jwt'][number]
+export type AccessRuleSpec = z.output<typeof accessRules>[number]
+export type AccessSubject = z.output<typeof subject>
+export type RateLimitSpec = z.output<typeof rateLimits>[number]
