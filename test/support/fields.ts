@@ -65,10 +65,14 @@ export function variantsOf(manifest: Manifest, place: Place): unknown[] {
   ].map(value => replaced(manifest, place, value))
 }
 
+/** Values of fields that take one of a few words. */
+const WORDS = ['shared', 'streamable-http', 'stdio', 'In', 'Caller', 'Gateway']
+
 function others(value: unknown): unknown[] {
   if (typeof value === 'boolean') return [!value]
   if (typeof value === 'number') return [value + 1, value - 1]
-  if (typeof value === 'string') return [`${value}x`, `1${value}`, 'shared', 'streamable-http', 'stdio', 'In']
+  if (typeof value === 'string') return [`${value}x`, `1${value}`, ...WORDS]
+  if (Array.isArray(value) && value.every(item => typeof item === 'string')) return [[...value, 'more']]
   return []
 }
 
