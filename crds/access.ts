@@ -6,6 +6,7 @@ import { duration } from './quantity.ts'
 const MAX_RULES = 256
 const name = z.string().min(1).max(253)
 const pattern = z.string().min(1).max(2_048)
+const requiredKey = configMapKeyRef.omit({ optional: true })
 const words = z.array(z.string().min(1).max(1_024))
 const httpsUrl = z
   .string()
@@ -54,14 +55,14 @@ const jwt = z.strictObject({
   keys: z
     .strictObject({
       uri: httpsUrl.optional().describe('URL of the JSON Web Key Set.'),
-      configMapKeyRef: configMapKeyRef.optional().describe('A ConfigMap that contains the JSON Web Key Set.'),
+      configMapKeyRef: requiredKey.optional().describe('A ConfigMap that contains the JSON Web Key Set.'),
     })
     .optional()
     .describe(
       'Where the public keys come from: one of both. If absent, from the discovery document of the issuer.',
     ),
   caBundle: z
-    .strictObject({ configMapKeyRef: configMapKeyRef.describe('A key with PEM certificates.') })
+    .strictObject({ configMapKeyRef: requiredKey.describe('A key with PEM certificates.') })
     .optional()
     .describe('Certificate authorities to trust for the issuer, instead of the public ones.'),
   claimMappings: z

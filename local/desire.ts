@@ -1,4 +1,6 @@
 /** What the manifests ask for: one gateway and the servers that it selects. Pure. */
+
+import type { ConfigMapValues } from '../core/catalog/endpoint.ts'
 import { DEFAULT_NAMESPACE, type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
@@ -37,7 +39,15 @@ export function desire(
   const problems: Problem[] = undecided ? [undecided] : []
   const places = onePerName(manifests, gateway, problems)
   const servers = [...places.values()].map(({ server }) => server)
-  const resolved = resolve({ gateway, servers, observed: new Map(), placement: 'local', now })
+  const configMaps = manifests.flatMap(({ manifest }) => (manifest.kind === 'ConfigMap' ? [manifest] : []))
+  const resolved = resolve({
+    gateway,
+    servers,
+    observed: new Map(),
+    configMaps: configMapValues(configMaps, gateway),
+    placement: 'local',
+    now,
+  })
   problems.push(...resolved.problems.map(problem => locate(problem, manifests)))
   const running = resolved.config.servers.flatMap(({ name, status }) => {
     const place = places.get(name)
@@ -49,9 +59,19 @@ export function desire(
     servers,
     running,
     secrets: manifests.flatMap(({ manifest }) => (manifest.kind === 'Secret' ? [manifest] : [])),
-    configMaps: manifests.flatMap(({ manifest }) => (manifest.kind === 'ConfigMap' ? [manifest] : [])),
+    configMaps,
     problems,
   }
+}
+
+/** The data of the ConfigMaps in the gateway's namespace, for `resolve`. */
+export function configMapValues(
+  configMaps: readonly ConfigMap[],
+  gateway: McpGateway | undefined,
+): ConfigMapValues {
+  const namespace = gateway?.metadata.namespace ?? DEFAULT_NAMESPACE
+  const own = configMaps.filter(({ metadata }) => (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace)
+  return new Map(own.map(({ metadata, data = {} }) => [metadata.name, data]))
 }
 
 function chooseGateway(

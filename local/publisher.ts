@@ -5,7 +5,7 @@ import type { RouterConfig } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import type { InProcessSource } from '../router/source/in-process-source.ts'
 import type { Children } from './children.ts'
-import type { Desired } from './desire.ts'
+import { configMapValues, type Desired } from './desire.ts'
 
 const COALESCE_MS = 50
 
@@ -89,12 +89,13 @@ export class Publisher {
 
   #resolve() {
     const { clock, children, override } = this.#deps
-    const { gateway, servers } = this.#desired
+    const { gateway, servers, configMaps } = this.#desired
     const resolved = resolve({
       gateway,
       servers,
       observed: children.observations(),
       descriptionTokens: this.#descriptionTokens,
+      configMaps: configMapValues(configMaps, gateway),
       placement: 'local',
       now: clock.now(),
     })

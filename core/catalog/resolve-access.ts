@@ -17,8 +17,8 @@ import type {
   AuthConfig,
   JwtIssuerConfig,
   RateLimit,
-  Revocation,
 } from './access-config.ts'
+import type { AuthReferences } from './auth-references.ts'
 import { selects } from './select.ts'
 
 export type AccessInput = {
@@ -26,10 +26,10 @@ export type AccessInput = {
   namespace: string
   /** The servers that the gateway selects. */
   servers: readonly McpServer[]
-  /** By name of the issuer: what was fetched or read for it. */
-  issuers?: ReadonlyMap<string, { jwks?: JsonObject; ca?: string }>
-  /** Lines of the ConfigMap that `auth.revoked` names. */
-  revoked?: readonly Revocation[]
+  /** What its `auth` refers to. */
+  references: AuthReferences
+  /** By name of the issuer: the JSON Web Key Set that was fetched. */
+  fetchedKeys?: ReadonlyMap<string, JsonObject>
 }
 
 export function resolveAccess(spec: McpGatewaySpec, input: AccessInput): AccessConfig {
@@ -44,7 +44,7 @@ export function resolveAccess(spec: McpGatewaySpec, input: AccessInput): AccessC
   }
 }
 
-function resolveAuth(auth: GatewayAuth, { namespace, issuers, revoked = [] }: AccessInput): AuthConfig {
+function resolveAuth(auth: GatewayAuth, { namespace, references, fetchedKeys }: AccessInput): AuthConfig {
   const { serviceAccounts: accounts } = auth
   return {
     anonymous: auth.anonymous === 'Allow',
@@ -55,9 +55,14 @@ function resolveAuth(auth: GatewayAuth, { namespace, issuers, revoked = [] }: Ac
         ...(accounts.review !== undefined && { reviewMs: parseDuration(accounts.review) }),
       },
     }),
-    jwt: auth.jwt.map(issuer => resolveIssuer(issuer, issuers?.get(issuer.name))),
+    jwt: auth.jwt.map(issuer =>
+      resolveIssuer(issuer, {
+        jwks: fetchedKeys?.get(issuer.name),
+        ...references.issuers.get(issuer.name),
+      }),
+    ),
     ...(auth.tokens && { tokens: auth.tokens }),
-    revoked: [...revoked],
+    revoked: references.revoked,
   }
 }
 

@@ -7,6 +7,7 @@ import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { acceptGateway, acceptServer, type Placement } from './accept.ts'
 import type { AccessConfig } from './access-config.ts'
+import { readAuthReferences } from './auth-references.ts'
 import { type ConfigMapValues, endpointOf } from './endpoint.ts'
 import { type AccessInput, resolveAccess } from './resolve-access.ts'
 import type {
@@ -44,10 +45,10 @@ export type ResolveInput = {
   observed: ReadonlyMap<string, ServerObservation>
   /** o200k_base tokens of the overrides' descriptions, by their text, as far as they have been counted. */
   descriptionTokens?: ReadonlyMap<string, number>
-  /** ConfigMaps of the gateway's namespace, for headers; not needed on a laptop, where the connectors read them. */
+  /** ConfigMaps of the gateway's namespace, for its `auth` and for headers (on a laptop the connectors read these). */
   configMaps?: ConfigMapValues
-  /** What was read and fetched for `auth`. */
-  auth?: Pick<AccessInput, 'issuers' | 'revoked'>
+  /** By name of the issuer: the JSON Web Key Set that was fetched. */
+  fetchedKeys?: AccessInput['fetchedKeys']
   placement: Placement
   now: number
 }
@@ -65,7 +66,8 @@ export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name:
 /** If the gateway is not accepted, none of its servers is, with the gateway's reason. */
 export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
-  const gatewayProblems = acceptGateway(gateway)
+  const references = readAuthReferences(gateway.spec.auth, input.configMaps ?? new Map())
+  const gatewayProblems = [...acceptGateway(gateway), ...references.problems]
   const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
   const selected = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))
@@ -77,7 +79,8 @@ export function resolve(input: ResolveInput): Resolved {
     return routerServer(server, gateway, input, statusOf(server, refusal, input))
   })
   const access = resolveAccess(gateway.spec, {
-    ...input.auth,
+    references,
+    fetchedKeys: input.fetchedKeys,
     namespace: namespaceOf(gateway),
     servers: selected,
   })

@@ -69,11 +69,13 @@ const secret = {
   metadata: { name: 's' },
   stringData: { k: 'secret' },
 } as Secret
+/** Also used as the value of a header, for which any text does. */
+const KEY_SET = '{"keys":[]}'
 const configMap = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'c' },
-  data: { k: 'v' },
+  data: { k: KEY_SET },
 } as ConfigMap
 
 for (const kind of ['McpServer', 'McpGateway'] as const) {
@@ -217,7 +219,12 @@ const GATEWAY = parsed({
 
 /** What a laptop makes of a manifest, digests apart. */
 async function localEffect(manifest: Manifest): Promise<unknown> {
-  const common = { observed: new Map(), placement: 'local' as const, now: NOW }
+  const common = {
+    observed: new Map(),
+    configMaps: new Map([['c', { k: KEY_SET }]]),
+    placement: 'local' as const,
+    now: NOW,
+  }
   if (manifest.kind === 'McpGateway') {
     return plain(resolve({ ...common, gateway: inNamespace(manifest), servers: SERVERS }))
   }
@@ -233,7 +240,7 @@ function clusterEffect(manifest: Manifest): unknown {
   const own = inNamespace(manifest)
   const references = [
     { kind: 'Secret' as const, name: 's', resourceVersion: '1', keys: ['k'] },
-    { kind: 'ConfigMap' as const, name: 'c', resourceVersion: '1', keys: ['k'], values: { k: 'v' } },
+    { kind: 'ConfigMap' as const, name: 'c', resourceVersion: '1', keys: ['k'], values: { k: KEY_SET } },
   ]
   const common = { references, taken: [], settings: SETTINGS, now: NOW, pods: [] }
   const gateway = own.kind === 'McpGateway' ? (own as McpGateway) : GATEWAY

@@ -1,0 +1,48 @@
+/** What is made of the ConfigMaps that a gateway's auth names. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { auth } from '../../crds/access.ts'
+import { readAuthReferences } from './auth-references.ts'
+
+const ISSUER = { name: 'own', issuer: 'https://id.example.com', audiences: ['a'] }
+
+function read(given: object, configMaps: Record<string, Record<string, string>>) {
+  return readAuthReferences(auth.parse({ jwt: [ISSUER], ...given }), new Map(Object.entries(configMaps)))
+}
+
+test('key sets and certificates are read from their ConfigMaps', () => {
+  const jwt = [
+    {
+      ...ISSUER,
+      keys: { configMapKeyRef: { name: 'keys', key: 'jwks' } },
+      caBundle: { configMapKeyRef: { name: 'keys', key: 'ca' } },
+    },
+  ]
+  const { issuers, problems } = read({ jwt }, { keys: { jwks: '{"keys":[]}', ca: 'PEM' } })
+  assert.deepEqual(issuers.get('own'), { jwks: { keys: [] }, ca: 'PEM' })
+  assert.deepEqual(problems, [])
+  assert.deepEqual(
+    read({ jwt }, { keys: { jwks: '<html>' } }).problems.map(({ reason, path }) => `${reason} ${path}`),
+    [
+      'KeyNotFound spec.auth.jwt[0].caBundle.configMapKeyRef',
+      'Invalid spec.auth.jwt[0].keys.configMapKeyRef',
+    ],
+  )
+})
+
+test('revocations are read line by line, and a line that cannot be read is a problem', () => {
+  const revoked = { configMapName: 'revoked' }
+  const lines = '# left the company\nsub ada own\njti 7\nbefore 2026-01-31T12:00:00Z\n\n'
+  assert.deepEqual(read({ revoked }, { revoked: { list: lines } }), {
+    issuers: new Map([['own', {}]]),
+    revoked: [
+      { issuer: 'own', subject: 'ada' },
+      { jti: '7' },
+      { beforeMs: Date.parse('2026-01-31T12:00:00Z') },
+    ],
+    problems: [],
+  })
+  for (const line of ['sub', 'sub ada other', 'before yesterday', 'subject ada', 'sub ada own more'])
+    assert.match(read({ revoked }, { revoked: { list: line } }).problems[0]?.message ?? '', /cannot read/)
+  assert.equal(read({ revoked }, {}).problems[0]?.reason, 'ConfigMapNotFound')
+})

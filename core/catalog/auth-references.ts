@@ -1,0 +1,111 @@
+/** Reads the ConfigMaps that a gateway's `auth` refers to: key sets, certificates, revocations. Pure. */
+import type { GatewayAuth } from '../../crds/access.ts'
+import { REASON } from '../../crds/conditions.ts'
+import type { Problem } from '../errors.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import type { Revocation } from './access-config.ts'
+import type { ConfigMapValues } from './endpoint.ts'
+
+export type AuthReferences = {
+  /** By name of the issuer. */
+  issuers: ReadonlyMap<string, { jwks?: JsonObject; ca?: string }>
+  revoked: Revocation[]
+  /** What is missing or cannot be read. The gateway is then refused: it would admit callers that it must not, or none. */
+  problems: Problem[]
+}
+
+const MAX_REVOCATIONS = 10_000
+
+export function readAuthReferences(
+  auth: GatewayAuth | undefined,
+  configMaps: ConfigMapValues,
+): AuthReferences {
+  const problems: Problem[] = []
+  const issuers = new Map<string, { jwks?: JsonObject; ca?: string }>()
+  for (const [at, { name, keys, caBundle }] of (auth?.jwt ?? []).entries()) {
+    const path = `spec.auth.jwt[${at}]`
+    const jwks = readKey(keys?.configMapKeyRef, configMaps, `${path}.keys.configMapKeyRef`, problems)
+    const ca = readKey(caBundle?.configMapKeyRef, configMaps, `${path}.caBundle.configMapKeyRef`, problems)
+    issuers.set(name, {
+      ...(jwks !== undefined && readKeySet(jwks, `${path}.keys.configMapKeyRef`, problems)),
+      ...(ca !== undefined && { ca }),
+    })
+  }
+  return { issuers, revoked: readRevoked(auth, configMaps, problems), problems }
+}
+
+type KeyRef = { name: string; key: string }
+
+function readKey(
+  ref: KeyRef | undefined,
+  configMaps: ConfigMapValues,
+  path: string,
+  problems: Problem[],
+): string | undefined {
+  if (!ref) return undefined
+  const value = configMaps.get(ref.name)?.[ref.key]
+  if (value === undefined)
+    problems.push(
+      configMaps.has(ref.name)
+        ? { reason: REASON.keyNotFound, path, message: `the ConfigMap "${ref.name}" has no key "${ref.key}"` }
+        : { reason: REASON.configMapNotFound, path, message: `there is no ConfigMap "${ref.name}"` },
+    )
+  return value
+}
+
+/** RFC 7517, section 5. */
+function readKeySet(text: string, path: string, problems: Problem[]): { jwks?: JsonObject } {
+  try {
+    const jwks: unknown = JSON.parse(text)
+    if (isObject(jwks) && Array.isArray(jwks.keys)) return { jwks }
+  } catch {
+    // Answered as any other text that is no key set.
+  }
+  problems.push({ reason: REASON.invalid, path, message: 'is no JSON Web Key Set: {"keys": […]}' })
+  return {}
+}
+
+function readRevoked(
+  auth: GatewayAuth | undefined,
+  configMaps: ConfigMapValues,
+  problems: Problem[],
+): Revocation[] {
+  if (!auth?.revoked) return []
+  const { configMapName } = auth.revoked
+  const path = 'spec.auth.revoked.configMapName'
+  const data = configMaps.get(configMapName)
+  if (!data) {
+    problems.push({
+      reason: REASON.configMapNotFound,
+      path,
+      message: `there is no ConfigMap "${configMapName}"`,
+    })
+    return []
+  }
+  const names = new Set(auth.jwt.map(({ name }) => name))
+  const lines = Object.values(data).flatMap(text => text.split('\n').map(line => line.trim()))
+  const revoked: Revocation[] = []
+  for (const line of lines.filter(line => line !== '' && !line.startsWith('#'))) {
+    const found = readLine(line, names)
+    if (found) revoked.push(found)
+    else
+      problems.push({ reason: REASON.invalid, path, message: `cannot read "${line.slice(0, 80)}"; ${FORM}` })
+  }
+  if (revoked.length > MAX_REVOCATIONS)
+    problems.push({ reason: REASON.invalid, path, message: `has more than ${MAX_REVOCATIONS} lines` })
+  return revoked.slice(0, MAX_REVOCATIONS)
+}
+
+const FORM =
+  'write "sub SUBJECT", "jti ID" or "before 2026-01-31T12:00:00Z", optionally followed by the name of an issuer'
+
+function readLine(line: string, issuers: ReadonlySet<string>): Revocation | undefined {
+  const [kind, value, issuer, ...more] = line.split(/\s+/)
+  if (value === undefined || more.length > 0 || (issuer !== undefined && !issuers.has(issuer)))
+    return undefined
+  const only = issuer === undefined ? {} : { issuer }
+  if (kind === 'sub') return { ...only, subject: value }
+  if (kind === 'jti') return { ...only, jti: value }
+  const beforeMs = kind === 'before' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(beforeMs) ? undefined : { ...only, beforeMs }
+}
