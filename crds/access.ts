@@ -226,12 +226,12 @@ export const auditEvents = z
   .array(z.enum(['Calls', 'Denials', 'Logins']))
   .max(3)
   .default([])
-  .describe('What is written to the audit stream.')
+  .describe('What is written to the audit stream. Not supported yet: a gateway that gives any is refused.')
 
 export const auditArguments = z
   .enum(['None', 'Names', 'Digest', 'Redacted', 'Full'])
   .default('None')
-  .describe('How much of the arguments of calls the audit stream contains.')
+  .describe('How much of the arguments of calls the audit stream contains. Not supported yet.')
 
 export const auditOverflow = z
   .enum(['Drop', 'Refuse'])

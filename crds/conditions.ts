@@ -14,6 +14,7 @@ export const REASON = {
   notYetSupported: 'NotYetSupported',
   notEnforced: 'NotEnforced',
   notPinned: 'NotPinned',
+  anonymousAndExposed: 'AnonymousAndExposed',
   secretNotFound: 'SecretNotFound',
   configMapNotFound: 'ConfigMapNotFound',
   keyNotFound: 'KeyNotFound',

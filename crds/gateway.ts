@@ -129,7 +129,7 @@ const gatewaySpec = z.strictObject({
     .max(64)
     .default([])
     .describe(
-      "From which namespaces the gateway can be reached, besides its own: ingress of the routers' NetworkPolicy. Clusters only.",
+      "From which namespaces the gateway can be reached, besides its own: ingress of the routers' NetworkPolicy. A Service of type LoadBalancer or NodePort admits all. Clusters only.",
     ),
   router: router.prefault({}).describe('How the router runs in a cluster. A laptop ignores it.'),
 })

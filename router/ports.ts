@@ -2,11 +2,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Identity } from '../core/mcp/identity.ts'
 import { createClients, type FrontClients } from '../core/mcp/server/clients.ts'
 import { createSessions, type SignedSessions } from '../core/mcp/server/session-ids.ts'
+import { createAccess } from './access/access.ts'
+import type { Authentication } from './access/authentication.ts'
+import { createInternalCredentials, type InternalCredentials } from './access/internal-credential.ts'
+import { createLimits } from './access/limits.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
 import type { HttpServer } from './http/app.ts'
+import type { Identify } from './http/mcp-route.ts'
 import { ownerAt } from './http/owner.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
 import { explainSearch } from './meta/finding/search-catalog.ts'
@@ -24,6 +30,7 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   metrics: RouterMetrics
   served: Newest<Catalog>
   semantic: Pick<Semantic, 'encodeQuery' | 'status'>
+  authentication: Authentication
 }
 
 export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
@@ -33,18 +40,45 @@ const SOLE_OWNER = 'local'
 
 /** Opens the ports. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
-  const { options, served, pool, observer, semantic } = given
+  const { options, served, pool, observer, semantic, authentication } = given
   const { encodeQuery } = semantic
   const { host, port, allowedHosts = [], admin, sessionKey: key = randomBytes(32) } = options
   const shared = sharedOptions(given)
   const bound = boundTo(given, key, port)
-  const results = keptResults(given, key, bound.owner)
+  const credentials = createInternalCredentials(key, given.clock)
+  const results = keptResults(given, key, credentials, bound.owner)
   const current = () => served.current() as Catalog
   const { watch } = served
   const { clients } = bound
-  const handler = createHandler({ current, watch, pool, observer, encodeQuery, results, clients })
+  const access = createAccess()
+  const limits = createLimits(given.clock)
+  const handler = createHandler({
+    current,
+    watch,
+    access,
+    limits,
+    pool,
+    observer,
+    encodeQuery,
+    results,
+    clients,
+  })
   const config = () => served.current()?.config
-  const agents: ServeOptions = { ...shared, ...bound, host, port, allowedHosts, handler, config }
+  const configSeenBy = (identity: Identity) => access(current(), identity).config
+  const identify: Identify = (config, authorization) =>
+    credentials.read(authorization) ?? authentication.identify(config, authorization)
+  const agents: ServeOptions = {
+    ...shared,
+    ...bound,
+    host,
+    port,
+    allowedHosts,
+    handler,
+    config,
+    configSeenBy,
+    identify,
+    limits,
+  }
   if (!admin) return { agents: await serve(agents), results }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
   try {
@@ -98,9 +132,10 @@ function boundTo(
 function keptResults(
   { options: { log }, clock }: PortsOptions,
   key: string | Uint8Array,
+  credentials: InternalCredentials,
   owner = SOLE_OWNER,
 ) {
-  return createKeptResults({ key, owner, clock, log })
+  return createKeptResults({ key, owner, clock, log, credentials })
 }
 
 function adminOptions(
@@ -124,7 +159,14 @@ function adminOptions(
     sidecars: authenticate && {
       authenticate,
       served,
-      handler: createHandler({ current, pool, observer, clients }),
+      handler: createHandler({
+        current,
+        access: catalog => catalog,
+        limits: createLimits(given.clock),
+        pool,
+        observer,
+        clients,
+      }),
       ...bound,
     },
   }

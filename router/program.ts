@@ -10,6 +10,7 @@ import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { createConnector } from '../core/mcp/client/connector.ts'
 import { openTracing } from '../core/tracing.ts'
+import { createServiceAccounts, type ServiceAccounts } from './access/service-accounts.ts'
 import { type RouterSettings, routerSettings } from './config.ts'
 import { type Authenticator, createAuthenticator } from './http/service-account.ts'
 import { type Router, type RouterOptions, startRouter } from './router.ts'
@@ -61,7 +62,7 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
   const feeding = settings.catalog
     ? feedByGateway(settings.catalog, log)
     : await feedByKubernetes(settings, log)
-  const { source, connect, missing, secret, authenticate } = feeding
+  const { source, connect, missing, secret, accounts, authenticate } = feeding
   const life = new AbortController()
   const tracing = await openTracing(settings.tracing, 'portolan-router', log)
   const router = await startRouter({
@@ -80,6 +81,7 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
       secret: ({ name, key }) => secret(name)?.[key]?.trim(),
     },
     admin: { host: ADMIN_HOST, port: adminPort, pod, gateway, missing, authenticate },
+    credentials: { secret, accounts },
     lingerMs: LINGER_MS,
     tracer: tracing?.tracer,
   })
@@ -102,6 +104,7 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
 type Feeding = Pick<RouterOptions, 'source' | 'connect'> & {
   missing: () => string[]
   secret: (name: string) => SecretValues | undefined
+  accounts?: ServiceAccounts
   authenticate?: Authenticator
   run(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -116,13 +119,15 @@ async function feedByKubernetes({ gateway, namespace: named }: RouterSettings, l
   const transport = new Transport(access)
   const read = async (path: string): Promise<unknown> =>
     JSON.parse(await transport.send({ method: 'GET', path, accept: '*/*' }))
+  const accounts = createServiceAccounts({ read, clock })
   const source = createKubernetesSource({ client, namespace, gateway, log })
   return {
     source,
     connect: createConnector({ secret: source.secret, clock }),
     missing: source.missing,
     secret: source.secret,
-    authenticate: createAuthenticator({ read, audience: AUDIENCE, namespace, log, clock }),
+    accounts,
+    authenticate: createAuthenticator({ accounts, audience: AUDIENCE, namespace, log, clock }),
     run: source.run,
     async close() {
       await Promise.all([client.close(), transport.close()])

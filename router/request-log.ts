@@ -20,6 +20,7 @@ export function createRequestLog(log: Log): RequestLog {
         tool,
         method,
         outcome,
+        caller: client?.caller,
         client: client?.name,
         session: client?.session,
         durationMs: rounded(totalMs),

@@ -1,10 +1,11 @@
 /** A router: watches a source, keeps the newest catalog and serves it over HTTP until it is closed. */
 import { type Clock, systemClock } from '../core/async.ts'
-import type { RouterServer } from '../core/catalog/router-config.ts'
+import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import type { Tracer } from '../core/trace.ts'
+import { type AuthenticationOptions, createAuthentication } from './access/authentication.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
@@ -49,6 +50,8 @@ export type RouterOptions = {
   admin?: AdminPort
   /** What search by meaning needs. Absent: search uses words alone. */
   semantic?: SemanticDependencies
+  /** Where the credentials of callers are looked up. Absent: no named tokens and no ServiceAccounts are known. */
+  credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts'>
   /** How long closing still accepts requests, so that callers can move their connections first. Default: 0. */
   lingerMs?: number
   /** Absent: nothing is traced. The router does not close the tracer. */
@@ -85,7 +88,7 @@ export type Router = {
 const DRAIN_MS = 10_000
 const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const OPEN_TO_ALL =
-  'there is no authentication: anyone who can reach this port from another machine can call every tool'
+  'callers are anonymous: anyone who can reach this port from another machine can call every tool'
 
 /** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
@@ -101,10 +104,16 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     onVectors: () => swaps.refresh(),
     onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
   })
-  const onSwapped = ({ config }: Catalog) => pool.update(config)
+  let told = LOOPBACK_HOST.test(options.host)
+  const onSwapped = ({ config }: Catalog) => {
+    pool.update(config)
+    if (!told && admitsAnyone(config)) log.warn({ host: options.host }, OPEN_TO_ALL)
+    told = true
+  }
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
-  const ports = await openPorts({ options, clock, pool, metrics, served, observer, semantic })
-  if (!LOOPBACK_HOST.test(options.host)) log.warn({ host: options.host }, OPEN_TO_ALL)
+  const credentials = options.credentials ?? { secret: () => undefined }
+  const authentication = createAuthentication({ ...credentials, clock, log })
+  const ports = await openPorts({ authentication, options, clock, pool, metrics, served, observer, semantic })
   const stop = new AbortController()
   const watching = swaps.follow(options.source, stop.signal)
   const { address } = ports.agents
@@ -119,7 +128,12 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     async close(drainMs = DRAIN_MS) {
       stop.abort()
       closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)]).then(() =>
-        Promise.all([pool.close(), ports.results.close(), watching.then(semantic.close)]),
+        Promise.all([
+          pool.close(),
+          authentication.close(),
+          ports.results.close(),
+          watching.then(semantic.close),
+        ]),
       )
       await closing
     },
@@ -141,6 +155,10 @@ function observe(metrics: RouterMetrics, { log, onUnavailable, tracer }: RouterO
       requests.searched(durationMs, hits)
     },
   }
+}
+
+function admitsAnyone({ access: { auth } }: RouterConfig): boolean {
+  return auth === undefined || auth.anonymous
 }
 
 /** An address that clients on this machine can connect to. */

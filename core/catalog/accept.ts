@@ -3,6 +3,7 @@ import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
 import type { McpServer, McpServerSpec } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
+import { checkAccess } from './check-access.ts'
 
 export type Placement = 'local' | 'cluster'
 
@@ -30,19 +31,6 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     ...NOT_YET,
     find: spec => (spec.tools.pin ? 'spec.tools.pin' : undefined),
     message: 'is not supported yet, and changed tools would be served as they are: remove it',
-  },
-  {
-    ...NOT_YET,
-    find: spec => (spec.tools.trustHints ? 'spec.tools.trustHints' : undefined),
-    message: 'is not supported yet: remove it',
-  },
-  {
-    ...NOT_YET,
-    find: spec => {
-      const tool = Object.entries(spec.tools.overrides).find(([, { readOnly }]) => readOnly !== undefined)
-      return tool && `spec.tools.overrides.${tool[0]}.readOnly`
-    },
-    message: 'is not supported yet: remove it',
   },
   {
     reason: REASON.localOnly,
@@ -91,15 +79,34 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
 
 /** Refused rather than ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
-  notYet('auth', spec => spec.auth !== undefined, 'whoever reaches the gateway could call it'),
-  notYet('access', spec => spec.access.length > 0, 'everybody would see every selected server'),
-  notYet('tools', spec => !isOpen(spec.tools), 'every tool could be called'),
-  notYet('rateLimits', spec => spec.rateLimits.length > 0, 'nothing would be limited'),
+  {
+    ...ON_LAPTOPS,
+    find: spec => spec.auth?.serviceAccounts && 'spec.auth.serviceAccounts',
+    message: 'is for clusters only: on a laptop admit callers by tokens or jwt',
+  },
+  {
+    reason: REASON.anonymousAndExposed,
+    placement: 'cluster',
+    find: spec => (isExposed(spec) && admitsAnyone(spec) ? 'spec.router.service' : undefined),
+    message:
+      'makes the gateway reachable from outside the cluster, where anyone could call every tool: give spec.auth, or take its type away',
+  },
+  notYet(
+    'auth.serviceAccounts.review',
+    spec => spec.auth?.serviceAccounts?.review !== undefined,
+    'tokens of deleted pods would be accepted until they expire',
+  ),
+  {
+    ...NOT_YET,
+    find({ access }) {
+      const at = access.findIndex(({ challenge }) => challenge)
+      return at < 0 ? undefined : `spec.access[${at}].challenge`
+    },
+    message: 'is not supported yet, and nobody would be challenged: remove it',
+  },
   notYet('audit.events', spec => spec.audit.events.length > 0, 'nothing would be recorded'),
   notYet('audit.arguments', spec => spec.audit.arguments !== 'None', 'nothing would be recorded'),
   notYet('audit.onOverflow', spec => spec.audit.onOverflow !== 'Drop', 'nothing would be refused'),
-  notYet('from', spec => spec.from.length > 0, 'it would change nothing'),
-  notYet('url', spec => spec.url !== undefined, 'it would change nothing'),
 ]
 
 function notYet(
@@ -115,8 +122,14 @@ function notYet(
   }
 }
 
-function isOpen({ allow, deny, readOnly }: McpGatewaySpec['tools']): boolean {
-  return allow.join() === '*' && deny.length === 0 && !readOnly
+/** Whether its Service admits callers from outside the cluster. */
+export function isExposed({ router }: McpGatewaySpec): boolean {
+  const { type } = (router.service ?? {}) as { type?: unknown }
+  return type === 'LoadBalancer' || type === 'NodePort'
+}
+
+function admitsAnyone({ auth }: McpGatewaySpec): boolean {
+  return auth === undefined || auth.anonymous === 'Allow'
 }
 
 /** The problems of running a server in a placement. */
@@ -126,9 +139,10 @@ export function acceptServer({ spec }: McpServer, placement: Placement): Objecti
   )
 }
 
-/** The problems of a gateway in any placement; each of them refuses it. */
-export function acceptGateway({ spec }: McpGateway): Problem[] {
-  return GATEWAY_CHECKS.flatMap(check => problemOf(check, spec))
+/** The problems of a gateway in a placement; each of them refuses it. */
+export function acceptGateway({ spec }: McpGateway, placement: Placement): Problem[] {
+  const checks = GATEWAY_CHECKS.filter(check => (check.placement ?? placement) === placement)
+  return [...checks.flatMap(check => problemOf(check, spec)), ...checkAccess(spec)]
 }
 
 function problemOf<Spec>({ reason, find, message }: Check<Spec>, spec: Spec): Problem[] {

@@ -1,4 +1,4 @@
-/** The part of a router config that says who is admitted, who may use what, how often, and what is recorded. No secret's value. */
+/** The part of a router config that says who is admitted, who may use what, and how often. No secret's value. */
 import type { JsonObject } from '../json.ts'
 
 export type AccessConfig = {
@@ -11,7 +11,6 @@ export type AccessConfig = {
   /** The most that any caller gets, whatever the rules. */
   tools: ToolGrant
   rateLimits: RateLimit[]
-  audit: AuditConfig
 }
 
 export type AuthConfig = {
@@ -82,12 +81,6 @@ export type RateLimit = {
   tools?: string[]
 }
 
-export type AuditConfig = {
-  events: ('Calls' | 'Denials' | 'Logins')[]
-  arguments: 'None' | 'Names' | 'Digest' | 'Redacted' | 'Full'
-  onOverflow: 'Drop' | 'Refuse'
-}
-
 const EVERYTHING: Grant = { allow: ['*'], deny: [] }
 
 /** Everyone is admitted and may use everything. */
@@ -95,5 +88,4 @@ export const OPEN_ACCESS: AccessConfig = {
   rules: [],
   tools: { ...EVERYTHING, readOnly: false },
   rateLimits: [],
-  audit: { events: [], arguments: 'None', onOverflow: 'Drop' },
 }

@@ -33,14 +33,13 @@ export type AccessInput = {
 }
 
 export function resolveAccess(spec: McpGatewaySpec, input: AccessInput): AccessConfig {
-  const { url, auth, access, tools, rateLimits, audit } = spec
+  const { url, auth, access, tools, rateLimits } = spec
   return {
     ...(url !== undefined && { url: url.replace(/\/+$/, '') }),
     ...(auth && { auth: resolveAuth(auth, input) }),
     rules: access.map(rule => resolveRule(rule, input)),
     tools,
     rateLimits: rateLimits.map(limit => resolveLimit(limit, input)),
-    audit: { events: audit.events, arguments: audit.arguments, onOverflow: audit.onOverflow },
   }
 }
 

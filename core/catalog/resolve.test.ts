@@ -154,9 +154,12 @@ test('what a placement cannot do is not accepted, with the reason', () => {
 })
 
 test('a gateway whose protection is not supported yet offers nothing, and says why', () => {
-  for (const protection of [{ auth: auth.parse({}) }, { access: accessRules.parse([{ name: 'all' }]) }]) {
-    const [field] = Object.keys(protection)
-    for (const placement of ['local', 'cluster']) {
+  const protections: [string, Partial<McpGatewaySpec>][] = [
+    ['auth.serviceAccounts.review', { auth: auth.parse({ serviceAccounts: { review: '60s' } }) }],
+    ['access[0].challenge', { access: accessRules.parse([{ name: 'all', challenge: true }]) }],
+  ]
+  for (const [field, protection] of protections) {
+    for (const placement of ['cluster'] as const) {
       const { config, problems } = resolveLocal(
         [server('a', { npm: { package: 'a', version: '1.0.0' } })],
         { a: { state: 'ready', since: NOW } },

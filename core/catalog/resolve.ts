@@ -67,7 +67,7 @@ export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name:
 export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
   const references = readAuthReferences(gateway.spec.auth, input.configMaps ?? new Map())
-  const gatewayProblems = [...acceptGateway(gateway), ...references.problems]
+  const gatewayProblems = [...acceptGateway(gateway, input.placement), ...references.problems]
   const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
   const selected = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))
@@ -84,13 +84,25 @@ export function resolve(input: ResolveInput): Resolved {
     namespace: namespaceOf(gateway),
     servers: selected,
   })
-  return { config: routerConfig(gateway, servers, access), problems, after: nextHidden(servers, input) }
+  const config = routerConfig(gateway, servers, access)
+  const routers = input.placement === 'cluster' ? routersOf(gateway) : 1
+  return {
+    config: routers > 1 ? { ...config, routers } : config,
+    problems,
+    after: nextHidden(servers, input),
+  }
 }
 
 /** The gateway of a laptop without a McpGateway: all defaults, and every server. */
 export function defaultGateway(): McpGateway {
   const metadata = { name: DEFAULT_GATEWAY }
   return mcpGatewaySchema.parse({ apiVersion: API_VERSION, kind: 'McpGateway', metadata })
+}
+
+/** As many as there may be: no caller gets more than a limit says. */
+function routersOf({ spec: { router } }: McpGateway): number {
+  const most = router.autoscaling?.maxReplicas
+  return typeof most === 'number' ? most : router.replicas
 }
 
 function about({ kind, metadata }: McpServer | McpGateway, problem: Problem): ResolveProblem {

@@ -13,8 +13,10 @@ export type RouterConfig = {
   exposeServers: boolean
   budget: { definitionTokens: number; activeTools: number; responseTokens: number }
   search: SearchConfig
-  /** Who is admitted, who may use what, how often, and what is recorded. */
+  /** Who is admitted, who may use what, and how often. */
   access: AccessConfig
+  /** Routers among which limits are divided. Absent: there is one. */
+  routers?: number
   /** Sorted by name. */
   servers: RouterServer[]
 }

@@ -32,6 +32,8 @@ export type Caller = {
 }
 
 export type ClientLabel = {
+  /** Id of its identity; absent if it is anonymous. */
+  caller?: string
   /** `name/version` as the client states it; not verified. */
   name?: string
   /** The first characters of a hash of its session key. */

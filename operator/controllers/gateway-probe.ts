@@ -173,12 +173,19 @@ async function handshakeWith(
     return { ok: true }
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
+    // A gateway with `auth` lets nobody in without a credential, and the operator has none: it answers, which is what is asked.
+    if (error.code === 'upstream_auth_required' && asksForCredentials(caches, key)) return { ok: true }
     memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
     return { ok: false, message: error.message }
   } finally {
     limit.clear()
     memory.handshakeState = state
   }
+}
+
+function asksForCredentials({ gateways }: Pick<Caches, 'gateways'>, key: string): boolean {
+  const { spec } = (gateways.get(key) ?? {}) as { spec?: { auth?: unknown } }
+  return spec?.auth !== undefined
 }
 
 function placeOf(key: string): { namespace: string; name: string } {

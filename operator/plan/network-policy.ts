@@ -1,5 +1,6 @@
 /** The NetworkPolicies of servers and gateways. Pure. */
 import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node'
+import { isExposed } from '../../core/catalog/accept.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -17,10 +18,7 @@ export function serverPolicy(server: McpServer, settings: OperatorSettings): Kub
   const { name, namespace } = server.metadata
   const from: JsonOf<V1NetworkPolicyPeer>[] = [
     { podSelector: { matchLabels: componentLabels('router') } },
-    {
-      namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: settings.namespace } },
-      podSelector: { matchLabels: componentLabels('operator') },
-    },
+    operatorPeer(settings),
   ]
   const dns = { ports: ['UDP', 'TCP'].map(protocol => ({ protocol, port: DNS_PORT })) }
   return {
@@ -40,8 +38,19 @@ export function serverPolicy(server: McpServer, settings: OperatorSettings): Kub
   }
 }
 
-/** Ingress from anywhere: agents on the MCP port; sidecars, the operator and monitoring on the admin port. Egress is not restricted. */
-export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Kube<V1NetworkPolicy> {
+/**
+ * Ingress on the MCP port: the gateway's own namespace, those of `from`, and the operator; anywhere, if the Service admits callers from
+ * outside the cluster. On the admin port: anywhere, for sidecars, the operator and monitoring. Egress is not restricted.
+ */
+export function gatewayPolicy(
+  { metadata: { name, namespace }, spec }: McpGateway,
+  settings: OperatorSettings,
+): Kube<V1NetworkPolicy> {
+  const from: JsonOf<V1NetworkPolicyPeer>[] = [
+    { podSelector: {} },
+    ...spec.from.map(({ namespaceSelector }) => ({ namespaceSelector })),
+    operatorPeer(settings),
+  ]
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -49,8 +58,18 @@ export function gatewayPolicy({ metadata: { name, namespace } }: McpGateway): Ku
     spec: {
       podSelector: { matchLabels: selectorOf('router', name) },
       policyTypes: ['Ingress'],
-      ingress: [{ ports: [tcp(HTTP_PORT), tcp(ADMIN_PORT)] }],
+      ingress: [
+        { ports: [tcp(HTTP_PORT)], ...(isExposed(spec) ? {} : { from }) },
+        { ports: [tcp(ADMIN_PORT)] },
+      ],
     },
+  }
+}
+
+function operatorPeer(settings: OperatorSettings): JsonOf<V1NetworkPolicyPeer> {
+  return {
+    namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: settings.namespace } },
+    podSelector: { matchLabels: componentLabels('operator') },
   }
 }
 

@@ -1,5 +1,4 @@
 /** Plans a gateway: its routers, their RBAC and their feed. Pure. */
-import { acceptGateway } from '../../core/catalog/accept.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { type Resolved, resolve } from '../../core/catalog/resolve.ts'
@@ -32,8 +31,10 @@ const NONE = { replicas: 0, min: 0, max: 0 }
 export function planGateway(world: GatewayWorld): GatewayPlan {
   const { gateway } = world
   const references = indexReferences(world.references)
-  const refusals = acceptGateway(gateway)
-  const { config, after } = resolveIn(world, references)
+  const { config, problems, after } = resolveIn(world, references)
+  const refusals = problems
+    .filter(({ kind }) => kind === 'McpGateway')
+    .map(({ kind: _, name: __, ...problem }) => problem)
   const routers = routersOf(world, refusals.length > 0 ? NONE : routerScale(gateway))
   return {
     objects: [serviceAccount(gateway), ...feedObjects(world, references, config), ...routers.objects],
@@ -78,7 +79,12 @@ function feedObjects(
     return set ? [[name, set] as const] : []
   })
   const key = search.embeddings?.secret
-  const named = [...servers.flatMap(({ endpoint }) => secretsOf(endpoint)), ...(key ? [key.name] : [])]
+  const tokens = config.access.auth?.tokens?.secretName
+  const named = [
+    ...servers.flatMap(({ endpoint }) => secretsOf(endpoint)),
+    ...(key ? [key.name] : []),
+    ...(tokens === undefined ? [] : [tokens]),
+  ]
   const secrets = [...new Set(named)].sort()
   const versions = secrets.flatMap(name => {
     const version = references.get(`Secret/${name}`)?.resourceVersion
@@ -98,7 +104,7 @@ function routersOf(
   const scaled = { name: gatewayObjectName(instance), namespace, component: 'router' as const, instance }
   const template = routerTemplate(gateway, settings)
   const objects: KubeObject[] = [
-    ...(settings.networkPolicies ? [gatewayPolicy(gateway)] : []),
+    ...(settings.networkPolicies ? [gatewayPolicy(gateway, settings)] : []),
     gatewayService(gateway),
     ...(max > 1 ? [disruptionBudget(scaled)] : []),
     deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template }),

@@ -29,7 +29,7 @@ export function referencesOf(server: McpServer): ReferenceName[] {
 
 /** What a gateway itself names, without its servers. */
 export function gatewayReferences(gateway: McpGateway): ReferenceName[] {
-  return unique(gatewayUses(gateway))
+  return unique([...gatewayUses(gateway), ...authConfigMaps(gateway)])
 }
 
 export function indexReferences(references: readonly Reference[]): ReferenceIndex {
@@ -41,7 +41,7 @@ export function missingReferences(server: McpServer, references: ReferenceIndex)
   return missingOf(usesOf(server), references)
 }
 
-/** Warnings only: without its key the embeddings service cannot be used, and search matches words only. */
+/** Warnings only: without its key the embeddings service cannot be used, and without the tokens nobody is admitted by one. */
 export function missingGatewayReferences(gateway: McpGateway, references: ReferenceIndex): Problem[] {
   return missingOf(gatewayUses(gateway), references)
 }
@@ -58,7 +58,21 @@ export function podInputs(server: McpServer, references: ReferenceIndex): string
 
 function gatewayUses({ spec }: McpGateway): Use[] {
   const secret = spec.search.embeddings?.secretRef
-  return secret ? [{ kind: 'Secret', ...secret, path: 'spec.search.embeddings.secretRef' }] : []
+  const tokens = spec.auth?.tokens
+  return [
+    ...(secret ? [{ kind: 'Secret' as const, ...secret, path: 'spec.search.embeddings.secretRef' }] : []),
+    ...(tokens
+      ? [{ kind: 'Secret' as const, name: tokens.secretName, path: 'spec.auth.tokens.secretName' }]
+      : []),
+  ]
+}
+
+/** `resolve` reads them, and says what is missing. */
+function authConfigMaps({ spec: { auth } }: McpGateway): ReferenceName[] {
+  const refs =
+    auth?.jwt.flatMap(({ keys, caBundle }) => [keys?.configMapKeyRef, caBundle?.configMapKeyRef]) ?? []
+  const names = [...refs.map(ref => ref?.name), auth?.revoked?.configMapName]
+  return names.flatMap(name => (name === undefined ? [] : [{ kind: 'ConfigMap' as const, name }]))
 }
 
 function usesOf(server: McpServer): Use[] {

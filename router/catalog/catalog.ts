@@ -1,6 +1,7 @@
 /** Everything a router serves at one moment: routes, search indexes and states. Immutable and swapped as a whole. Pure. */
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import type { View } from '../access/view.ts'
 import type { Snapshot } from '../source/source.ts'
 import { buildIndex, type LexicalIndex } from './search/build.ts'
 import type { VectorTable } from './search/search-index.ts'
@@ -14,11 +15,17 @@ import {
 } from './server-part.ts'
 
 /** What is offered, independent of the servers' states: rebuilt only if a list or its policy changed. */
-type Offer = {
+type Offer = Routes & {
+  /** Its ids are positions in `tools`. */
+  readonly index: LexicalIndex
+  /** Over `extras`: resources, then templates, then prompts. */
+  readonly extraIndex: LexicalIndex
+}
+
+/** Everything offered, by the names that callers use. */
+export type Routes = {
   parts: readonly ServerPart[]
-  /** Aligned with the ids of `index`. */
   tools: readonly ToolRoute[]
-  index: LexicalIndex
   /** By tool path and by listed name. */
   toolByName: ReadonlyMap<string, ToolRoute>
   /** By the upstream's own name, which several servers may share. */
@@ -31,8 +38,6 @@ type Offer = {
   templates: readonly ResourceRoute[]
   /** Resources and templates by the upstream's own URI, which several servers may share. */
   resourcesByOwnUri: ReadonlyMap<string, readonly ResourceRoute[]>
-  /** Over `extras`: resources, then templates, then prompts. */
-  extraIndex: LexicalIndex
   extras: readonly Extra[]
 }
 
@@ -47,6 +52,8 @@ export type Catalog = Offer & {
   catalogs: ReadonlyMap<string, ServerCatalog>
   /** Vectors of `index` and `extraIndex`; absent without an encoder. */
   vectors?: { tools: VectorTable; extras: VectorTable }
+  /** What the caller may use, if this is a part of a catalog; see restrict.ts. */
+  view?: View
   /** Which tools are visible, by search id; undefined: all. */
   shown?: (tool: number) => boolean
   /** Counts of what is visible. `tokens`: what listing the tools directly would cost an agent. */
@@ -70,7 +77,7 @@ export function* buildCatalog(snapshot: Snapshot, previous?: Catalog): Generator
     previous?.parts.length === parts.length &&
     parts.every((part, position) => part === previous.parts[position])
   const offer = same ? previous : yield* buildOffer(parts, previous)
-  return { ...offer, ...viewOf(snapshot, offer) }
+  return { ...offer, ...stateOf(snapshot, offer) }
 }
 
 /** Whether a server's tools, resources and prompts are found and listed. */
@@ -96,6 +103,18 @@ function* buildParts(snapshot: Snapshot, previous?: Catalog): Generator<void, Se
 }
 
 function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generator<void, Offer> {
+  const routes = yield* buildRoutes(parts)
+  const documents = parts.flatMap(part => part.documents)
+  const index = yield* buildIndex(documents, previous?.index)
+  const extraIndex = yield* buildIndex(
+    routes.extras.map(extra => routeOf(extra).document),
+    previous?.extraIndex ?? index,
+  )
+  return { ...routes, index, extraIndex }
+}
+
+/** Collects what the parts offer. Yields between steps. */
+export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Routes> {
   const tools = parts.flatMap(part => part.tools)
   const prompts = parts.flatMap(part => part.prompts)
   const resources = parts.flatMap(part => part.resources).sort(byShownUri)
@@ -116,16 +135,9 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
     ...templates.map(template => ({ template })),
     ...prompts.map(prompt => ({ prompt })),
   ]
-  const documents = parts.flatMap(part => part.documents)
-  const index = yield* buildIndex(documents, previous?.index)
-  const extraIndex = yield* buildIndex(
-    extras.map(extra => routeOf(extra).document),
-    previous?.extraIndex ?? index,
-  )
   return {
     parts,
     tools,
-    index,
     toolByName,
     toolsByOwnName,
     prompts,
@@ -135,11 +147,11 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
     templates,
     resourcesByOwnUri,
     extras,
-    extraIndex,
   }
 }
 
-function viewOf({ generation, config, catalogs }: Snapshot, offer: Offer) {
+/** What depends on the servers' states: the servers, what of the routes is shown, and its counts. */
+export function stateOf({ generation, config, catalogs }: Snapshot, offer: Routes) {
   const servers = new Map(config.servers.map(server => [server.name, server]))
   const isHidden = (item: { server: string }): boolean => servers.get(item.server)?.status.hidden !== false
   const shown = offer.parts.filter(part => !isHidden(part))
@@ -162,7 +174,7 @@ function viewOf({ generation, config, catalogs }: Snapshot, offer: Offer) {
   }
 }
 
-function shownTools(offer: Offer, isHidden: (part: ServerPart) => boolean): (tool: number) => boolean {
+function shownTools(offer: Routes, isHidden: (part: ServerPart) => boolean): (tool: number) => boolean {
   const mask = new Uint8Array(offer.tools.length)
   let first = 0
   for (const part of offer.parts) {

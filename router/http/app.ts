@@ -95,6 +95,8 @@ function bareApp(log: Log): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
+      // Two Authorization headers are then one that is no token, instead of the first.
+      joinDuplicateHeaders: true,
       headersTimeout: HEAD_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       maxHeaderSize: MAX_HEADER_BYTES,

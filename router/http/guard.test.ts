@@ -34,5 +34,5 @@ test('an allowed name is compared as browsers write it, whatever its case, form 
 test('a page may read the id of its session, and when to come again', () => {
   const cors = createGuard('localhost', []).corsHeaders({ origin: 'http://localhost:1' })
   const exposed = cors['access-control-expose-headers']?.split(', ')
-  assert.deepEqual(exposed, ['mcp-session-id', 'mcp-protocol-version', 'retry-after'])
+  assert.deepEqual(exposed, ['mcp-session-id', 'mcp-protocol-version', 'retry-after', 'www-authenticate'])
 })

@@ -63,7 +63,8 @@ export function createGuard(host: string, allowedHosts: readonly string[]): Guar
       if (headers.origin === undefined) return {}
       const cors: Record<string, string> = {
         'access-control-allow-origin': headers.origin,
-        'access-control-expose-headers': 'mcp-session-id, mcp-protocol-version, retry-after',
+        'access-control-expose-headers':
+          'mcp-session-id, mcp-protocol-version, retry-after, www-authenticate',
         vary: 'Origin',
       }
       const method = headers['access-control-request-method']

@@ -1,15 +1,19 @@
 /** An MCP endpoint at a path: checks requests, reads their bodies within limits, and answers here or forwards to the owning replica. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Log } from '../../core/log.ts'
-import { ANONYMOUS } from '../../core/mcp/identity.ts'
+import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import { SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { Endpoint } from '../../core/mcp/server/endpoint.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
+import type { Found } from '../access/authentication.ts'
+import { type Limited, type Limits, limitedSentence } from '../access/limits.ts'
 import type { App, OnRequest } from './app.ts'
+import { challengeHeaders } from './challenge.ts'
 import type { Forwarder } from './forwarder.ts'
 import { ENDING, FORWARDED } from './replicas.ts'
 import type { RouteLookup } from './routes.ts'
@@ -21,44 +25,52 @@ export type McpRouteOptions = {
   url: string
   onRequest: OnRequest
   endpoint: Endpoint
+  /** Undefined while there is no catalog yet. */
   config: () => RouterConfig | undefined
+  /** The config as a caller sees it: with the servers that it may use. Absent: every caller sees all. */
+  configSeenBy?: (identity: Identity) => RouterConfig
+  /** Absent: every caller is anonymous. */
+  identify?: Identify
+  /** Absent: requests are not limited. */
+  limits?: Pick<Limits, 'request'>
   lookup: Lookup
   forwarder?: Forwarder
   log: Log
 }
 
+/** Who sends a request with this `Authorization` header. At once if the credential is known; never rejects. */
+export type Identify = (access: AccessConfig, authorization: string | undefined) => Found | Promise<Found>
+
 type McpHttpRequest = FastifyRequest<{ Params: RouteParams }>
 
 /** All methods that fastify supports, so that methods we do not serve are answered with 405, not 404. */
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'TRACE']
+const NO_CATALOG = 'The gateway has no catalog yet'
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
 /** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192
 
 /** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
-  const { url, onRequest, config: configOf, lookup, log } = options
+  const { url, onRequest, config: configOf, identify, log } = options
   const receive = (request: McpHttpRequest, reply: FastifyReply) => {
     reply.hijack()
     const { raw } = reply
     if (app.draining.aborted) announceClosing(request, raw)
     if (request.method === 'OPTIONS') return writeText(raw, 204, undefined, ALLOW)
     const config = configOf()
-    if (!config) return answerUnavailable(raw, 'The gateway has no catalog yet')
-    const { route, problem } = lookup(config, request.params)
-    if (!route) return refuse(raw, 404, problem)
-    const take = (body?: string) => {
-      if (app.inFlight.size >= MAX_IN_FLIGHT) return answerUnavailable(raw, 'Too many requests at once')
-      try {
-        forwardOrAnswer(options, config, route, request, body, raw)
-      } catch (error) {
-        log.error({ err: error }, 'request failed unexpectedly')
-        raw.destroy()
-      }
+    if (!config) return answerUnavailable(raw, NO_CATALOG)
+    const { access } = config
+    const admit = (found: Found): void => {
+      if ('id' in found) admitted(app, options, request, found, raw)
+      else refuse(raw, found.status, found.message, challengeHeaders(access, pathOf(request), found))
     }
-    if (request.method !== 'POST') return take()
-    if (isEncoded(request)) return refuseEncoding(raw)
-    app.bodies.read(request.raw, raw, take)
+    const found = identify ? identify(access, request.headers.authorization) : ANONYMOUS
+    if (!(found instanceof Promise)) return admit(found)
+    found.then(admit).catch(error => {
+      log.error({ err: error }, 'request failed unexpectedly')
+      raw.destroy()
+    })
   }
   app.fastify.route<{ Params: RouteParams }>({
     method: MCP_METHODS,
@@ -69,23 +81,68 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
   })
 }
 
+/** Reads the body of a request whose caller is known, and answers it. */
+function admitted(
+  app: App,
+  options: McpRouteOptions,
+  request: McpHttpRequest,
+  identity: Identity,
+  raw: ServerResponse,
+): void {
+  const { lookup, log } = options
+  const config = options.configSeenBy?.(identity) ?? options.config()
+  const limited = config && options.limits?.request(config, identity)
+  if (limited) {
+    refuseLimited(raw, limited)
+    return
+  }
+  const { route, problem = NO_CATALOG } = config ? lookup(config, request.params) : {}
+  if (!config || !route) {
+    refuse(raw, config ? 404 : 503, problem)
+    return
+  }
+  const take = (body?: string) => {
+    if (app.inFlight.size >= MAX_IN_FLIGHT) return answerUnavailable(raw, 'Too many requests at once')
+    try {
+      forwardOrAnswer(options, config, route, { request, identity, body }, raw)
+    } catch (error) {
+      log.error({ err: error }, 'request failed unexpectedly')
+      raw.destroy()
+    }
+  }
+  if (request.method !== 'POST') take()
+  else if (isEncoded(request)) refuseEncoding(raw)
+  else app.bodies.read(request.raw, raw, take)
+}
+
+/** Before the body is read. */
+function refuseLimited(raw: ServerResponse, limited: Limited): void {
+  const seconds = `${Math.ceil(limited.waitMs / 1_000)}`
+  refuse(raw, 429, limitedSentence(limited), ['retry-after', seconds])
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] as string
+}
+
 /** Makes callers open another connection, and tells a forwarding replica to choose another owner. */
 function announceClosing({ headers }: FastifyRequest, raw: ServerResponse): void {
   raw.shouldKeepAlive = false
   if (headers[FORWARDED] !== undefined) raw.setHeader(ENDING, '1')
 }
 
+type Received = { request: FastifyRequest; identity: Identity; body: string | undefined }
+
 /** Forwards the request to the replica that it belongs to; answers here if that is this one, or if it is gone. */
 function forwardOrAnswer(
   { endpoint, forwarder }: McpRouteOptions,
   config: RouterConfig,
   route: McpRoute,
-  request: FastifyRequest,
-  body: string | undefined,
+  received: Received,
   raw: ServerResponse,
 ): void {
-  const here = (): void => answer(endpoint, route, request, body, raw)
-  const handed = forwarder?.forward(config, route, request, body, raw)
+  const here = (): void => answer(endpoint, route, received, raw)
+  const handed = forwarder?.forward(config, route, received.request, received.body, raw)
   if (!handed) here()
   void handed?.then(outcome => {
     if (outcome === 'gone') here()
@@ -98,13 +155,12 @@ function forwardOrAnswer(
 function answer(
   endpoint: Endpoint,
   route: McpRoute,
-  { method, headers }: FastifyRequest,
-  body: string | undefined,
+  { request: { method, headers }, identity, body }: Received,
   raw: ServerResponse,
 ): void {
-  if (method === 'POST') endpoint.post(route, headers, body, ANONYMOUS, raw)
-  else if (method === 'GET') endpoint.get(route, headers, ANONYMOUS, raw)
-  else if (method === 'DELETE') endpoint.remove(headers, ANONYMOUS, raw)
+  if (method === 'POST') endpoint.post(route, headers, body, identity, raw)
+  else if (method === 'GET') endpoint.get(route, headers, identity, raw)
+  else if (method === 'DELETE') endpoint.remove(headers, identity, raw)
   else refuse(raw, 405, 'Method not allowed: use POST, GET or DELETE.', ALLOW)
 }
 

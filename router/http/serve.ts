@@ -8,9 +8,10 @@ import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import { type App, type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
+import { resourceMetadata } from './challenge.ts'
 import { createForwarder } from './forwarder.ts'
 import { createGuard, type Guard } from './guard.ts'
-import { addMcpRoute, type Lookup, type McpRouteOptions } from './mcp-route.ts'
+import { addMcpRoute, type Identify, type Lookup, type McpRouteOptions } from './mcp-route.ts'
 import { gatewayRoute, serverRoute } from './routes.ts'
 
 export type Readiness = { ready: boolean; reason?: string }
@@ -34,6 +35,9 @@ export type ServeOptions = AppOptions &
     allowedHosts: readonly string[]
     /** Undefined while there is no catalog yet: MCP requests are then answered with 503. */
     config: () => RouterConfig | undefined
+    configSeenBy?: McpRouteOptions['configSeenBy']
+    identify?: Identify
+    limits?: McpRouteOptions['limits']
     ready: () => Readiness
     /** Absent: metrics are served elsewhere. */
     metrics?: MetricsPage
@@ -57,15 +61,29 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, log } = options
-  const shared = { ...createFront(app, options), onRequest, config, log }
+  const { config, configSeenBy, identify, limits, log } = options
+  const shared = { ...createFront(app, options), onRequest, config, configSeenBy, identify, limits, log }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))
   add('/mcp/:profile', (current, { profile }) => gatewayRoute(current, profile))
   add('/servers/:server/mcp', (current, { server }) => serverRoute(current, server ?? ''))
+  addResourceMetadata(app, options, onRequest)
   addHealth(app, options.ready)
   addPages(app, options, onRequest)
   return app.listen(options.host, options.port)
+}
+
+/** Protected resource metadata, from which clients learn where to log in. A plain 404 where there is nowhere. */
+function addResourceMetadata({ fastify }: App, { config }: ServeOptions, onRequest: OnRequest): void {
+  const send = (path: string, reply: FastifyReply): FastifyReply => {
+    const metadata = resourceMetadata(config()?.access, path)
+    return metadata ? reply.send(metadata) : reply.code(404).send()
+  }
+  const url = '/.well-known/oauth-protected-resource'
+  fastify.get(url, { onRequest }, (_request, reply) => send('', reply))
+  fastify.get<{ Params: { '*': string } }>(`${url}/*`, { onRequest }, ({ params }, reply) =>
+    send(`/${params['*']}`, reply),
+  )
 }
 
 /** Creates an MCP endpoint and the forwarder to its replicas. Both close with the server; open streams do not delay that. */

@@ -4,23 +4,23 @@ import { test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { createLog } from '../../core/log.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createServiceAccounts } from '../access/service-accounts.ts'
 import { createAuthenticator } from './service-account.ts'
 
 const ISSUER = 'https://kubernetes.default.svc'
 const NOW = 1_800_000_000_000
 
-type Claims = JWTPayload & { 'kubernetes.io'?: unknown }
-const CLAIMS: Claims = { iss: ISSUER, aud: ['portolan'], 'kubernetes.io': { namespace: 'team' } }
+const CLAIMS: JWTPayload = { iss: ISSUER, aud: ['portolan'], sub: 'system:serviceaccount:team:agent' }
 
 test('a token of the namespace is let in; others are told why not', async () => {
   const { sign, ask } = await begin()
   assert.equal(await ask(await sign()), undefined)
   assert.equal((await ask(undefined))?.status, 401)
-  const refusals: [Claims, number, RegExp][] = [
+  const refusals: [JWTPayload, number, RegExp][] = [
     [{ ...CLAIMS, aud: ['other'] }, 401, /another audience: project one for audience portolan/],
     [{ ...CLAIMS, iss: 'https://evil.example' }, 401, /not issued by this cluster/],
-    [{ ...CLAIMS, 'kubernetes.io': { namespace: 'other' } }, 403, /only pods of the namespace team/],
-    [{ ...CLAIMS, 'kubernetes.io': undefined }, 403, /only pods of the namespace team/],
+    [{ ...CLAIMS, sub: 'system:serviceaccount:other:agent' }, 403, /only pods of the namespace team/],
+    [{ ...CLAIMS, sub: 'system:node:one' }, 401, /not of a ServiceAccount/],
   ]
   for (const [claims, status, message] of refusals) {
     const refusal = await ask(await sign(claims))
@@ -91,7 +91,8 @@ async function begin() {
     return path.startsWith('/.well-known') ? { issuer: ISSUER } : { keys: [key.jwk] }
   }
   const log = createLog({ level: 'silent' })
-  const authenticate = createAuthenticator({ read, audience: 'portolan', namespace: 'team', log, clock })
+  const accounts = createServiceAccounts({ read, clock })
+  const authenticate = createAuthenticator({ accounts, audience: 'portolan', namespace: 'team', log, clock })
   return {
     clock,
     reads: () => reads,

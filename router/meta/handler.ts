@@ -1,11 +1,14 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { changedList } from '../../core/mcp/protocol/message.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SessionListener } from '../../core/mcp/upstream.ts'
+import type { Access } from '../access/access.ts'
+import type { Limits } from '../access/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -30,10 +33,13 @@ import { refuse } from './wording/answers.ts'
 import { quote } from './wording/sentences.ts'
 
 export type HandlerOptions = {
-  /** The current catalog; each request keeps the one it began with. */
+  /** The current catalog; each request keeps what its caller sees of the one it began with. */
   current: () => Catalog
   /** Yields the newest catalog whenever it changes, so that clients can be notified of changed lists. Absent: no notifications. */
   watch?: ListChangesOptions['watch']
+  /** What a caller sees of a catalog. */
+  access: Access
+  limits: Limits
   pool: Pool
   observer: RouterObserver
   encodeQuery?: QueryEncoder
@@ -44,14 +50,15 @@ export type HandlerOptions = {
 }
 
 export function createHandler(options: HandlerOptions): McpHandler {
-  const { current, watch, pool, observer, encodeQuery, results, clients } = options
+  const { current, watch, access, limits, pool, observer, encodeQuery, results, clients } = options
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
   const once = createOnce()
-  const changes = watch && createListChanges({ watch, once })
+  const seenBy = (identity: Identity) => access(current(), identity)
+  const changes = watch && createListChanges({ watch, access, once })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
-  const means = { pool, observer, encodeQuery, results, clients, activated, schemas, once }
+  const means = { limits, pool, observer, encodeQuery, results, clients, activated, schemas, once }
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const { request, catalog } = work
@@ -64,27 +71,33 @@ export function createHandler(options: HandlerOptions): McpHandler {
   return {
     handle(request) {
       const arrivedMs = performance.now()
-      const work: Work = { ...means, request, words: wordsOf(request.route), catalog: current(), arrivedMs }
+      const catalog = seenBy(request.caller.identity)
+      const work: Work = { ...means, request, words: wordsOf(request.route), catalog, arrivedMs }
       return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
     },
     tell: pool.tell,
     subscribe: (route, subscription, signal) =>
-      subscribe({ catalog: current(), pool, observer, words: wordsOf(route) }, route, subscription, signal),
+      subscribe(
+        { catalog: seenBy(subscription.caller.identity), pool, observer, words: wordsOf(route) },
+        route,
+        subscription,
+        signal,
+      ),
     forget(client) {
       pool.forget(client)
       activated.forget(client)
       changes?.forget(client)
     },
     listen: changes?.listen,
-    describe(route) {
-      const catalog = current()
+    describe(route, identity) {
+      const catalog = seenBy(identity)
       return once(catalog, `described ${routeName(route)}`, () =>
         describe(catalog, route, changes !== undefined),
       )
     },
-    inputSchema(route, tool) {
+    inputSchema(route, tool, identity) {
       const name = route.kind === 'server' ? `${route.server}:${tool}` : isDirect(route) ? tool : undefined
-      return name === undefined ? undefined : current().toolByName.get(name)?.definition.inputSchema
+      return name === undefined ? undefined : seenBy(identity).toolByName.get(name)?.definition.inputSchema
     },
   }
 }

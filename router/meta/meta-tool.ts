@@ -7,6 +7,7 @@ import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc
 import type { Clients } from '../../core/mcp/server/clients.ts'
 import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import type { Span } from '../../core/trace.ts'
+import type { Limits } from '../access/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver, TokenRoute } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -29,6 +30,8 @@ export type Work = {
   /** The tools that clients of the registry profile have activated. */
   readonly activated: ActivatedSets
   readonly schemas: SchemaChecks
+  /** How often callers may call tools. */
+  readonly limits: Limits
   /** Caches values for the lifetime of a catalog. */
   readonly once: Once
   /** State of clients between their requests. Absent: clients get no notifications between requests. */

@@ -1,104 +1,239 @@
-/** Who may ask, from where, and what is told besides MCP: Host and Origin, CORS, health, status, a taken port. */
+/** Two callers learn nothing of what only the other may use: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
-import { startEchoServer } from './echo-server.ts'
-import { legacy, post } from './post.ts'
+import { BLUE, initialize, PROFILES, RED, rule, send, start } from './access-router.ts'
 
-test('names that a web page could have rebound are refused, in Host and in Origin', async t => {
-  const { url, origin } = await startEchoServer(t, { allowedHosts: ['tools.example'] })
-  const port = new URL(origin).port
-  for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, '[::1]:1', 'tools.example']) {
-    assert.equal((await rawGet(origin, '/mcp', { host })).status, 405, host)
-  }
-  for (const host of [
-    'evil.example',
-    `evil.example:${port}`,
-    'localhost.evil.example',
-    'evil@localhost',
-    '10.0.0.1',
-  ]) {
-    const { status, body } = await rawGet(origin, '/mcp', { host })
-    assert.equal(status, 403, host)
-    assert.match(body, /is not allowed; allowed are localhost/)
-  }
-  assert.equal((await rawGet(origin, '/metrics', { host: 'evil.example' })).status, 403)
-  for (const from of [
-    'https://evil.example',
-    'null',
-    'file://',
-    'http://localhost.evil.example',
-    'http://10.0.0.1',
-  ]) {
-    assert.equal((await post(url, legacy('ping'), { origin: from })).status, 403, from)
-  }
-  for (const from of ['http://localhost:6274', 'http://127.0.0.1', 'https://tools.example']) {
-    const answer = await post(url, legacy('ping'), { origin: from })
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers.get('access-control-allow-origin'), from)
-  }
-})
-
-test('a server on all addresses is asked by address, and still not from a page at a foreign address', async t => {
-  const { url, origin } = await startEchoServer(t, { host: '0.0.0.0' })
-  assert.equal((await rawGet(origin, '/mcp', { host: '10.1.2.3:8080' })).status, 405)
-  assert.equal((await rawGet(origin, '/mcp', { host: 'evil.example' })).status, 403)
-  assert.equal((await post(url, legacy('ping'), { origin: 'http://10.1.2.3' })).status, 403)
-})
-
-test('a browser on this machine may ask first, the headers of the protocol included', async t => {
-  const { url } = await startEchoServer(t)
-  const answer = await fetch(url, {
-    method: 'OPTIONS',
-    headers: {
-      origin: 'http://localhost:6274',
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'content-type,mcp-session-id,mcp-param-region,x-evil',
+/** Requests that try to reach what the canary names, in every way that there is. */
+function attempts(canary: string): { method: string; params: Record<string, unknown> }[] {
+  const call = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } })
+  const paths = [
+    `${canary}:${canary}_get`,
+    `${canary}__${canary}_get`,
+    `${canary}_get`,
+    `${canary}/${canary}_get`,
+    `${canary}.${canary}_get`,
+    `${canary.toUpperCase()}:${canary}_GET`,
+    `${canary}:${canary}_gte`,
+  ]
+  const uris = [
+    `${canary}|file:///${canary}/one`,
+    `${canary}+file:///${canary}/one`,
+    `file:///${canary}/one`,
+    `file:///${canary}/other`,
+    `ui://${canary}/page`,
+  ]
+  return [
+    ...paths.flatMap(path => [
+      call('execute_mcp_tool', { tool_path: path, arguments: {} }),
+      call('mcp_execute_tool', { toolName: path, args: {} }),
+      call('execute', { tool: path, args: {} }),
+      call('mcp_get_tool_schema', { toolName: path }),
+      call('activate', { tools: [path] }),
+      call(path, {}),
+      { method: 'prompts/get', params: { name: path } },
+    ]),
+    ...uris.flatMap(uri => [
+      { method: 'resources/read', params: { uri } },
+      call('read_mcp_resource', { uri }),
+      {
+        method: 'completion/complete',
+        params: { ref: { type: 'ref/resource', uri }, argument: { name: 'name', value: '' } },
+      },
+    ]),
+    call('discover_mcp_tools', { query: canary }),
+    call('discover_mcp_tools', { operation: 'list', serverName: canary }),
+    call('discover_mcp_tools', { query: `get ${canary} things`, limit: 50 }),
+    call('mcp_search_tools', { query: canary }),
+    call('mcp_search_tools', { query: `select:${canary}:${canary}_get` }),
+    call('mcp_search_tool_regex', { query: '.*' }),
+    call('mcp_search_tool_regex', { query: canary }),
+    call('mcp_list_servers', {}),
+    call('list_mcp_resources', {}),
+    call('discover', { query: canary }),
+    call('discover', { category: `category-${canary}` }),
+    call('discover', {}),
+    { method: 'tools/list', params: {} },
+    { method: 'prompts/list', params: {} },
+    { method: 'resources/list', params: {} },
+    { method: 'resources/templates/list', params: {} },
+    {
+      method: 'completion/complete',
+      params: { ref: { type: 'ref/prompt', name: `${canary}_prompt` }, argument: { name: 'a', value: '' } },
     },
+  ]
+}
+
+/** The canary without what the request itself said: refusals repeat a name that was asked for. */
+function leaks(text: string, canary: string, request: object): boolean {
+  const own = new Set(JSON.stringify(request).match(/[\w./:+|-]*\w/g))
+  const found = text.match(new RegExp(`[\\w./:+|-]*${canary}[\\w./:+|-]*`, 'gi')) ?? []
+  return found.some(word => {
+    const said = [...own].some(mine => mine.includes(word) || word.replace(/[.:]+$/, '') === mine)
+    return !said
   })
-  assert.equal(answer.status, 204)
-  const allowed = answer.headers.get('access-control-allow-headers') ?? ''
-  assert.match(allowed, /mcp-session-id/)
-  assert.match(allowed, /mcp-param-region/)
-  assert.doesNotMatch(allowed, /x-evil/)
-  assert.equal(answer.headers.get('access-control-allow-methods'), 'POST, GET, DELETE, OPTIONS')
+}
+
+test('two callers learn nothing of what only the other may use', async t => {
+  const { origin } = await start(t, { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] })
+  const paths = [
+    ...PROFILES.map(profile => `/mcp/${profile}`),
+    '/servers/vermilion/mcp',
+    '/servers/cobalt/mcp',
+  ]
+  let asked = 0
+  for (const [token, own, canary] of [
+    [RED, 'vermilion', 'cobalt'],
+    [BLUE, 'cobalt', 'vermilion'],
+  ] as const) {
+    for (const path of paths) {
+      for (const request of [initialize, ...attempts(canary)]) {
+        const { text } = await send(origin, request, { path, token })
+        assert.ok(!leaks(text, canary, { request, path }), `${path} ${JSON.stringify(request)}: ${text}`)
+        asked++
+      }
+      const { text } = await send(origin, { method: 'tools/list', params: {} }, { path, token })
+      if (path === '/mcp/direct') assert.match(text, new RegExp(`${own}__${own}_get`))
+    }
+    const found = await send(
+      origin,
+      { method: 'tools/call', params: { name: 'discover_mcp_tools', arguments: { query: `get ${own}` } } },
+      { token },
+    )
+    assert.match(found.text, new RegExp(`${own}:${own}_get`))
+  }
+  assert.ok(asked > 500)
 })
 
-test('health says the process lives, readiness what is missing, status is for this machine', async t => {
-  const readiness = { ready: false, reason: 'starting' }
-  const { origin } = await startEchoServer(t, { ready: () => readiness, debugStatus: () => ({ servers: 3 }) })
-  assert.equal((await fetch(`${origin}/healthz`)).status, 200)
-  const notYet = await fetch(`${origin}/readyz`)
-  assert.equal(notYet.status, 503)
-  assert.deepEqual(await notYet.json(), readiness)
-  readiness.ready = true
-  assert.equal((await fetch(`${origin}/readyz`)).status, 200)
-  assert.deepEqual(await (await fetch(`${origin}/debug/status`)).json(), { servers: 3 })
-  assert.match(await (await fetch(`${origin}/metrics`)).text(), /portolan_up 1/)
+test('what a caller may not use is answered as what does not exist', async t => {
+  const { origin } = await start(t, { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] })
+  const answerTo = async (path: string) => {
+    const request = {
+      method: 'tools/call',
+      params: { name: 'execute_mcp_tool', arguments: { tool_path: path, arguments: {} } },
+    }
+    const { text, status } = await send(origin, request, { token: RED })
+    return [status, text.replaceAll(path.split(':')[0] ?? '', 'SERVER')]
+  }
+  assert.deepEqual(await answerTo('cobalt:some_tool'), await answerTo('cybalt:some_tool'))
+  const hidden = await send(origin, initialize, { path: '/servers/cobalt/mcp', token: RED })
+  const missing = await send(origin, initialize, { path: '/servers/cybalt/mcp', token: RED })
+  assert.deepEqual([hidden.status, hidden.text], [missing.status, missing.text])
 })
 
-test('the error for a port in use names the port and the option that changes it', async t => {
-  const { origin } = await startEchoServer(t)
-  const port = Number(new URL(origin).port)
-  await assert.rejects(startEchoServer(t, { port }), {
-    name: 'Fault',
-    code: 'unavailable',
-    message: `Port ${port} on 127.0.0.1 is already in use; choose another with --port, or stop what uses it.`,
-  })
+test('no token, a wrong one and a broken header are refused before the body is read, and a named token is admitted', async t => {
+  const { origin } = await start(t, {})
+  const list = { method: 'tools/list', params: {} }
+  assert.equal((await send(origin, list)).status, 401)
+  assert.equal((await send(origin, list)).headers.get('www-authenticate'), 'Bearer')
+  const unknown = await send(origin, list, { token: 'x'.repeat(40) })
+  assert.equal(unknown.status, 401)
+  assert.match(unknown.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/)
+  for (const authorization of [
+    'Basic abc',
+    'Bearer',
+    `Bearer ${RED} ${BLUE}`,
+    `Bearer ${RED}, Bearer ${BLUE}`,
+    'Bearer \u00e9',
+  ])
+    assert.equal((await send(origin, list, { headers: { authorization } })).status, 400, authorization)
+  assert.equal((await send(origin, list, { token: RED })).status, 200)
+  assert.equal((await send(origin, list, { path: `/mcp?access_token=${RED}` })).status, 401)
+  for (const path of ['/mcp', '/.well-known/oauth-protected-resource'])
+    if (path !== '/mcp') assert.equal((await fetch(`${origin}${path}`)).status, 404)
 })
 
-/** A GET with headers that fetch would not send. */
-async function rawGet(origin: string, path: string, headers: Record<string, string>) {
-  const { hostname, port } = new URL(origin)
-  const socket = connect(Number(port), hostname)
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}connection: close\r\n\r\n`)
-  let answer = ''
-  socket.on('data', chunk => {
-    answer += chunk
+test('a session and a handle of another caller do not exist', async t => {
+  const { origin } = await start(t, {})
+  const begun = await send(origin, initialize, { token: RED })
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+  const list = { method: 'tools/list', params: {} }
+  assert.equal((await send(origin, list, { token: RED, headers: session })).status, 200)
+  const foreign = await send(origin, list, { token: BLUE, headers: session })
+  const unknown = await send(origin, list, { token: BLUE, headers: { 'mcp-session-id': 'local.x.y.z' } })
+  assert.deepEqual([foreign.status, foreign.text], [unknown.status, unknown.text])
+  assert.equal(foreign.status, 404)
+  const ended = await fetch(`${origin}/mcp`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${BLUE}`, ...session },
   })
-  await once(socket, 'close')
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
-  return { status: Number(head.split(' ')[1]), body }
+  assert.equal(ended.status, 404)
+  assert.equal((await send(origin, list, { token: RED, headers: session })).status, 200)
+})
+
+test('a changed rule is in force with the next request, without a new session', async t => {
+  const { origin, publish, router } = await start(t, { rules: [rule('red', 'vermilion')] })
+  const names = async () =>
+    (await send(origin, { method: 'tools/list', params: {} }, { path: '/mcp/direct', token: RED })).text
+  assert.match(await names(), /vermilion__vermilion_delete/)
+  publish(
+    { rules: [rule('red', 'vermilion', { tools: { allow: ['*'], deny: ['*_delete'], readOnly: false } })] },
+    2,
+  )
+  while (router.catalog()?.generation !== 2) await new Promise(resolve => setImmediate(resolve))
+  assert.doesNotMatch(await names(), /vermilion_delete/)
+  assert.match(await names(), /vermilion_get/)
+})
+
+test('a flood is refused before its body is read, and a call too many with the wait in words', async t => {
+  const limit = { everyMs: 60_000, burst: 1, limit: 1 } as const
+  const requests = { ...limit, per: 'Caller', counts: 'requests' } as const
+  const { origin, clock, publish, router } = await start(t, { rateLimits: [requests] })
+  const ping = { method: 'ping' }
+  assert.equal((await send(origin, ping, { token: RED })).status, 200)
+  const { status, headers } = await refusedEarly(origin, RED)
+  assert.deepEqual([status, headers['retry-after']], [429, '60'])
+  assert.equal((await send(origin, ping, { token: BLUE })).status, 200)
+  clock.advance(60_000)
+  assert.equal((await send(origin, ping, { token: RED })).status, 200)
+  publish({ rateLimits: [{ ...limit, per: 'Caller', counts: 'calls', tools: ['*_get'] }] }, 2)
+  while (router.catalog()?.generation !== 2) await new Promise(resolve => setImmediate(resolve))
+  const paths = ['/mcp', '/mcp/search', '/mcp/registry', '/mcp/direct', '/servers/vermilion/mcp']
+  const names = [
+    'execute_mcp_tool',
+    'mcp_execute_tool',
+    'execute',
+    'vermilion__vermilion_get',
+    'vermilion_get',
+  ]
+  const answers = []
+  for (const [at, path] of paths.entries()) {
+    const toolPath = 'vermilion:vermilion_get'
+    const args =
+      [{ tool_path: toolPath, arguments: {} }, { toolName: toolPath }, { tool: toolPath }][at] ?? {}
+    answers.push(
+      await send(
+        origin,
+        { method: 'tools/call', params: { name: names[at], arguments: args } },
+        { path, token: RED },
+      ),
+    )
+  }
+  const [first, ...others] = answers
+  assert.doesNotMatch(first?.text ?? '', /limit of/)
+  for (const [at, { text }] of others.entries())
+    assert.match(text, /The limit of 1 calls a minute is reached; again in 60 s/, paths[at + 1])
+})
+
+/** Sends the head of a POST and only a part of its body, and waits for the answer. */
+function refusedEarly(
+  origin: string,
+  token: string,
+): Promise<{ status?: number; headers: IncomingHttpHeaders }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': 1_000_000,
+      },
+    })
+    sent.on('response', ({ statusCode, headers }) => {
+      resolve({ status: statusCode, headers })
+      sent.destroy()
+    })
+    sent.on('error', reject)
+    sent.write('{"jsonrpc":')
+  })
 }

@@ -13,6 +13,9 @@ import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
 import type { McpHandler, McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
+import { createAccess } from '../../router/access/access.ts'
+import { createInternalCredentials } from '../../router/access/internal-credential.ts'
+import { createLimits } from '../../router/access/limits.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
@@ -64,6 +67,12 @@ export type ToolResult = {
 
 export const GATEWAY: McpRoute = { kind: 'gateway', profile: 'hierarchical' }
 
+function keptResults(clock: Clock) {
+  const key = 'of tests'
+  const credentials = createInternalCredentials(key, clock)
+  return createKeptResults({ key, owner: 'local', credentials, clock, log: createLog({ level: 'silent' }) })
+}
+
 export function createFixture(
   servers: Record<string, FixtureServer>,
   config: Partial<RouterConfig> = {},
@@ -88,13 +97,16 @@ export function createFixture(
   })
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()
-  const results = createKeptResults({
-    key: 'of tests',
-    owner: 'local',
-    clock,
-    log: createLog({ level: 'silent' }),
+  const results = keptResults(clock)
+  const handler = createHandler({
+    access: createAccess(),
+    limits: createLimits(systemClock),
+    current: () => catalog as Catalog,
+    pool,
+    observer,
+    results,
+    clients,
   })
-  const handler = createHandler({ current: () => catalog as Catalog, pool, observer, results, clients })
   const fixture: Fixture = {
     handler,
     pool,

@@ -1,4 +1,5 @@
 /** The whole inside of a router against real HTTP servers: discovered, searched, called, read, and taken away. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -6,6 +7,8 @@ import { createCaller } from '../../core/mcp/caller.ts'
 import { createHttpUpstream } from '../../core/mcp/client/http/streamable.ts'
 import { discover } from '../../core/mcp/discovery/discover.ts'
 import type { McpHandler, McpRoute } from '../../core/mcp/server/handler.ts'
+import { createAccess } from '../../router/access/access.ts'
+import { createLimits } from '../../router/access/limits.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createHandler } from '../../router/meta/handler.ts'
@@ -49,7 +52,13 @@ before(async () => {
   catalog = drive(buildCatalog(snapshot))
   pool = createPool({ connect, clock: systemClock })
   pool.update(catalog.config)
-  handler = createHandler({ current: () => catalog, pool, observer: OBSERVER })
+  handler = createHandler({
+    access: createAccess(),
+    limits: createLimits(systemClock),
+    current: () => catalog,
+    pool,
+    observer: OBSERVER,
+  })
 })
 
 after(async () => {

@@ -44,7 +44,7 @@ test('a gateway whose pods cannot be as it says is not accepted, and says where'
   assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.router/)
 })
 
-test('a gateway that asks for logins, which are not supported yet, runs no router, also where it ran some', {
+test('a gateway that asks for a protection that is not supported yet runs no router, also where it ran some', {
   skip,
 }, async t => {
   const world = await createWorld(t, api.access, 'protected')
@@ -57,7 +57,7 @@ test('a gateway that asks for logins, which are not supported yet, runs no route
   assert.equal(await replicas(), 1)
   await world.gateway('tools', {
     router,
-    auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } },
+    auth: { anonymous: 'Deny', jwt: [], serviceAccounts: { audiences: ['a'], review: '60s' } },
   })
   const { status } = await world.untilGateway(
     'tools',

@@ -66,7 +66,7 @@ export function variantsOf(manifest: Manifest, place: Place): unknown[] {
 }
 
 /** Values of fields that take one of a few words. */
-const WORDS = ['shared', 'streamable-http', 'stdio', 'In', 'Caller', 'Gateway']
+const WORDS = ['shared', 'streamable-http', 'stdio', 'In', 'Caller', 'Gateway', 'Allow']
 
 function others(value: unknown): unknown[] {
   if (typeof value === 'boolean') return [!value]

@@ -21,8 +21,8 @@ export type SdkClient = {
   close(): Promise<void>
 }
 
-/** Performs the handshake over streamable HTTP. Throws as `request` does. */
-export async function connectSdkClient(url: string, signal: AbortSignal): Promise<SdkClient> {
+/** Performs the handshake over streamable HTTP, with a bearer token if one is given. Throws as `request` does. */
+export async function connectSdkClient(url: string, signal: AbortSignal, token?: string): Promise<SdkClient> {
   const [{ Client }, { StreamableHTTPClientTransport }, { ResultSchema }] = await Promise.all([
     import('@modelcontextprotocol/sdk/client/index.js'),
     import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
@@ -31,6 +31,7 @@ export async function connectSdkClient(url: string, signal: AbortSignal): Promis
   const broken = new AbortController()
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: boundedFetch(error => broken.abort(error)),
+    ...(token !== undefined && { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
   })
   const client = new Client(CLIENT_INFO)
   const within = async <T>(signal: AbortSignal, work: (options: RequestLimits) => Promise<T>): Promise<T> => {

@@ -26,7 +26,7 @@ export function callerOf(
   return {
     identity,
     client,
-    label: isLegacy ? session?.label : labelOf(message.clientName),
+    label: labelled(isLegacy ? session?.label : labelOf(message.clientName), identity),
     era,
     capabilities,
     headers,
@@ -36,6 +36,10 @@ export function callerOf(
     ask: isLegacy && capabilities && client ? askOn(clients, client, capabilities, response) : undefined,
     notify: notifierOf(response, era, logLevel),
   }
+}
+
+function labelled(label: ClientLabel | undefined, { id }: Identity): ClientLabel | undefined {
+  return id === '' ? label : { ...label, caller: id }
 }
 
 function labelOf(name: string | undefined): ClientLabel | undefined {

@@ -101,14 +101,14 @@ function refuse(raw: ServerResponse, { status, id, error, headers }: Rejected): 
 function endSession(
   { sessions, clients, handler, inFlight }: Options,
   headers: RequestHeaders,
-  _identity: Identity,
+  identity: Identity,
   raw: ServerResponse,
 ): Rejected | undefined {
   const unserved = checkWithoutBody(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
   if (id === undefined) return reject(400, null, INVALID_REQUEST, 'Mcp-Session-Id header is required')
-  const client = sessions.find(id)?.client
+  const client = sessions.find(id, identity.id)?.client
   if (client === undefined) return rejectUnknownSession()
   sessions.end(id)
   clients.end(client)
@@ -131,7 +131,7 @@ function receive(options: Options, post: Post): Rejected | undefined {
   if (message.kind === 'rejected') return message
   const id = headerOf(headers, 'mcp-session-id')
   if (id !== undefined && !isSessionless(message)) {
-    post.session = options.sessions.find(id)
+    post.session = options.sessions.find(id, post.identity.id)
     if (!post.session) return rejectUnknownSession()
   }
   switch (message.kind) {
@@ -213,7 +213,7 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
   const { raw, session } = post
   const starts = message.era === 'legacy' && message.method === 'initialize'
   const key = session && keyOf(session.client, message.id)
-  const id = starts ? options.sessions.issue(message.params) : undefined
+  const id = starts ? options.sessions.issue(message.params, post.identity.id) : undefined
   const head = id === undefined ? undefined : ['mcp-session-id', id]
   const response = options.inFlight.open(raw, key, head)
   const request = requestOf(options, post, message, response, post.body)

@@ -50,6 +50,11 @@ export class HeldCall {
     this.#hold = hold
   }
 
+  /** Of the caller, who alone may answer. */
+  get identityId(): string {
+    return this.#request.caller.identity.id
+  }
+
   /** Length of the stored body. */
   get characters(): number {
     return this.#request.text?.length ?? 0

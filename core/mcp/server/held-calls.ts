@@ -44,7 +44,9 @@ export class HeldCalls {
     const signed = this.#signer.readMark('state', state)
     if (!signed) return refused('requestState is not valid, or too old')
     const held = this.#held.get(state as string)
-    if (!held) return refused('The call that asked no longer waits')
+    // Another caller's is answered as one that is gone.
+    if (held?.call.identityId !== request.caller.identity.id)
+      return refused('The call that asked no longer waits')
     if (!held.call.isRepeatedBy(request))
       return refused('The call that asked was another one: repeat it with the same name and arguments')
     this.#release(state as string)

@@ -33,7 +33,7 @@ export function openStream(
   const unserved = checkWithoutBody(headers)
   if (unserved) return unserved
   const id = headerOf(headers, 'mcp-session-id')
-  const session = id === undefined ? undefined : sessions.find(id)
+  const session = id === undefined ? undefined : sessions.find(id, identity.id)
   if (id !== undefined && !session) return rejectUnknownSession()
   const lists = listsThatChange(handler, handler.describe(route, identity)?.capabilities)
   if (!session && !options.openToAll)

@@ -8,10 +8,13 @@ import { clientName, readName, sessionFingerprint, writeName } from './client-la
 import { createSigner, type Signer } from './signed.ts'
 
 export type Sessions = {
-  /** Creates an id for a client, from the params of its `initialize`; undefined if there are no sessions. */
-  issue(params: JsonObject): string | undefined
-  /** The session with this id; undefined if it is forged, expired or ended. */
-  find(id: string): ClientSession | undefined
+  /**
+   * Creates an id for a client, from the params of its `initialize` and the id of its identity (empty: anonymous); undefined if there are
+   * no sessions.
+   */
+  issue(params: JsonObject, identityId: string): string | undefined
+  /** The session with this id; undefined if it is forged, expired, ended, or of a caller with another identity. */
+  find(id: string, identityId: string): ClientSession | undefined
   /** Ends a session (DELETE); false if there was none. */
   end(id: string): boolean
 }
@@ -25,8 +28,9 @@ export type ClientSession = {
   label?: ClientLabel
 }
 
-export type SignedSessions = Omit<Sessions, 'issue'> & {
-  issue(params?: JsonObject): string
+export type SignedSessions = Omit<Sessions, 'issue' | 'find'> & {
+  issue(params?: JsonObject, identityId?: string): string
+  find(id: string, identityId?: string): ClientSession | undefined
   /** The process that issued an id and holds the session's state; undefined as in `find`. */
   ownerOf(id: string): string | undefined
   /** The process that asked the question or holds the call that a body answers; undefined if it answers none. */
@@ -52,6 +56,7 @@ export function createSessions(options: {
   const signer = createSigner(options)
   const known = new BoundedMap<Session>(MAX_REMEMBERED)
   const ended = new BoundedMap<true>(MAX_REMEMBERED)
+  const holders = new BoundedMap<string>(MAX_REMEMBERED)
 
   function read(id: string): Session | undefined {
     const remembered = known.get(id)
@@ -61,41 +66,56 @@ export function createSessions(options: {
     return session
   }
 
-  function find(id: string): Session | undefined {
+  function valid(id: string): Session | undefined {
     const session = read(id)
     return session && session.expires > clock.now() && !ended.has(id) ? session : undefined
   }
 
+  /** Of an identity, for ids: it says nothing of who it is. */
+  function holderOf(identityId: string): string {
+    if (identityId === '') return ''
+    const holder = holders.get(identityId) ?? signer.fingerprint(identityId)
+    holders.set(identityId, holder)
+    return holder
+  }
+
   return {
     signer,
-    issue: (params = {}) => signer.session(SESSION_LIFE_MS, noteOf(params)),
-    find,
-    ownerOf: id => find(id)?.owner,
+    issue: (params = {}, identityId = '') =>
+      signer.session(SESSION_LIFE_MS, noteOf(params, holderOf(identityId))),
+    find(id, identityId = '') {
+      const session = valid(id)
+      return session?.holder === holderOf(identityId) ? session : undefined
+    },
+    ownerOf: id => valid(id)?.owner,
     ownerOfBody: signer.ownerOfBody,
     end(id) {
-      if (!find(id)) return false
+      if (!valid(id)) return false
       ended.set(id, true)
       return true
     },
   }
 }
 
-/** Separates the capability code from the name. */
-const NAME_MARK = '~'
+/** Separates the capability code from the name, and the name from the holder. */
+const MARK = '~'
 
-type Session = ClientSession & { owner: string; expires: number }
+/** `holder`: fingerprint of the identity that it belongs to; empty if anonymous. */
+type Session = ClientSession & { owner: string; expires: number; holder: string }
 
 function sessionOf(signer: Signer, id: string): Session | undefined {
   const signed = signer.readSession(id)
   if (!signed) return undefined
   const { owner, nonce: client, expires, note } = signed
-  const [code = '', name] = note.split(NAME_MARK)
+  const [code = '', name = '', holder = ''] = note.split(MARK)
   const label = { name: readName(name), session: sessionFingerprint(client) }
-  return { owner, client, expires, capabilities: readCapabilityCode(code), label }
+  return { owner, client, expires, holder, capabilities: readCapabilityCode(code), label }
 }
 
-/** The capabilities and the name from `initialize`, encoded in the id so that every replica knows them. */
-function noteOf({ capabilities, clientInfo }: JsonObject): string {
+/** The capabilities and the name from `initialize`, encoded in the id so that every replica knows them, and the holder. */
+function noteOf({ capabilities, clientInfo }: JsonObject, holder: string): string {
   const name = writeName(clientName(clientInfo))
-  return `${capabilityCode(askable(capabilities))}${name && NAME_MARK}${name}`
+  const code = capabilityCode(askable(capabilities))
+  if (holder !== '') return [code, name, holder].join(MARK)
+  return `${code}${name && MARK}${name}`
 }

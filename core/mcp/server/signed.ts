@@ -13,6 +13,8 @@ export type Signer = {
   /** `owner.nonce.expiry[.note].HMAC`; a note must not contain a dot. */
   session(lifeMs: number, note: string): string
   readSession(text: string): Signed | undefined
+  /** A short text that only this key makes of another, without dots and tildes. */
+  fingerprint(text: string): string
   /** A token that begins with a marker, so that it can be found in a body. */
   mark(kind: MarkKind, lifeMs: number): string
   readMark(kind: MarkKind, text: unknown): Signed | undefined
@@ -31,6 +33,7 @@ const LETTERS: Readonly<Record<MarkKind, string>> = {
 const MAX_TEXT_LENGTH = 320
 const NONCE_BYTES = 18
 const KEY_NAME_LENGTH = 8
+const FINGERPRINT_LENGTH = 22
 /** Marks checked in one body. */
 const MAX_MARKS = 8
 
@@ -68,6 +71,8 @@ export function createSigner({
       return `${text}.${sign(text)}`
     },
     readSession: text => read(text, sign),
+    // Signed texts never begin with a word and a space.
+    fingerprint: text => sign(`identity ${text}`).slice(0, FINGERPRINT_LENGTH),
     mark(kind, lifeMs) {
       const text = fresh(lifeMs)
       return `${prefix}${LETTERS[kind]}.${text}.${sign(`${kind} ${text}`)}`

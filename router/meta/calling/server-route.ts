@@ -1,8 +1,12 @@
 /** The endpoint of one server, /servers/<name>/mcp: its lists come from the catalog, its answers are passed on unchanged. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
-import type { JsonObject } from '../../../core/json.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { limitedSentence } from '../../access/limits.ts'
+import { mayRead } from '../../access/reachable.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import { textAt } from '../arguments/given-arguments.ts'
 import { carriesTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
@@ -37,9 +41,8 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
     return notFound(
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
-  return method.length <= LONGEST_METHOD
-    ? passOn(work, server)
-    : notFound('There is no method of such a name.')
+  if (method.length > LONGEST_METHOD) return notFound('There is no method of such a name.')
+  return outsideView(work, server) ?? passOn(work, server)
 }
 
 /** A page of a list; the first page is serialized once for each catalog. */
@@ -66,6 +69,9 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   const { params, method } = request
   const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
   if (tool === undefined) return unknownTool(work, server)
+  const limited = work.limits.call(catalog.config, request.caller.identity, server.name, tool.tool)
+  if (limited)
+    return refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool: tool.tool })
   const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
   const sent = carried ? params : untasked(params)
   const argumentsText = textAt(request, 'arguments')
@@ -83,6 +89,41 @@ function unknownTool(work: Work, server: RouterServer): McpResponse {
     return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
   const name = quote(String(work.request.params.name))
   return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
+}
+
+/** Refuses what the caller's view does not contain, as what does not exist. A method that we do not know could reach anything. */
+function outsideView({ catalog, request }: Work, server: RouterServer): McpResponse | undefined {
+  if (!catalog.view) return undefined
+  const { method, params } = request
+  const { ref } = params
+  switch (method) {
+    case 'resources/read':
+      return resourceOutside(catalog, server, params.uri)
+    case 'prompts/get':
+      return promptOutside(catalog, server, params.name)
+    case 'completion/complete':
+      if (isObject(ref) && ref.uri !== undefined) return resourceOutside(catalog, server, ref.uri)
+      return promptOutside(catalog, server, isObject(ref) ? ref.name : undefined)
+    default:
+      return notFound(`Method ${quote(method)} is not served here.`)
+  }
+}
+
+function resourceOutside(catalog: Catalog, server: RouterServer, uri: unknown): McpResponse | undefined {
+  if (typeof uri === 'string' && mayRead(catalog, server, uri)) return undefined
+  const named = String(uri)
+  return {
+    error: {
+      code: RESOURCE_NOT_FOUND,
+      message: `There is no resource ${quote(named)}.`,
+      data: { uri: named },
+    },
+  }
+}
+
+function promptOutside(catalog: Catalog, server: RouterServer, name: unknown): McpResponse | undefined {
+  if (typeof name === 'string' && catalog.promptByName.has(`${server.name}:${name}`)) return undefined
+  return invalid(`There is no prompt ${quote(String(name))}.`)
 }
 
 /** Passes on every other method, including ones that we do not know. */

@@ -7,6 +7,7 @@ import { ANONYMOUS } from '../../../core/mcp/identity.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import { createFixture } from '../../../test/meta/fixture.ts'
 import { forge, SERVERS, wiki } from '../../../test/meta/servers.ts'
+import { createAccess } from '../../access/access.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { createNewest } from '../../source/newest.ts'
 import { createOnce } from '../once.ts'
@@ -23,7 +24,7 @@ function start(t: TestContext) {
   served.publish(fixture.catalog())
   const stop = new AbortController()
   t.after(() => stop.abort())
-  const changes = createListChanges({ watch: served.watch, once: createOnce() })
+  const changes = createListChanges({ watch: served.watch, access: createAccess(), once: createOnce() })
   const told: string[] = []
   const listen = (route: McpRoute = DIRECT, client?: string, { signal } = stop) =>
     changes.listen({

@@ -4,6 +4,7 @@
  */
 import { BoundedMap } from '../../../core/bounded-map.ts'
 import type { Listening, McpRequest, McpRoute } from '../../../core/mcp/server/handler.ts'
+import type { Access } from '../../access/access.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { isDirect, routeName } from '../meta-tool.ts'
 import type { Once } from '../once.ts'
@@ -22,6 +23,8 @@ export type ListChanges = {
 export type ListChangesOptions = {
   /** Yields the current catalog at once, then the newest whenever it changes; ends when `signal` aborts. */
   watch: (signal: AbortSignal) => AsyncIterable<Catalog>
+  /** What the listener sees of a catalog. */
+  access: Access
   once: Once
 }
 
@@ -34,7 +37,7 @@ const KINDS: readonly Kind[] = ['tools', 'resources', 'prompts']
 const MAX_CLIENTS = 10_000
 const MAX_LISTENERS = 4_096
 
-export function createListChanges({ watch, once }: ListChangesOptions): ListChanges {
+export function createListChanges({ watch, access, once }: ListChangesOptions): ListChanges {
   /** What clients of the direct profile have seen. Not the catalog itself, which would keep its vectors in memory. */
   const known = new BoundedMap<{ servers: Catalog['servers']; tools: Items }>(MAX_CLIENTS)
   /** Open streams of clients of the direct profile, which are notified only there. */
@@ -47,10 +50,11 @@ export function createListChanges({ watch, once }: ListChangesOptions): ListChan
     )
   }
 
-  async function follow({ route, client, signal, tell }: Listening): Promise<void> {
+  async function follow({ route, identity, client, signal, tell }: Listening): Promise<void> {
     const kept = client !== undefined && isDirect(route) ? client : undefined
     let before: State | undefined = kept === undefined ? undefined : { tools: known.get(kept)?.tools }
-    for await (const catalog of watch(signal)) {
+    for await (const whole of watch(signal)) {
+      const catalog = access(whole, identity)
       const state = stateOf(catalog, route)
       for (const kind of KINDS)
         if (isChanged(before?.[kind], state[kind])) tell({ method: `notifications/${kind}/list_changed` })

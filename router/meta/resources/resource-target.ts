@@ -1,6 +1,7 @@
 /** Finds the server that a resource's URI refers to, in any of its forms. Pure. */
 import { parseResource } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import { mayRead } from '../../access/reachable.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { ResourceRoute } from '../../catalog/server-part.ts'
@@ -21,12 +22,12 @@ export function findResource(catalog: Catalog, text: string): ResourceTarget | R
   const parsed = parseResource(text)
   const server = parsed && catalog.servers.get(parsed.server)
   if (server?.status.hidden) return { refusal: stateSentence(server), outcome: 'unavailable', server }
-  if (parsed && server) return { server, uri: parsed.uri }
+  if (parsed && server && mayRead(catalog, server, parsed.uri)) return { server, uri: parsed.uri }
   const own = ownResources(catalog, text)
   const servers = new Set(own.map(resource => resource.server))
   const [name, ...others] = servers
   const only = name === undefined || others.length > 0 ? undefined : catalog.servers.get(name)
-  if (only) return { server: only, uri: text }
+  if (only && mayRead(catalog, only, text)) return { server: only, uri: text }
   const nearest = name === undefined ? nearestUris(catalog, text) : own.map(({ shownUri }) => shownUri)
   const hint = nearest.length > 0 ? ` The nearest: ${nearest.slice(0, MOST_NAMES).join(', ')}.` : ''
   return {

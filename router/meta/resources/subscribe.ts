@@ -6,6 +6,7 @@ import { declares } from '../../../core/mcp/protocol/declares.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import type { Subscription } from '../../../core/mcp/upstream.ts'
+import { mayRead } from '../../access/reachable.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { RouterObserver } from '../../observer.ts'
 import type { Pool } from '../../upstream/pool.ts'
@@ -53,7 +54,9 @@ export async function subscribe(
 function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarget | Refusal {
   if (route.kind === 'gateway') return findResource(catalog, uri)
   const server = findServer(catalog, route.server)
-  return 'refusal' in server ? server : { server, uri }
+  if ('refusal' in server) return server
+  if (mayRead(catalog, server, uri)) return { server, uri }
+  return { refusal: `There is no resource ${quote(uri)}.`, outcome: 'rejected' }
 }
 
 /** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own. */

@@ -40,7 +40,7 @@ function cut(
 }
 
 function notes(work: Work, rest: Buffer, end: number, mostBytes: number): JsonObject[] {
-  const kept = work.results?.keep(rest, end, mostBytes)
+  const kept = work.results?.keep(rest, end, mostBytes, work.request.caller.identity.id)
   const lost = rest.length - Math.max(kept?.keptBytes ?? 0, end)
   const texts: string[] = []
   if (kept && end < kept.keptBytes) texts.push(cutNote(work, end, kept.keptBytes, kept.handle))

@@ -11,10 +11,10 @@ export type Handle = {
 }
 
 export type HandleSigner = {
-  /** Creates an id that cannot be guessed. */
-  issue(owner: string): string
-  /** Whether the handle was made by a process with the same key: otherwise its owner must not be called. */
-  isOurs(handle: Handle): boolean
+  /** Creates an id that cannot be guessed, for the caller with this identity. */
+  issue(owner: string, identityId: string): string
+  /** Whether the handle was made for this caller by a process with the same key: otherwise its owner must not be called. */
+  isOurs(handle: Handle, identityId: string): boolean
 }
 
 /** A name that no server can have. */
@@ -44,19 +44,20 @@ export function parseHandle(text: string): Handle | undefined {
 }
 
 export function createHandleSigner(key: string | Uint8Array): HandleSigner {
-  const proofOf = (owner: string, nonce: Buffer): Buffer =>
+  const proofOf = (owner: string, nonce: Buffer, identityId: string): Buffer =>
     createHmac('sha256', key)
-      .update(`portolan result ${owner} ${nonce.toString('hex')}`)
+      .update(`portolan result ${owner} ${nonce.toString('hex')} ${identityId}`)
       .digest()
       .subarray(0, PROOF_BYTES)
   return {
-    issue(owner) {
+    issue(owner, identityId) {
       const nonce = randomBytes(NONCE_BYTES)
-      return Buffer.concat([nonce, proofOf(owner, nonce)]).toString('base64url')
+      return Buffer.concat([nonce, proofOf(owner, nonce, identityId)]).toString('base64url')
     },
-    isOurs({ owner, id }) {
+    isOurs({ owner, id }, identityId) {
       const bytes = Buffer.from(id, 'base64url')
-      return timingSafeEqual(bytes.subarray(NONCE_BYTES), proofOf(owner, bytes.subarray(0, NONCE_BYTES)))
+      const right = proofOf(owner, bytes.subarray(0, NONCE_BYTES), identityId)
+      return timingSafeEqual(bytes.subarray(NONCE_BYTES), right)
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Texts cut out of results: stored by the process that cut them, readable from each of its replicas. */
 import type { Clock } from '../../../core/async.ts'
 import type { Log } from '../../../core/log.ts'
+import type { InternalCredentials } from '../../access/internal-credential.ts'
 import { endOfPart } from './end-of-part.ts'
 import { createHandleSigner, type Handle, parseHandle } from './handle.ts'
 import { notKept, type Part } from './part.ts'
@@ -8,10 +9,15 @@ import { createRemoteReader } from './remote.ts'
 import { createTextStore, MOST_KEPT_BYTES } from './store.ts'
 
 export type KeptResults = {
-  /** Stores a text, or as much of it as the limit allows; the handle points at `from`. */
-  keep(text: Buffer, from: number, partBytes: number): { handle: Handle; keptBytes: number }
-  /** Throws Fault `not_found` if the result is not stored any more, `upstream_unreachable` if its owner is gone. */
-  read(handle: string, signal: AbortSignal): Promise<Part>
+  /** Stores a text for a caller, or as much of it as the limit allows; the handle points at `from`. */
+  keep(
+    text: Buffer,
+    from: number,
+    partBytes: number,
+    identityId: string,
+  ): { handle: Handle; keptBytes: number }
+  /** Throws Fault `not_found` if no such result is stored for this caller, `upstream_unreachable` if its owner is gone. */
+  read(handle: string, identityId: string, signal: AbortSignal): Promise<Part>
   close(): Promise<void>
 }
 
@@ -22,24 +28,25 @@ export type KeptResultsOptions = {
   owner: string
   clock: Clock
   log: Log
+  credentials: InternalCredentials
 }
 
-export function createKeptResults({ key, owner, clock, log }: KeptResultsOptions): KeptResults {
+export function createKeptResults({ key, owner, clock, log, credentials }: KeptResultsOptions): KeptResults {
   const signer = createHandleSigner(key)
   const store = createTextStore(clock)
-  const remote = createRemoteReader(log)
+  const remote = createRemoteReader(log, credentials)
   return {
-    keep(text, from, partBytes) {
+    keep(text, from, partBytes, identityId) {
       const end = endOfPart(text, 0, MOST_KEPT_BYTES)
       const kept = end < text.length ? Buffer.from(text.subarray(0, end)) : text
-      const id = signer.issue(owner)
+      const id = signer.issue(owner, identityId)
       store.put(id, { text: kept, partBytes })
       return { handle: { owner, id, from }, keptBytes: kept.length }
     },
-    async read(text, signal) {
+    async read(text, identityId, signal) {
       const handle = parseHandle(text)
-      if (!handle || !signer.isOurs(handle)) throw notKept()
-      if (handle.owner !== owner) return remote.read(handle, signal)
+      if (!handle || !signer.isOurs(handle, identityId)) throw notKept()
+      if (handle.owner !== owner) return remote.read(handle, identityId, signal)
       const kept = store.get(handle.id)
       if (!kept || handle.from >= kept.text.length) throw notKept()
       return partOf(kept.text, handle, kept.partBytes)

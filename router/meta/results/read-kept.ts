@@ -32,8 +32,9 @@ async function replyNatively(work: Work, uri: string): Promise<McpResponse> {
 }
 
 async function partOf({ results, request }: Work, name: string): Promise<Part | Refusal> {
+  const { identity, signal } = request.caller
   try {
-    return results ? await results.read(name, request.caller.signal) : GONE
+    return results ? await results.read(name, identity.id, signal) : GONE
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return error.code === 'upstream_unreachable' ? OWNER_GONE : GONE

@@ -1,12 +1,12 @@
 /**
- * Reads a part of a result that another replica stores, over its MCP endpoint. The handle is the authorization: it was given out in
- * an answer, and its id cannot be forged.
+ * Reads a part of a result that another replica stores, over its MCP endpoint, on behalf of the caller that it is stored for.
  */
 import { Agent } from 'undici'
 import { readBounded } from '../../../core/bounded.ts'
 import { Fault, messageOf } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'
 import type { Log } from '../../../core/log.ts'
+import type { InternalCredentials } from '../../access/internal-credential.ts'
 import { originOf } from '../../http/owner.ts'
 import { type Handle, listedHandle } from './handle.ts'
 import { notKept, type Part, readNativePart } from './part.ts'
@@ -14,7 +14,7 @@ import { MOST_KEPT_BYTES } from './store.ts'
 
 export type RemoteReader = {
   /** Calls the owner of a handle that was verified before. Throws Faults as KeptResults does. */
-  read(handle: Handle, signal: AbortSignal): Promise<Part>
+  read(handle: Handle, identityId: string, signal: AbortSignal): Promise<Part>
   close(): Promise<void>
 }
 
@@ -28,14 +28,14 @@ const HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 }
 
-export function createRemoteReader(log: Log): RemoteReader {
+export function createRemoteReader(log: Log, credentials: InternalCredentials): RemoteReader {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: ANSWER_TIMEOUT_MS,
     bodyTimeout: ANSWER_TIMEOUT_MS,
   })
   return {
-    async read(handle, signal) {
+    async read(handle, identityId, signal) {
       const origin = originOf(handle.owner)
       if (origin === undefined) throw notKept()
       const params = { uri: listedHandle(handle) }
@@ -45,7 +45,7 @@ export function createRemoteReader(log: Log): RemoteReader {
           origin,
           path: '/mcp',
           method: 'POST',
-          headers: HEADERS,
+          headers: { ...HEADERS, authorization: credentials.issue(identityId) },
           body,
           signal,
         })

@@ -1,0 +1,129 @@
+/** Makes an identity of the credential of a request. A credential is verified once; from then on its hash is looked up. */
+import { hash } from 'node:crypto'
+import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
+import { messageOf } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
+import { type Refused, readBearer, refused } from './bearer.ts'
+import { createJwtVerifier, type JwtVerifier } from './jwt.ts'
+import { createNamedTokensOf } from './named-tokens.ts'
+import type { ServiceAccounts } from './service-accounts.ts'
+
+export type Authentication = {
+  /** Who sends a request with this `Authorization` header. At once if the credential is known; never rejects. */
+  identify(access: AccessConfig, authorization: string | undefined): Found | Promise<Found>
+  close(): Promise<void>
+}
+
+export type Found = Identity | Refused
+
+export type AuthenticationOptions = {
+  /** The values of a Secret that the config names, by key; undefined if it could not be read. */
+  secret: (name: string) => Readonly<Record<string, string>> | undefined
+  /** Absent outside a cluster. */
+  accounts?: ServiceAccounts
+  clock: Clock
+  log: Log
+}
+
+/** Verified credentials that are remembered; the oldest are forgotten first. */
+const MAX_REMEMBERED = 10_000
+/** A verified credential is verified again after this time, so that a key that was withdrawn stops working. */
+const TRUST_MS = 5 * 60_000
+/** Credentials that are being verified at a time. */
+const MAX_VERIFYING = 256
+
+export function createAuthentication(options: AuthenticationOptions): Authentication {
+  const { clock, secret } = options
+  const tokensOf = createNamedTokensOf()
+  let current: Verifier | undefined
+  return {
+    identify({ auth }, authorization) {
+      if (!auth) return ANONYMOUS
+      if (current?.auth !== auth) current = verifierFor(auth, current, options)
+      const token = readBearer(authorization)
+      if (token === undefined) return auth.anonymous ? ANONYMOUS : NO_TOKEN
+      if (typeof token !== 'string') return token
+      const key = hash('sha256', token, 'base64')
+      const known = current.remembered.get(key)
+      if (known && known.untilMs > clock.now()) return known.identity
+      // Looked up each time, so that a token that was taken out of the Secret ends at once.
+      const named = auth.tokens && tokensOf(secret(auth.tokens.secretName)).find(token)
+      return named ?? verifyOnce(current, key, token, options)
+    },
+    close: async () => current?.jwt.close(),
+  }
+}
+
+const NO_TOKEN: Refused = {
+  status: 401,
+  message: 'A bearer token is required: Authorization: Bearer <token>.',
+}
+const BUSY: Refused = { status: 503, message: 'Too many new tokens at once; try again in a moment.' }
+const UNAVAILABLE: Refused = { status: 503, message: 'Tokens cannot be verified now; try again in a moment.' }
+const UNKNOWN = refused('The token is not known here.')
+
+type Verifier = {
+  auth: AuthConfig
+  /** Equal for configs that admit the same credentials. */
+  key: string
+  jwt: JwtVerifier
+  remembered: BoundedMap<{ identity: Identity; untilMs: number }>
+  verifying: Map<string, Promise<Found>>
+}
+
+/** A config with another `auth` begins anew, so that nobody stays admitted by the one before. */
+function verifierFor(auth: AuthConfig, before: Verifier | undefined, means: AuthenticationOptions): Verifier {
+  const key = canonicalJson(auth)
+  if (before?.key === key) return { ...before, auth }
+  void before?.jwt.close()
+  return {
+    auth,
+    key,
+    jwt: createJwtVerifier(auth.jwt, auth.revoked, means),
+    remembered: new BoundedMap(MAX_REMEMBERED),
+    verifying: new Map(),
+  }
+}
+
+/** However many requests bring it at once. */
+function verifyOnce(
+  verifier: Verifier,
+  key: string,
+  token: string,
+  options: AuthenticationOptions,
+): Found | Promise<Found> {
+  const { remembered, verifying } = verifier
+  const running = verifying.get(key)
+  if (running) return running
+  if (verifying.size >= MAX_VERIFYING) return BUSY
+  const found = verify(verifier, token, options)
+    .then(result => {
+      if ('id' in result) {
+        const untilMs = Math.min(result.expiresMs, options.clock.now() + TRUST_MS)
+        remembered.set(key, { identity: result, untilMs })
+      }
+      return result
+    })
+    .catch(error => {
+      options.log.warn({ error: messageOf(error) }, 'a token could not be verified')
+      return UNAVAILABLE
+    })
+    .finally(() => verifying.delete(key))
+  verifying.set(key, found)
+  return found
+}
+
+async function verify(
+  { auth, jwt }: Verifier,
+  token: string,
+  { accounts }: AuthenticationOptions,
+): Promise<Found> {
+  const user = await jwt.verify(token)
+  if (user) return user
+  const account = auth.serviceAccounts && (await accounts?.verify(token, auth.serviceAccounts))
+  return account ?? UNKNOWN
+}

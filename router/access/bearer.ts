@@ -1,0 +1,26 @@
+/** Reads the bearer token of a request (RFC 6750), and says why a request is refused. Pure. */
+
+export type Refused = {
+  status: 400 | 401 | 403 | 503
+  message: string
+  /** `error` of the challenge (RFC 6750, section 3.1); absent where no token was given. */
+  error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope'
+  /** The scopes that are needed. */
+  scopes?: readonly string[]
+}
+
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+const MAX_TOKEN = 16_384
+
+/** The token; undefined if there is none. Two Authorization headers arrive as one with a comma, which no token has. */
+export function readBearer(authorization: string | undefined): string | Refused | undefined {
+  if (authorization === undefined) return undefined
+  const token = authorization.length > MAX_TOKEN ? undefined : BEARER.exec(authorization)?.[1]
+  if (token !== undefined) return token
+  const message = 'The header Authorization must be one "Bearer <token>" of at most 16 KiB.'
+  return { status: 400, error: 'invalid_request', message }
+}
+
+export function refused(message: string): Refused {
+  return { status: 401, error: 'invalid_token', message }
+}

@@ -1,0 +1,186 @@
+/** Verifies JSON Web Tokens of the issuers that a gateway admits, and reads who they speak of. */
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose'
+import type { Clock } from '../../core/async.ts'
+import type { JwtIssuerConfig, Revocation } from '../../core/catalog/access-config.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import { type Refused, refused } from './bearer.ts'
+import { createIssuerKeys } from './issuer-keys.ts'
+
+export type JwtVerifier = {
+  /** Undefined: the token is of none of the issuers. Rejects with Fault `unavailable` while there are no keys. */
+  verify(token: string): Promise<Identity | Refused | undefined>
+  close(): Promise<void>
+}
+
+/** Asymmetric algorithms only: a shared secret would let every gateway mint tokens. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
+/** Headers by which a token would choose the key that it is verified with, and extensions that we do not know (RFC 7515). */
+const REFUSED_HEADERS = ['jku', 'x5u', 'jwk', 'x5c', 'crit', 'b64']
+const MAX_KEY_ID = 256
+const MAX_GROUPS = 1_000
+const MAX_SUBJECT = 512
+/** Types of tokens that are no access tokens: identity assertions (draft-ietf-oauth-identity-assertion-authz-grant). */
+const OTHER_TYPES = ['oauth-id-jag+jwt', 'logout+jwt', 'dpop+jwt', 'secevent+jwt']
+
+export function createJwtVerifier(
+  issuers: readonly JwtIssuerConfig[],
+  revoked: readonly Revocation[],
+  means: { clock: Clock; log: Log },
+): JwtVerifier {
+  const known = new Map(
+    issuers.map(issuer => [issuer.issuer, { issuer, keys: createIssuerKeys(issuer, means) }]),
+  )
+  return {
+    async verify(token) {
+      const claimed = readClaimed(token)
+      const found = claimed && known.get(claimed.issuer)
+      if (!claimed || !found) return undefined
+      const { issuer, keys } = found
+      const objection = objectionTo(claimed.header)
+      if (objection) return refused(objection)
+      try {
+        const { payload } = await jwtVerify(token, keys.find, {
+          issuer: issuer.issuer,
+          audience: issuer.audiences,
+          algorithms: ALGORITHMS,
+          currentDate: new Date(means.clock.now()),
+          clockTolerance: issuer.clockSkewMs / 1_000,
+          requiredClaims: ['exp', 'iat', 'sub'],
+        })
+        return identityOf(payload, issuer, revoked, means.clock.now())
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return refused(sentenceOf(error))
+        throw error
+      }
+    },
+    close: async () => {
+      await Promise.all(known.values().map(({ keys }) => keys.close()))
+    },
+  }
+}
+
+function readClaimed(token: string): { issuer: string; header: ProtectedHeaderParameters } | undefined {
+  try {
+    const { iss } = decodeJwt(token)
+    return iss === undefined ? undefined : { issuer: iss, header: decodeProtectedHeader(token) }
+  } catch {
+    return undefined
+  }
+}
+
+function objectionTo(header: ProtectedHeaderParameters): string | undefined {
+  const named = REFUSED_HEADERS.find(name => name in header)
+  if (named !== undefined) return `The token has the header ${named}, which is not accepted.`
+  if (typeof header.kid === 'string' && header.kid.length > MAX_KEY_ID)
+    return 'The name of its key is too long.'
+  const type = header.typ?.toLowerCase().replace(/^application\//, '')
+  if (type !== undefined && OTHER_TYPES.includes(type)) return 'The token is no access token.'
+  return undefined
+}
+
+function identityOf(
+  payload: JWTPayload,
+  issuer: JwtIssuerConfig,
+  revoked: readonly Revocation[],
+  nowMs: number,
+): Identity | Refused {
+  const { sub = '', exp = 0, iat = 0, jti } = payload
+  if (sub === '' || sub.length > MAX_SUBJECT) return refused('The token has no usable subject.')
+  const skewMs = issuer.clockSkewMs
+  if (iat * 1_000 > nowMs + skewMs) return refused('The token is not valid yet.')
+  if ((exp - iat) * 1_000 > issuer.maxLifetimeMs) return refused('The token is valid for too long.')
+  if (isIdToken(payload)) return refused('An ID token is no access token.')
+  if (revoked.some(entry => isRevoked(entry, issuer.name, sub, jti, iat * 1_000)))
+    return refused('The token was revoked.')
+  const scopes = scopesOf(payload)
+  const missing = issuer.requiredScopes.filter(scope => !scopes.includes(scope))
+  if (missing.length > 0)
+    return {
+      status: 403,
+      error: 'insufficient_scope',
+      message: 'The token lacks scopes.',
+      scopes: issuer.requiredScopes,
+    }
+  const groups = groupsOf(payload[issuer.groupsClaim] as JsonValue | undefined)
+  if (!groups) return refused(`The token names more than ${MAX_GROUPS} groups.`)
+  const name = payload[issuer.usernameClaim]
+  return Object.freeze({
+    id: `user:${issuer.name}:${encodeURIComponent(sub)}`,
+    kind: 'user',
+    issuer: issuer.name,
+    subject: sub,
+    name: typeof name === 'string' && name !== '' ? name.slice(0, MAX_SUBJECT) : sub,
+    groups,
+    scopes,
+    claims: payload as JsonObject,
+    client: textOf(payload.azp) ?? textOf(payload.client_id),
+    actor: isObject(payload.act) ? textOf(payload.act.sub) : undefined,
+    expiresMs: exp * 1_000 + skewMs,
+  } satisfies Identity)
+}
+
+/** OpenID Connect Core 1.0, section 2: only an ID token answers a `nonce` or has the hash of an access token. */
+function isIdToken(payload: JWTPayload): boolean {
+  return 'at_hash' in payload || ('nonce' in payload && !('scope' in payload) && !('scp' in payload))
+}
+
+function isRevoked(
+  entry: Revocation,
+  issuer: string,
+  sub: string,
+  jti: string | undefined,
+  issuedMs: number,
+): boolean {
+  if (entry.issuer !== undefined && entry.issuer !== issuer) return false
+  if ('subject' in entry) return entry.subject === sub
+  return 'jti' in entry ? entry.jti === jti : issuedMs < entry.beforeMs
+}
+
+/** `scope` is a string with spaces (RFC 9068); `scp` a string or a list, as Microsoft and Okta write it. */
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+  const given = scope ?? scp
+  if (typeof given === 'string') return given.split(' ').filter(one => one !== '')
+  return Array.isArray(given) ? given.filter(one => typeof one === 'string') : []
+}
+
+/** A string or a list of strings, as in Kubernetes; names that the cluster reserves for itself are dropped. Undefined: too many. */
+function groupsOf(claim: JsonValue | undefined): string[] | undefined {
+  const given = (Array.isArray(claim) ? claim : [claim]).filter(group => typeof group === 'string')
+  if (given.length > MAX_GROUPS) return undefined
+  return given.filter(group => !group.startsWith('system:'))
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** What is wrong with a token, without any part of it. */
+function sentenceOf(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'The token has expired.'
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return error.claim === 'aud'
+      ? 'The token is for another audience.'
+      : `The claim ${error.claim} is not acceptable.`
+  return 'The token cannot be verified.'
+}

@@ -1,0 +1,77 @@
+/** How often callers may use a gateway. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OPEN_ACCESS, type RateLimit } from '../../core/catalog/access-config.ts'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createLimits, limitedSentence } from './limits.ts'
+
+const NOW = 1_800_000_000_000
+const ADA = { ...ANONYMOUS, id: 'token:ada' }
+const BOB = { ...ANONYMOUS, id: 'token:bob' }
+
+function start(limits: Partial<RateLimit>[], routers?: number) {
+  const clock = createManualClock(NOW)
+  const rateLimits = limits.map(limit => ({
+    per: 'Caller' as const,
+    counts: 'calls' as const,
+    limit: 2,
+    everyMs: 60_000,
+    burst: limit.limit ?? 2,
+    ...limit,
+  }))
+  const config = { access: { ...OPEN_ACCESS, rateLimits }, routers } as RouterConfig
+  const limiter = createLimits(clock)
+  const call = (who = ADA, server = 'a', tool = 'get') => limiter.call(config, who, server, tool)?.waitMs
+  return { clock, call, limiter, config }
+}
+
+test('a caller may call so often, then waits; another one has a limit of its own', () => {
+  const { clock, call, limiter, config } = start([{}])
+  assert.deepEqual([call(), call(), call()], [undefined, undefined, 30_000])
+  assert.equal(call(BOB), undefined)
+  const limited = limiter.call(config, ADA, 'a', 'get')
+  assert.equal(
+    limited && limitedSentence(limited),
+    'The limit of 2 calls a minute is reached; again in 30 s.',
+  )
+  clock.advance(30_000)
+  assert.deepEqual([call(), call()], [undefined, 30_000])
+})
+
+test('a limit of the gateway is shared by all callers, and a refused call counts for no limit', () => {
+  const { clock, call } = start([{ per: 'Gateway', limit: 3 }, { limit: 2 }])
+  assert.deepEqual([call(), call(), call()], [undefined, undefined, 30_000])
+  assert.deepEqual([call(BOB), call(BOB)], [undefined, 20_000])
+  clock.advance(20_000)
+  assert.equal(call(BOB), undefined)
+})
+
+test('a limit for servers and tools counts their calls only', () => {
+  const { call } = start([{ limit: 1, servers: ['a'], tools: ['search_*'] }])
+  assert.deepEqual([call(ADA, 'a', 'search_x'), call(ADA, 'a', 'search_y')], [undefined, 60_000])
+  assert.deepEqual([call(ADA, 'b', 'search_x'), call(ADA, 'a', 'get')], [undefined, undefined])
+})
+
+test('each of several routers allows its share, and at least one', () => {
+  const { call } = start([{ limit: 10 }], 5)
+  assert.deepEqual([call(), call(), call()], [undefined, undefined, 30_000])
+  const { call: rarely } = start([{ limit: 1 }], 4)
+  assert.deepEqual([rarely(), rarely()], [undefined, 240_000])
+})
+
+test('a clock that is set back locks nobody out for longer than a burst', () => {
+  const { clock, call } = start([{}])
+  call()
+  call()
+  clock.advance(-24 * 60 * 60_000)
+  assert.equal(call(), 30_000)
+})
+
+test('requests are counted apart from calls', () => {
+  const { limiter, config } = start([{ counts: 'requests', limit: 1 }])
+  assert.equal(limiter.request(config, ADA), undefined)
+  assert.equal(limiter.request(config, ADA)?.waitMs, 60_000)
+  assert.equal(limiter.call(config, ADA, 'a', 'get'), undefined)
+})

@@ -1,0 +1,103 @@
+/** What a caller may use: the union of what its rules grant, within the most that the gateway offers. Pure. */
+import type { AccessConfig, AccessRule, Grant, ToolGrant } from '../../core/catalog/access-config.ts'
+import { matches } from '../../core/catalog/policy.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
+import { isObject } from '../../core/json.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import { matchingRules, missingScopes } from './rules.ts'
+
+/** Callers with equal keys have the same view of a catalog. */
+export type View = {
+  readonly key: string
+  /** Rules that grant, without those that only challenge. */
+  readonly granting: readonly AccessRule[]
+  /** Rules whose tools are visible, though a call needs scopes that the caller does not have. */
+  readonly challenging: readonly AccessRule[]
+  /** The gateway's own most. */
+  readonly most: ToolGrant
+}
+
+/** Undefined: everything, since the gateway has neither rules nor a most of its own. */
+export function viewOf({ rules, tools: most }: AccessConfig, identity: Identity): View | undefined {
+  if (rules.length === 0)
+    return isEverything(most) ? undefined : { key: 'all', granting: [ALL], challenging: [], most }
+  const found = matchingRules(rules, identity).map(at => ({ at, rule: rules[at] as AccessRule }))
+  const [challenging, granting] = partition(found, ({ rule }) => missingScopes(rule, identity).length > 0)
+  const key = `${granting.map(({ at }) => at).join()};${challenging.map(({ at }) => at).join()}`
+  return {
+    key,
+    granting: granting.map(({ rule }) => rule),
+    challenging: challenging.map(({ rule }) => rule),
+    most,
+  }
+}
+
+/** Whether a tool is visible. */
+export function seesTool(view: View, server: RouterServer, definition: ToolDefinition): boolean {
+  return (
+    isWithin(view.most, server, definition) &&
+    rulesFor(view, server).some(({ tools }) => isWithin(tools, server, definition))
+  )
+}
+
+/** Whether a resource or template is visible, by the upstream's own URI. */
+export function seesResource(view: View, server: RouterServer, uri: string): boolean {
+  return rulesFor(view, server).some(({ resources }) => isGranted(resources, uri))
+}
+
+/** Whether a prompt is visible, by the upstream's own name. */
+export function seesPrompt(view: View, server: RouterServer, prompt: string): boolean {
+  return rulesFor(view, server).some(({ prompts }) => isGranted(prompts, prompt))
+}
+
+/** The scopes that a call of a visible tool needs and the caller lacks, of the rule that asks for the fewest; empty: it may be called. */
+export function scopesFor(view: View, server: RouterServer, definition: ToolDefinition): readonly string[] {
+  const grants = ({ servers, tools }: AccessRule) =>
+    speaksOf(servers, server) && isWithin(tools, server, definition)
+  if (view.granting.some(grants)) return []
+  const asking = view.challenging.filter(grants).sort((a, b) => a.scopes.length - b.scopes.length)
+  return asking[0]?.scopes ?? []
+}
+
+const ALL: AccessRule = {
+  name: '',
+  subjects: [],
+  servers: ['*'],
+  tools: { allow: ['*'], deny: [], readOnly: false },
+  resources: { allow: ['*'], deny: [] },
+  prompts: { allow: ['*'], deny: [] },
+  scopes: [],
+  challenge: false,
+}
+
+function isEverything({ allow, deny, readOnly }: ToolGrant): boolean {
+  return allow.includes('*') && deny.length === 0 && !readOnly
+}
+
+function rulesFor({ granting, challenging }: View, server: RouterServer): AccessRule[] {
+  return [...granting, ...challenging].filter(({ servers }) => speaksOf(servers, server))
+}
+
+function speaksOf(servers: readonly string[], { name }: RouterServer): boolean {
+  return servers.includes(name) || servers[0] === '*'
+}
+
+function isWithin(grant: ToolGrant, server: RouterServer, definition: ToolDefinition): boolean {
+  return isGranted(grant, definition.name) && (!grant.readOnly || isReadOnly(server, definition))
+}
+
+/** By the manifest; by the server's own word only where it is trusted. */
+function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
+  const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
+  if (override !== undefined) return override
+  return tools.trustHints === true && isObject(annotations) && annotations.readOnlyHint === true
+}
+
+function isGranted({ allow, deny }: Grant, name: string): boolean {
+  return allow.some(pattern => matches(pattern, name)) && !deny.some(pattern => matches(pattern, name))
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(test), items.filter(item => !test(item))]
+}

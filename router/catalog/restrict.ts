@@ -1,0 +1,132 @@
+/** The catalog as one caller sees it: what its view does not grant is not in it, and so cannot be found, named, counted or reached. Pure. */
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { seesPrompt, seesResource, seesTool, type View } from '../access/view.ts'
+import { buildRoutes, type Catalog, routeOf, stateOf } from './catalog.ts'
+import { buildIndex } from './search/build.ts'
+import type { SearchDocument, VectorTable } from './search/search-index.ts'
+import type { ServerPart, ToolRoute } from './server-part.ts'
+
+/**
+ * Returns a catalog that contains only what `view` grants. Its search indexes are built when they are first used, from the granted part
+ * alone: statistics of what is hidden would change scores and corrections.
+ */
+export function restrict(catalog: Catalog, view: View): Catalog {
+  const seen = catalog.config.servers.flatMap(server => seenOf(catalog, view, server))
+  const parts = seen.flatMap(({ part }) => (part ? [part] : []))
+  const routes = finish(buildRoutes(parts))
+  const config = { ...catalog.config, servers: seen.map(({ server }) => server) }
+  const catalogs = new Map(seen.flatMap(({ server, list }) => (list ? [[server.name, list] as const] : [])))
+  const state = stateOf({ generation: catalog.generation, config, catalogs }, routes)
+  const documents = parts.flatMap(part => part.documents)
+  const extraDocuments = routes.extras.map(extra => routeOf(extra).document)
+  const index = lazily(() => finish(buildIndex(documents, catalog.index)))
+  const extraIndex = lazily(() => finish(buildIndex(extraDocuments, catalog.extraIndex)))
+  const vectors = lazily(() => vectorsOf(catalog, documents, extraDocuments))
+  return {
+    ...routes,
+    ...state,
+    view,
+    get index() {
+      return index()
+    },
+    get extraIndex() {
+      return extraIndex()
+    },
+    get vectors() {
+      return vectors()
+    },
+  }
+}
+
+type Seen = { server: RouterServer; part?: ServerPart; list?: ServerCatalog }
+
+/** A server of which nothing is granted does not exist for the caller. One that was never discovered exists if a rule speaks of it. */
+function seenOf(catalog: Catalog, view: View, server: RouterServer): Seen[] {
+  const part = catalog.parts.find(one => one.server === server.name)
+  const list = catalog.catalogs.get(server.name)
+  if (!part || !list)
+    return view.granting.some(({ servers }) => servers.includes(server.name) || servers[0] === '*')
+      ? [{ server }]
+      : []
+  const own = restrictPart(part, view, server)
+  const isEmpty = own.tools.length + own.prompts.length + own.resources.length + own.templates.length === 0
+  return isEmpty ? [] : [{ server, part: own, list: restrictList(list, own) }]
+}
+
+function restrictPart(part: ServerPart, view: View, server: RouterServer): ServerPart {
+  const isSeen = ({ definition }: ToolRoute) => seesTool(view, server, definition)
+  const tools = part.tools.filter(isSeen)
+  return {
+    ...part,
+    tools,
+    documents: part.documents.filter((_document, at) => isSeen(part.tools[at] as ToolRoute)),
+    prompts: part.prompts.filter(({ prompt }) => seesPrompt(view, server, prompt)),
+    resources: part.resources.filter(({ uri }) => seesResource(view, server, uri)),
+    templates: part.templates.filter(({ uri }) => seesResource(view, server, uri)),
+    tokens: tools.reduce((sum, tool) => sum + tool.tokens, 0),
+  }
+}
+
+/** The upstream's lists without what is hidden: a server's own route passes them on. */
+function restrictList(list: ServerCatalog, part: ServerPart): ServerCatalog {
+  const tools = new Set(part.tools.map(({ tool }) => tool))
+  const prompts = new Set(part.prompts.map(({ prompt }) => prompt))
+  const resources = new Set(part.resources.map(({ uri }) => uri))
+  const templates = new Set(part.templates.map(({ uri }) => uri))
+  return {
+    ...list,
+    tools: list.tools.filter(({ definition }) => tools.has(definition.name)),
+    prompts: list.prompts.filter(({ name }) => prompts.has(name)),
+    resources: list.resources.filter(({ uri }) => resources.has(uri)),
+    resourceTemplates: list.resourceTemplates.filter(({ uriTemplate }) => templates.has(uriTemplate)),
+  }
+}
+
+function vectorsOf(
+  { vectors, index, extraIndex }: Catalog,
+  documents: readonly SearchDocument[],
+  extras: readonly SearchDocument[],
+): Catalog['vectors'] {
+  if (!vectors) return undefined
+  return {
+    tools: part(vectors.tools, index.documents, documents),
+    extras: part(vectors.extras, extraIndex.documents, extras),
+  }
+}
+
+/** The vectors of some of a table's documents. */
+function part(
+  table: VectorTable,
+  all: readonly SearchDocument[],
+  some: readonly SearchDocument[],
+): VectorTable {
+  const places = new Map(all.map((document, at) => [document, at]))
+  const at = Int32Array.from(some, document => places.get(document) ?? -1)
+  const similarities = new Float32Array(some.length)
+  return {
+    pending: table.pending,
+    similarities(query) {
+      const whole = table.similarities(query)
+      for (let position = 0; position < at.length; position++)
+        similarities[position] = whole[at[position] as number] ?? Number.NaN
+      return similarities
+    },
+  }
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+/** Runs a generator to its end without giving way. */
+function finish<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}

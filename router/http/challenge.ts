@@ -1,0 +1,47 @@
+/** What a refused caller is answered, and where it learns how to get a token (RFC 6750, RFC 9728). Pure. */
+import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Refused } from '../access/bearer.ts'
+
+const METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+/** Headers of the answer. Scopes are named always, since clients ask for what the challenge names (MCP 2026-07-28, authorization). */
+export function challengeHeaders(access: AccessConfig, path: string, refused: Refused): string[] {
+  if (refused.status === 503) return ['retry-after', '1']
+  if (refused.status !== 401 && refused.error !== 'insufficient_scope') return []
+  const scopes = refused.scopes ?? requiredScopes(access)
+  const parameters = [
+    refused.error && `error="${refused.error}"`,
+    refused.error && `error_description="${refused.message.replaceAll(/["\\]/g, '')}"`,
+    hasMetadata(access) && `resource_metadata="${access.url}${METADATA_PATH}${path}"`,
+    scopes.length > 0 && `scope="${scopes.join(' ')}"`,
+  ].filter(parameter => parameter)
+  return ['www-authenticate', parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`]
+}
+
+/** RFC 9728, section 2. Everything comes from the manifest, nothing from the request's Host. Undefined: there is no such resource. */
+export function resourceMetadata(access: AccessConfig | undefined, path: string): JsonObject | undefined {
+  if (!access || !hasMetadata(access) || !RESOURCE_PATH.test(path)) return undefined
+  const scopes = requiredScopes(access)
+  return {
+    resource: `${access.url}${path === '' ? '/mcp' : path}`,
+    authorization_servers: [...new Set(access.auth?.jwt.map(({ issuer }) => issuer))],
+    bearer_methods_supported: ['header'],
+    ...(scopes.length > 0 && { scopes_supported: scopes }),
+  }
+}
+
+/** The paths at which MCP is served, and the root. */
+const RESOURCE_PATH = /^(?:\/mcp(?:\/[a-z]{1,20})?|\/servers\/[a-z0-9-]{1,63}\/mcp)?$/
+
+/** Only where a client could log in: one that sees OAuth advertised ignores the token that it was configured with. */
+function hasMetadata({ auth, url }: AccessConfig): boolean {
+  return url !== undefined && auth !== undefined && auth.jwt.length > 0
+}
+
+function requiredScopes({ auth, rules }: AccessConfig): string[] {
+  const ofRules = rules.filter(({ challenge }) => !challenge).flatMap(({ scopes }) => scopes)
+  return [...new Set([...(auth?.jwt.flatMap(issuer => issuer.requiredScopes) ?? []), ...ofRules])].filter(
+    scope => scope !== 'offline_access',
+  )
+}

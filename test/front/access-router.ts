@@ -1,0 +1,117 @@
+/** A running router with two servers and two callers, for tests of access. */
+import type { TestContext } from 'node:test'
+import type { AccessConfig, AccessRule, AuthConfig } from '../../core/catalog/access-config.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { Profile } from '../../core/catalog/router-config.ts'
+import { createLog } from '../../core/log.ts'
+import { startRouter } from '../../router/router.ts'
+import { createInProcessSource } from '../../router/source/in-process-source.ts'
+import { echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+export const NOW = 1_800_000_000_000
+export const RED = 'red-caller-token-0123456789abcdefghij'
+export const BLUE = 'blue-caller-token-0123456789abcdefghi'
+export const PROFILES: readonly Profile[] = ['hierarchical', 'search', 'registry', 'direct']
+
+/** Everything that only one of the two callers may learn has the other's colour nowhere in it. */
+function serverOf(canary: string): FixtureServer {
+  const item = (name: string) => ({ name: `${canary}_${name}`, description: `About ${canary} things` })
+  return {
+    server: {
+      title: `Title ${canary}`,
+      description: `Description ${canary}`,
+      category: `category-${canary}`,
+    },
+    offers: {
+      instructions: `Instructions ${canary}`,
+      tools: ['get', 'delete', 'list'].map(verb => ({
+        ...item(verb),
+        inputSchema: { type: 'object', properties: { [`${canary}Id`]: { type: 'string' } } },
+      })),
+      prompts: [item('prompt')],
+      resources: [{ ...item('resource'), uri: `file:///${canary}/one` }],
+      resourceTemplates: [{ ...item('template'), uriTemplate: `file:///${canary}/{name}` }],
+    },
+  }
+}
+
+const SERVERS = { vermilion: serverOf('vermilion'), cobalt: serverOf('cobalt') }
+
+export function rule(name: string, server: string, more: Partial<AccessRule> = {}): AccessRule {
+  return {
+    name,
+    subjects: [{ kind: 'Token', name }],
+    servers: [server],
+    tools: { allow: ['*'], deny: [], readOnly: false },
+    resources: { allow: ['*'], deny: [] },
+    prompts: { allow: ['*'], deny: [] },
+    scopes: [],
+    challenge: false,
+    ...more,
+  }
+}
+
+export const TOKENS: AuthConfig = {
+  anonymous: false,
+  jwt: [],
+  tokens: { secretName: 'callers' },
+  revoked: [],
+}
+
+export async function start(t: TestContext, access: Partial<AccessConfig>, config: object = {}) {
+  const clock = createManualClock(NOW)
+  const source = createInProcessSource()
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(echo),
+    host: '127.0.0.1',
+    port: 0,
+    clock,
+    log: createLog({ level: 'silent' }),
+    credentials: { secret: name => (name === 'callers' ? { red: RED, blue: BLUE } : undefined) },
+  })
+  t.after(() => router.close(0))
+  const publish = (changed: Partial<AccessConfig>, generation: number) =>
+    source.publish(
+      snapshotOf(
+        SERVERS,
+        {
+          access: { ...OPEN_ACCESS, auth: TOKENS, ...changed },
+          allowedProfiles: [...PROFILES],
+          exposeServers: true,
+          ...config,
+        },
+        generation,
+      ),
+    )
+  publish(access, 1)
+  while (router.catalog()?.generation !== 1) await new Promise(resolve => setImmediate(resolve))
+  const origin = new URL(router.url).origin
+  return { router, clock, publish, origin }
+}
+
+type Sent = { path?: string; token?: string; headers?: Record<string, string>; method?: string }
+
+export async function send(
+  origin: string,
+  message: object,
+  { path = '/mcp', token, headers = {} }: Sent = {},
+) {
+  const response = await fetch(`${origin}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+  })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+export const initialize = {
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+}

@@ -1,0 +1,139 @@
+/** Tokens of issuers: who is admitted and who is refused, over HTTP, against a running router. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import type { AuthConfig } from '../../core/catalog/access-config.ts'
+import { NOW, rule, send, start } from './access-router.ts'
+
+type Claims = JWTPayload & Record<string, unknown>
+
+async function withIssuer(t: TestContext, more: Partial<AuthConfig['jwt'][number]> = {}) {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' }
+  const issuer = {
+    name: 'own',
+    issuer: 'https://id.example.com',
+    audiences: ['https://mcp.example.com/mcp'],
+    jwks: { keys: [jwk] } as never,
+    usernameClaim: 'sub',
+    groupsClaim: 'groups',
+    requiredScopes: [],
+    clockSkewMs: 30_000,
+    maxLifetimeMs: 24 * 60 * 60_000,
+    ...more,
+  }
+  const auth: AuthConfig = {
+    anonymous: false,
+    jwt: [issuer],
+    revoked: [{ subject: 'gone' }, { jti: 'lost' }],
+  }
+  const started = await start(t, {
+    url: 'https://mcp.example.com',
+    auth,
+    rules: [rule('dev', 'vermilion', { subjects: [{ kind: 'Group', name: 'dev', issuer: 'own' }] })],
+  })
+  const sign = (claims: Claims = {}, header: object = {}) =>
+    new SignJWT({
+      iss: issuer.issuer,
+      aud: issuer.audiences,
+      sub: 'ada',
+      iat: NOW / 1_000,
+      exp: NOW / 1_000 + 3_600,
+      ...claims,
+    })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one', ...header })
+      .sign(privateKey)
+  const list = { method: 'tools/list', params: {} }
+  const ask = async (token: string) => send(started.origin, list, { path: '/mcp/direct', token })
+  return { ...started, sign, ask, publicKey, jwk }
+}
+
+test('a token of an issuer is admitted with its groups; every forged or unfit one is refused', async t => {
+  const { sign, ask, jwk } = await withIssuer(t)
+  assert.match((await ask(await sign({ groups: ['dev'] }))).text, /vermilion_get/)
+  for (const groups of ['dev', ['dev', 1, null]])
+    assert.match((await ask(await sign({ groups }))).text, /vermilion_get/)
+  for (const groups of [undefined, null, 'ops', ['system:dev'], 7, { dev: true }])
+    assert.doesNotMatch((await ask(await sign({ groups } as Claims))).text, /vermilion/)
+  const seconds = NOW / 1_000
+  const unfit: [string, string][] = [
+    ['audience as prefix', await sign({ aud: 'https://mcp.example.com/mc' })],
+    ['longer audience', await sign({ aud: 'https://mcp.example.com/mcp/' })],
+    ['no audience', await sign({ aud: undefined })],
+    ['issuer with a slash more', await sign({ iss: 'https://id.example.com/' })],
+    ['expired', await sign({ exp: seconds - 60, iat: seconds - 600 })],
+    ['no expiry', await sign({ exp: undefined })],
+    ['not yet valid', await sign({ nbf: seconds + 60 })],
+    ['issued in the future', await sign({ iat: seconds + 60 })],
+    ['no time of issue', await sign({ iat: undefined })],
+    ['valid for a year', await sign({ exp: seconds + 365 * 24 * 3_600 })],
+    ['no subject', await sign({ sub: undefined })],
+    ['ID token', await sign({ nonce: 'n' })],
+    ['ID token with a hash', await sign({ at_hash: 'h', scope: 'mcp' })],
+    ['identity assertion', await sign({}, { typ: 'oauth-id-jag+jwt' })],
+    ['jku', await sign({}, { jku: 'https://evil.example/keys' })],
+    ['x5u', await sign({}, { x5u: 'https://evil.example/keys' })],
+    ['jwk', await sign({}, { jwk })],
+    ['unknown key', await sign({}, { kid: 'two' })],
+    ['key as path', await sign({}, { kid: '../../etc/passwd' })],
+    ['key of 10 KB', await sign({}, { kid: 'k'.repeat(9_000) })],
+    ['too many groups', await sign({ groups: Array.from({ length: 1_001 }, (_, at) => `g${at}`) })],
+    ['revoked subject', await sign({ sub: 'gone' })],
+    ['revoked token', await sign({ jti: 'lost' })],
+  ]
+  const [head = '', body = ''] = (await sign()).split('.')
+  const none = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url')
+  unfit.push(['alg none', `${none}.${body}.`], ['no signature', `${head}.${body}.`])
+  const hs = new SignJWT({
+    iss: 'https://id.example.com',
+    aud: ['https://mcp.example.com/mcp'],
+    sub: 'ada',
+    iat: seconds,
+    exp: seconds + 60,
+  })
+  unfit.push([
+    'HS256 by the public key',
+    await hs.setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(Buffer.from(JSON.stringify(jwk))),
+  ])
+  for (const [what, token] of unfit) {
+    const { status, headers } = await ask(token)
+    assert.ok(status === 401 || status === 400, `${what}: ${status}`)
+    if (status === 401)
+      assert.match(
+        headers.get('www-authenticate') ?? '',
+        /error="invalid_token".*resource_metadata="https:\/\/mcp\.example\.com\//,
+        what,
+      )
+  }
+})
+
+test('metadata and challenges come from the manifest, whatever Host and X-Forwarded-Host say', async t => {
+  const { origin } = await withIssuer(t, { requiredScopes: ['mcp'] })
+  const url = `${origin}/.well-known/oauth-protected-resource/mcp`
+  const answer = await fetch(url, { headers: { 'x-forwarded-host': 'evil.example' } })
+  assert.deepEqual(await answer.json(), {
+    resource: 'https://mcp.example.com/mcp',
+    authorization_servers: ['https://id.example.com'],
+    bearer_methods_supported: ['header'],
+    scopes_supported: ['mcp'],
+  })
+  const refused = await send(
+    origin,
+    { method: 'tools/list' },
+    { headers: { 'x-forwarded-host': 'evil.example' } },
+  )
+  assert.equal(
+    refused.headers.get('www-authenticate'),
+    'Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp", scope="mcp"',
+  )
+  assert.equal((await fetch(`${origin}/.well-known/oauth-protected-resource/other`)).status, 404)
+})
+
+test('a token without the required scopes is told which it needs', async t => {
+  const { sign, ask } = await withIssuer(t, { requiredScopes: ['mcp', 'tools'] })
+  const { status, headers } = await ask(await sign({ scope: 'mcp' }))
+  assert.equal(status, 403)
+  assert.match(headers.get('www-authenticate') ?? '', /error="insufficient_scope".*scope="mcp tools"/)
+  assert.equal((await ask(await sign({ scope: 'mcp tools' }))).status, 200)
+  assert.equal((await ask(await sign({ scp: ['mcp', 'tools'] }))).status, 200)
+})
