@@ -2,6 +2,18 @@
 import type { Profile } from '../core/catalog/router-config.ts'
 import type { Colors } from './output.ts'
 
+/** How callers use the token that the gateway asks of them. Pure. */
+export function tokenHelp(url: string, token: string, colors: Colors): string {
+  return [
+    '',
+    `Callers need this token, also on this machine: ${colors.bold(token)}`,
+    `  as a header  Authorization: Bearer ${token}`,
+    `  Claude Code  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer ${token}"`,
+    `  portolan     PORTOLAN_TOKEN=${token} portolan search …`,
+    'PORTOLAN_TOKEN keeps it over restarts; --anonymous asks for none.',
+  ].join('\n')
+}
+
 /** `others`: profiles that are served besides the one at `url`. */
 export function clientHelp(url: string, others: readonly Profile[], colors: Colors): string {
   const json = (value: unknown) => JSON.stringify(value)

@@ -44,7 +44,7 @@ export type LiveOptions = ManifestOptions & {
 
 /** With paths, a gateway of one's own on any free port; without, the one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
-  if (options.paths.length === 0) return connectTo(options.url)
+  if (options.paths.length === 0) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
   await mustExist(options.paths, terminal)
   const local = await startLocal({
     paths: options.paths,
@@ -96,14 +96,14 @@ async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<vo
   }
 }
 
-function connectTo(base: string): LiveGateway {
+function connectTo(base: string, token?: string): LiveGateway {
   const url = base.replace(/\/+$/, '').replace(/\/mcp$/, '')
   if (!URL.canParse(url)) throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
   const clients = new Map<Profile, Promise<SdkClient>>()
   const clientOf = (profile: Profile): Promise<SdkClient> => {
     const client =
       clients.get(profile) ??
-      within(ANSWER_TIMEOUT_MS, signal => connectSdkClient(`${url}/mcp/${profile}`, signal))
+      within(ANSWER_TIMEOUT_MS, signal => connectSdkClient(`${url}/mcp/${profile}`, signal, token))
     clients.set(profile, client)
     return client
   }

@@ -1,4 +1,5 @@
 /** `portolan up`: runs the gateway on this machine until it is told to stop. */
+import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Command, Option } from 'commander'
@@ -11,7 +12,8 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
-import { clientHelp } from './client-help.ts'
+import { clientHelp, tokenHelp } from './client-help.ts'
+import { CommandError } from './command-error.ts'
 import {
   DEFAULT_PORT,
   gatewayOption,
@@ -28,11 +30,14 @@ import { serverTable } from './servers.ts'
 import { costLines, savedLine } from './tokens.ts'
 
 const READY_POLL_MS = 100
+const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
+const TOKEN_BYTES = 32
+const MIN_TOKEN = 32
 /** The table is shown by then, with those that still start as "starting"; installations are waited for. */
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
-  OutputOption & { port: number; host: string; profile?: Profile; servers?: boolean }
+  OutputOption & { port: number; host: string; anonymous?: boolean; profile?: Profile; servers?: boolean }
 
 export function upCommand(terminal: Terminal): Command {
   return new Command('up')
@@ -42,7 +47,15 @@ export function upCommand(terminal: Terminal): Command {
       'folders of manifests, files, client configs (mcp.json, claude_desktop_config.json)',
     )
     .option('--port <port>', 'where it listens; 0 for any that is free', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <host>', 'the address it listens at', '127.0.0.1')
+    .option(
+      '--host <host>',
+      'the address it listens at; beyond this machine callers need a token',
+      '127.0.0.1',
+    )
+    .option(
+      '--anonymous',
+      'ask no token of callers from other machines: whoever reaches the port may call every tool',
+    )
     .addOption(
       new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
         profile.options,
@@ -63,7 +76,8 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   const log = await logFor(terminal)
   const progress = createProgress(terminal, log)
   const tracing = await openTracing(tracingSettings(terminal.env), 'portolan', log)
-  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer })
+  const token = tokenFor(options, terminal)
+  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer, token })
   onShutdown(async reason => {
     progress.end()
     if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
@@ -79,13 +93,25 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   progress.end()
   const late = !gateway.ready()
   const json = options.output === 'json'
-  terminal.out(json ? JSON.stringify({ url: gateway.url, ...gateway.status() }) : report(gateway, terminal))
+  terminal.out(
+    json ? JSON.stringify({ url: gateway.url, token, ...gateway.status() }) : report(gateway, terminal),
+  )
+  if (token !== undefined && !json) terminal.out(tokenHelp(gateway.url, token, terminal.colors))
   // From now on calls are shown on a terminal too.
   log.level = 'info'
   while (late && !gateway.ready()) await wait(READY_POLL_MS)
   if (late && !json)
     terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
   await new Promise(() => {})
+}
+
+/** Callers from other machines have to prove that they may call. `PORTOLAN_TOKEN` keeps the token over restarts. */
+function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | undefined {
+  if (anonymous || LOOPBACK_HOST.test(host)) return undefined
+  const given = env.PORTOLAN_TOKEN
+  if (given === undefined || given === '') return randomBytes(TOKEN_BYTES).toString('base64url')
+  if (given.length >= MIN_TOKEN) return given
+  throw new CommandError(`PORTOLAN_TOKEN is shorter than ${MIN_TOKEN} characters`, 2)
 }
 
 /** The last word: what it was good for, where anybody asked. */
@@ -104,17 +130,18 @@ async function logFor({ interactive }: Terminal): Promise<Log> {
   return createLog({ level: 'warn', pretty: prettyLine() })
 }
 
-type Told = { terminal: Terminal; log: Log; progress: Progress; tracer?: Tracer }
+type Told = { terminal: Terminal; log: Log; progress: Progress; tracer?: Tracer; token?: string }
 
 async function start(
   paths: string[],
   options: UpOptions,
-  { terminal, log, progress, tracer }: Told,
+  { terminal, log, progress, tracer, token }: Told,
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths,
     host: options.host,
     port: options.port,
+    token,
     profile: options.profile,
     gateway: options.gateway,
     secretsFolder: options.secrets,

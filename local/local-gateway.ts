@@ -1,6 +1,5 @@
 /** The local gateway: runs the servers of the manifests and a router, and feeds the router snapshots of their lists. */
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/async.ts'
 import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
@@ -13,6 +12,7 @@ import { servedTokens } from '../router/meta/profiles/profiles.ts'
 import { type Router, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process-source.ts'
 import { createTokenSums } from '../router/token-use.ts'
+import { callerCredentials, withToken } from './caller-tokens.ts'
 import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
 import { Children } from './children.ts'
 import { desire } from './desire.ts'
@@ -24,12 +24,12 @@ import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
 import { type Findings, Reloader } from './reloader.ts'
+import { sessionKey } from './session-key.ts'
 import { createSlots } from './start-slots.ts'
 import { watchFolders } from './watch-folders.ts'
 
 /** Concurrent starts of processes; one that hangs keeps its slot for at most `lendMs`. */
 const STARTS = { count: 8, lendMs: 5_000 }
-const SESSION_KEY_BYTES = 32
 const DIGEST_KEY_BYTES = 32
 /** Depth of the secrets folder: DIR/<name>/<key>. */
 const SECRETS_DEPTH = 1
@@ -45,6 +45,8 @@ export type LocalOptions = {
   /** Name of the McpGateway; needed if there are several. */
   gateway?: string
   secretsFolder?: string
+  /** Only callers with this token are admitted, unless the gateway has an `auth` of its own. */
+  token?: string
   /** Serves /servers/<name>/mcp even if the gateway does not enable it. */
   exposeServers?: boolean
   /** false: the paths are read only once. */
@@ -111,6 +113,7 @@ type Laptop = {
   stopWatching: (() => Promise<void>)[]
   wasReady: boolean
   embeddingsKey?: string
+  callerTokens?: Record<string, string>
 }
 
 function assemble(options: LocalOptions, clock: Clock): Laptop {
@@ -149,8 +152,9 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
   const publisher = new Publisher({ source, clock, children, countTokens, override }, nothing)
-  const onRead = ({ servers, desired, embeddingsKey }: Reading) => {
+  const onRead = ({ servers, desired, embeddingsKey, callerTokens }: Reading) => {
     laptop.embeddingsKey = embeddingsKey
+    laptop.callerTokens = callerTokens
     children.apply(servers)
     publisher.adopt(desired)
   }
@@ -195,6 +199,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     log,
     clock,
     sessionKey: await sessionKey(cacheFolder),
+    credentials: callerCredentials(options.token, () => laptop.callerTokens),
     semantic: semanticDependencies(options, () => laptop.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
@@ -269,26 +274,16 @@ function status(laptop: Laptop): LocalStatus {
 
 function overridden(
   config: RouterConfig,
-  { profile, allowedProfiles = [], exposeServers }: LocalOptions,
+  { profile, allowedProfiles = [], exposeServers, token }: LocalOptions,
 ): RouterConfig {
   return {
     ...config,
+    access: withToken(config.access, token),
     profile: profile ?? config.profile,
     // The gateway's own profile stays available beside that of the command line.
     allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
     exposeServers: exposeServers || config.exposeServers,
   }
-}
-
-/** Persisted, so that clients' sessions survive a restart. */
-async function sessionKey(cacheFolder: string): Promise<Buffer> {
-  const file = join(cacheFolder, 'session-key')
-  const kept = await readFile(file).catch(() => undefined)
-  if (kept?.length === SESSION_KEY_BYTES) return kept
-  const key = randomBytes(SESSION_KEY_BYTES)
-  await mkdir(cacheFolder, { recursive: true })
-  await writeFile(file, key, { mode: 0o600 })
-  return key
 }
 
 function toJson(value: LocalStatus): JsonObject {

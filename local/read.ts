@@ -2,8 +2,10 @@
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
+import { REASON } from '../crds/conditions.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import type { McpServer } from '../crds/server.ts'
+import { readTokens } from '../router/access/named-tokens.ts'
 import type { DesiredServer } from './children.ts'
 import { type Desired, desire, type PlacedServer } from './desire.ts'
 import type { Loaded, ManifestFiles, PlacedManifest } from './files.ts'
@@ -27,6 +29,8 @@ export type Reading = {
   servers: DesiredServer[]
   /** The API key of the gateway's embeddings service, if it has one. */
   embeddingsKey?: string
+  /** The values of the Secret with the named tokens of callers, if the gateway has one. */
+  callerTokens?: Record<string, string>
   /** All errors, with file, line and field. */
   problems: Problem[]
   /** Remarks that are not errors. */
@@ -43,11 +47,19 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),
   )
   const embeddings = await embeddingsKey(desired, loaded, options)
+  const callers = await callerTokens(desired, loaded, options)
   return {
     desired,
     servers,
     embeddingsKey: embeddings.value,
-    problems: [...loaded.problems, ...desired.problems, ...missing, ...embeddings.problems],
+    callerTokens: callers.values,
+    problems: [
+      ...loaded.problems,
+      ...desired.problems,
+      ...missing,
+      ...embeddings.problems,
+      ...callers.problems,
+    ],
     notes: loaded.notes,
     files: loaded.files,
   }
@@ -86,6 +98,34 @@ async function embeddingsKey(
   if ('value' in found) return { value: found.value, problems: [] }
   const problem = { ...found.problem, path: 'spec.search.embeddings.secretRef' }
   return { problems: ref.optional ? [] : [placed(problem, gateway, loaded.manifests)] }
+}
+
+async function callerTokens(
+  desired: Desired,
+  loaded: Loaded,
+  options: ReadOptions,
+): Promise<{ values?: Record<string, string>; problems: Problem[] }> {
+  const { gateway } = desired
+  const name = gateway?.spec.auth?.tokens?.secretName
+  if (!gateway || name === undefined) return { problems: [] }
+  const path = 'spec.auth.tokens.secretName'
+  const values = await valuesFor(gateway, desired, loaded, options).wholeSecret(name)
+  const problem = values
+    ? unusableTokens(values)
+    : {
+        reason: REASON.secretNotFound,
+        message: `there is no Secret "${name}": nobody is admitted by a token`,
+      }
+  return { values, problems: problem ? [placed({ ...problem, path }, gateway, loaded.manifests)] : [] }
+}
+
+function unusableTokens(values: Record<string, string>): Problem | undefined {
+  const { unusable } = readTokens(values)
+  if (unusable.length === 0) return undefined
+  return {
+    reason: REASON.invalid,
+    message: `the tokens of ${unusable.join(', ')} are not usable: each needs 32 characters or more, or sha256: and 64 hexadecimal digits`,
+  }
 }
 
 function placed(

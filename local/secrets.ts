@@ -1,5 +1,5 @@
 /** Resolves values that manifests refer to, from Secrets and ConfigMaps among the paths, the secrets folder and the environment. */
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/errors.ts'
 import { REASON } from '../crds/conditions.ts'
@@ -74,6 +74,20 @@ export class ValueResolver {
     const value = own ?? (await this.#fromFolder(ref)) ?? this.#places.env[variableOf(ref)]
     if (value !== undefined) return { value }
     return { problem: imported && 'problem' in imported ? imported.problem : secretNotFound(ref) }
+  }
+
+  /** All values of a Secret, by key: of its manifest, or else of its folder. Undefined: there is none. */
+  async wholeSecret(name: string): Promise<Record<string, string> | undefined> {
+    const manifest = this.#find(this.#places.secrets, name)
+    if (manifest) return secretValues(manifest)
+    const { secretsFolder } = this.#places
+    if (secretsFolder === undefined || !SAFE_NAME.test(name)) return undefined
+    const keys = await readdir(join(secretsFolder, name)).catch(() => undefined)
+    if (!keys) return undefined
+    const found = await Promise.all(
+      keys.map(async key => [key, await this.#fromFolder({ name, key })] as const),
+    )
+    return Object.fromEntries(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
   }
 
   async #resolve(entries: readonly Entry[], path: string, into: Values): Promise<void> {
