@@ -24,7 +24,7 @@ test('a manifest comes back with every default filled in', () => {
     headers: [],
     sessions: 'shared',
     scaling: { max: 1, idleAfter: '3m' },
-    tools: { allow: ['*'], deny: [], overrides: {} },
+    tools: { allow: ['*'], deny: [], overrides: {}, trustHints: false },
     discovery: { interval: '10m' },
     limits: { callTimeout: '60s', startTimeout: '60s', concurrency: 16, maxResultBytes: '1Mi' },
     logging: { requests: true, payloads: 'none' },

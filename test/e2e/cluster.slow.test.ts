@@ -3,6 +3,7 @@ import { after, before } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
 import { monitoringStories } from '../monitoring/stories.ts'
+import { callerStories } from './stories/callers.ts'
 import { changeStories } from './stories/changes.ts'
 import { conformanceStories } from './stories/conformance.ts'
 import { exampleStories } from './stories/examples.ts'
@@ -36,6 +37,7 @@ for (const stories of [
   stateStories,
   neighbourStories,
   sidecarStories,
+  callerStories,
   monitoringStories,
 ]) {
   stories(running, { skip })

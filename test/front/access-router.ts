@@ -6,7 +6,7 @@ import type { Profile } from '../../core/catalog/router-config.ts'
 import { createLog } from '../../core/log.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
-import { echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { type Answerer, echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 export const NOW = 1_800_000_000_000
@@ -59,12 +59,17 @@ export const TOKENS: AuthConfig = {
   revoked: [],
 }
 
-export async function start(t: TestContext, access: Partial<AccessConfig>, config: object = {}) {
+export async function start(
+  t: TestContext,
+  access: Partial<AccessConfig>,
+  config: object = {},
+  answer: Answerer = echo,
+) {
   const clock = createManualClock(NOW)
   const source = createInProcessSource()
   const router = await startRouter({
     source,
-    connect: () => upstreamOf(echo),
+    connect: () => upstreamOf(answer),
     host: '127.0.0.1',
     port: 0,
     clock,

@@ -137,3 +137,25 @@ test('a token without the required scopes is told which it needs', async t => {
   assert.equal((await ask(await sign({ scope: 'mcp tools' }))).status, 200)
   assert.equal((await ask(await sign({ scp: ['mcp', 'tools'] }))).status, 200)
 })
+
+test('an open stream ends when the token of its caller expires', async t => {
+  const { sign, origin, clock } = await withIssuer(t)
+  const token = await sign({ exp: NOW / 1_000 + 60 })
+  const initialize = {
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  }
+  const begun = await send(origin, initialize, { token })
+  const stream = await fetch(`${origin}/mcp`, {
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: 'text/event-stream',
+      'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
+    },
+  })
+  assert.equal(stream.status, 200)
+  const ended = stream.text()
+  clock.advance(60_000 + 30_000)
+  await ended
+  assert.equal((await send(origin, { method: 'tools/list' }, { token })).status, 401)
+})

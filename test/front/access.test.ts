@@ -161,6 +161,24 @@ test('a session and a handle of another caller do not exist', async t => {
   assert.equal((await send(origin, list, { token: RED, headers: session })).status, 200)
 })
 
+test('what a server lets everybody cache is private to the caller it was answered to', async t => {
+  const contents = [{ uri: 'file:///vermilion/one', text: 'one' }]
+  const cached = { contents, ttlMs: 60_000, cacheScope: 'public' }
+  const { origin } = await start(t, {}, {}, async () => ({ result: cached }))
+  const uri = 'vermilion|file:///vermilion/one'
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/read', 'mcp-name': uri }
+  const read = { method: 'resources/read', params: { uri, _meta: meta } }
+  const { text, status } = await send(origin, read, { token: RED, headers })
+  assert.equal(status, 200, text)
+  const { result } = JSON.parse(text)
+  assert.deepEqual([result.cacheScope, result.ttlMs], ['private', 60_000])
+})
+
 test('a changed rule is in force with the next request, without a new session', async t => {
   const { origin, publish, router } = await start(t, { rules: [rule('red', 'vermilion')] })
   const names = async () =>

@@ -1,15 +1,17 @@
 /** What the router makes of HTTP in all its forms: methods, targets, versions, encodings, headers, and what is no HTTP at all. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import { createLog } from '../../core/log.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { startEchoServer } from '../front/echo-server.ts'
 import { legacy, post } from '../front/post.ts'
-import { echo, upstreamOf } from '../meta/fixture.ts'
+import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { answersIn, ask, CLOSE, dial, HOST, MCP_LINES, PING, requestText, talk } from './raw.ts'
 
 const LINES = [...MCP_LINES, CLOSE]
@@ -177,24 +179,31 @@ test('what is broken ends the call before it, and breaks into no answer that is 
   assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
 })
 
-test('a router that other machines can reach says once that there is no authentication, one on loopback does not', async t => {
-  for (const [host, lines] of [
-    ['0.0.0.0', 1],
-    ['127.0.0.1', 0],
-    ['localhost', 0],
+test('a router that other machines can reach says once that callers are anonymous; one on loopback, or with tokens, does not', async t => {
+  const auth = { anonymous: false, jwt: [], revoked: [] }
+  for (const [host, access, lines] of [
+    ['0.0.0.0', OPEN_ACCESS, 1],
+    ['0.0.0.0', { ...OPEN_ACCESS, auth }, 0],
+    ['127.0.0.1', OPEN_ACCESS, 0],
+    ['localhost', OPEN_ACCESS, 0],
   ] as const) {
     const logged = new PassThrough()
+    const source = createInProcessSource()
     const router = await startRouter({
-      source: createInProcessSource(),
+      source,
       connect: () => upstreamOf(echo),
       host,
       port: 0,
       log: createLog({ destination: logged }),
     })
     t.after(() => router.close(0))
+    for (const generation of [1, 2]) {
+      source.publish(snapshotOf({}, { access }, generation))
+      while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+    }
     const said = String(logged.read() ?? '')
       .split('\n')
-      .filter(line => line.includes('no authentication'))
+      .filter(line => line.includes('callers are anonymous'))
     assert.equal(said.length, lines, host)
   }
 })

@@ -17,6 +17,7 @@ import {
   errorText,
   legacyResultText,
   modernResultText,
+  type Result,
 } from './reply.ts'
 import { pagesToVisit } from './url-elicitation.ts'
 
@@ -53,10 +54,17 @@ function legacyAnswer(request: McpRequest, reply: McpResponse): Answer {
 function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpResponse): Answer {
   if (reply.error) return errorAnswer(request, reply.error)
   const { id, method, route, caller } = request
+  const own = caller.identity.id === '' ? reply : kept(reply)
   const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined
   if (refused) return errorAnswer(request, refused)
   const serverInfo = handler.describe(route, caller.identity)?.serverInfo
-  return { status: 200, text: modernResultText(id, method, reply, serverInfo, cachePolicy(route, method)) }
+  return { status: 200, text: modernResultText(id, method, own, serverInfo, cachePolicy(route, method)) }
+}
+
+/** What is answered to one caller must not be cached for others, whatever the upstream says of it. */
+function kept(reply: Result): Result {
+  const { result } = reply
+  return result.cacheScope === 'public' ? { result: { ...result, cacheScope: 'private' } } : reply
 }
 
 /** Replaces the error −32042 by the question that stands for it in the 2026 era. */

@@ -6,6 +6,7 @@ import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-r
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
 import type { Subscription } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
+import { atExpiry } from './expiry.ts'
 import type { Listening, McpHandler, McpRequest } from './handler.ts'
 import type { PostResponse } from './post-response.ts'
 import { MAX_URIS } from './subscriptions.ts'
@@ -32,11 +33,12 @@ export async function listen(
 ): Promise<McpResponse> {
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
-  const { streams, heartbeats, subscriptions, ending } = clients
+  const { clock, streams, heartbeats, subscriptions, ending } = clients
   if (streams.full) return { error: ALL_STREAMS_IN_USE }
   const leave = streams.take()
   const stopBeating = heartbeats.add(() => response.beat())
   const over = new AbortController()
+  const cancelExpiry = atExpiry(clock, caller.identity, () => over.abort())
   const signal = AbortSignal.any([caller.signal, ending, over.signal])
   const subscriber = Symbol('stream')
   signal.addEventListener('abort', () => subscriptions.end(subscriber))
@@ -49,6 +51,7 @@ export async function listen(
     return { result: { _meta } }
   } finally {
     over.abort()
+    cancelExpiry()
     stopBeating()
     leave()
   }

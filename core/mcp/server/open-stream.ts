@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts'
 import type { Identity } from '../identity.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { FrontClients } from './clients.ts'
+import { atExpiry } from './expiry.ts'
 import type { Listening, McpHandler, McpRoute } from './handler.ts'
 import { headerOf, type RequestHeaders, takesEventStream } from './headers.ts'
 import { listsThatChange, onlyLists } from './listen.ts'
@@ -48,7 +49,7 @@ export function openStream(
 }
 
 function open(
-  { clients: { streams }, handler, log }: StreamOptions,
+  { clients: { streams, clock }, handler, log }: StreamOptions,
   { route, identity }: Pick<Listening, 'route' | 'identity'>,
   session: ClientSession | undefined,
   lists: readonly string[],
@@ -57,6 +58,7 @@ function open(
   const { client, capabilities } = session ?? {}
   const place = route.kind === 'server' ? `server ${route.server}` : route.profile
   const stream: Stream = streams.open(raw, { client, capabilities, place })
+  stream.closed.addEventListener('abort', atExpiry(clock, identity, stream.end))
   if (lists.length === 0) return
   // Each stream of a client listens, but only the newest sends, so that the client gets each change once.
   const tell = onlyLists(lists, notification => {

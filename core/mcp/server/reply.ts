@@ -14,7 +14,7 @@ import { legacyText } from './legacy-result.ts'
 /** How long and by whom an answer may be cached; 2026-07-28 requires it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
 
-type Result = { result: JsonObject; resultText?: string }
+export type Result = { result: JsonObject; resultText?: string }
 
 const CACHEABLE: ReadonlySet<string> = new Set([
   'tools/list',
