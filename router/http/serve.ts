@@ -126,16 +126,20 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
 
 function addPages(
   { fastify }: App,
-  { metrics, debugStatus, explain }: ServeOptions,
+  { config, metrics, debugStatus, explain }: ServeOptions,
   onRequest: OnRequest,
 ): void {
-  if (metrics) fastify.get('/metrics', { onRequest }, async (_request, reply) => sendMetrics(metrics, reply))
-  if (!debugStatus) return
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
       if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) done()
       else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
     })
+  // They name servers and tools, which not every caller may see where callers are told apart.
+  const admitted: OnRequest = (request, reply, done) =>
+    (config()?.access.auth ? here : onRequest)(request, reply, done)
+  if (metrics)
+    fastify.get('/metrics', { onRequest: admitted }, async (_request, reply) => sendMetrics(metrics, reply))
+  if (!debugStatus) return
   fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))
   if (!explain) return
   fastify.get<{ Querystring: { query?: string; limit?: string } }>(

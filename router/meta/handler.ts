@@ -78,7 +78,13 @@ export function createHandler(options: HandlerOptions): McpHandler {
     tell: pool.tell,
     subscribe: (route, subscription, signal) =>
       subscribe(
-        { catalog: seenBy(subscription.caller.identity), pool, observer, words: wordsOf(route) },
+        {
+          catalog: seenBy(subscription.caller.identity),
+          views: watch && (signal => viewsOf(watch(signal), access, subscription.caller.identity)),
+          pool,
+          observer,
+          words: wordsOf(route),
+        },
         route,
         subscription,
         signal,
@@ -100,6 +106,10 @@ export function createHandler(options: HandlerOptions): McpHandler {
       return name === undefined ? undefined : seenBy(identity).toolByName.get(name)?.definition.inputSchema
     },
   }
+}
+
+async function* viewsOf(catalogs: AsyncIterable<Catalog>, access: Access, identity: Identity) {
+  for await (const catalog of catalogs) yield access(catalog, identity)
 }
 
 /**

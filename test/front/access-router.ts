@@ -36,7 +36,10 @@ function serverOf(canary: string): FixtureServer {
   }
 }
 
-const SERVERS = { vermilion: serverOf('vermilion'), cobalt: serverOf('cobalt') }
+export const SERVERS: Record<string, FixtureServer> = {
+  vermilion: serverOf('vermilion'),
+  cobalt: serverOf('cobalt'),
+}
 
 export function rule(name: string, server: string, more: Partial<AccessRule> = {}): AccessRule {
   return {
@@ -64,6 +67,7 @@ export async function start(
   access: Partial<AccessConfig>,
   config: object = {},
   answer: Answerer = echo,
+  servers: Record<string, FixtureServer> = SERVERS,
 ) {
   const clock = createManualClock(NOW)
   const source = createInProcessSource()
@@ -80,7 +84,7 @@ export async function start(
   const publish = (changed: Partial<AccessConfig>, generation: number) =>
     source.publish(
       snapshotOf(
-        SERVERS,
+        servers,
         {
           access: { ...OPEN_ACCESS, auth: TOKENS, ...changed },
           allowedProfiles: [...PROFILES],

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
-import { BLUE, initialize, PROFILES, RED, rule, send, start } from './access-router.ts'
+import { echo, type FixtureServer } from '../meta/fixture.ts'
+import { BLUE, initialize, PROFILES, RED, rule, SERVERS, send, start } from './access-router.ts'
 
 /** Requests that try to reach what the canary names, in every way that there is. */
 function attempts(canary: string): { method: string; params: Record<string, unknown> }[] {
@@ -103,6 +104,23 @@ test('two callers learn nothing of what only the other may use', async t => {
     assert.match(found.text, new RegExp(`${own}:${own}_get`))
   }
   assert.ok(asked > 500)
+})
+
+test('a caller is answered as by a gateway that has nothing but its part, byte for byte', async t => {
+  const { origin: whole } = await start(t, { rules: [rule('red', 'vermilion')] })
+  const { origin: alone } = await start(t, {}, {}, echo, { vermilion: SERVERS.vermilion as FixtureServer })
+  const requests = [initialize, ...attempts('vermilion'), ...attempts('cobalt'), ...attempts('vermillion')]
+  for (const path of PROFILES.map(profile => `/mcp/${profile}`)) {
+    for (const request of requests) {
+      const [of, only] = await Promise.all(
+        [whole, alone].map(async origin => {
+          const { status, text } = await send(origin, request, { path, token: RED })
+          return [status, text.replace(/search_time_ms\W+[\d.]+/g, '')]
+        }),
+      )
+      assert.deepEqual(of, only, `${path} ${JSON.stringify(request)}`)
+    }
+  }
 })
 
 test('what a caller may not use is answered as what does not exist', async t => {

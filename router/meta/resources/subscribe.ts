@@ -19,7 +19,10 @@ import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
 
 export type SubscribeDependencies = {
+  /** As the caller sees it. */
   catalog: Catalog
+  /** What the caller sees, now and whenever it changes. Absent: it does not change. */
+  views?: (signal: AbortSignal) => AsyncIterable<Catalog>
   pool: Pool
   observer: RouterObserver
   words: ProfileWords
@@ -39,8 +42,10 @@ export async function subscribe(
   if (!declares(catalog.catalogs.get(server.name)?.capabilities?.resources, 'subscribe'))
     return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
   const begunMs = performance.now()
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
   const answer = await pool
-    .subscribe(server.name, translated(route, subscription, target), signal)
+    .subscribe(server.name, translated(route, subscription, target), either)
     .catch(asFault)
   const totalMs = performance.now() - begunMs
   const outcome = outcomeOf(answer)
@@ -48,7 +53,24 @@ export async function subscribe(
   const method = 'resources/subscribe'
   observer.called({ server: server.name, method, outcome, totalMs, upstreamMs: totalMs, log })
   if (answer instanceof Fault) return unanswered(answer, server, means.words)
-  return answer.error ? answer : { result: {} }
+  if (answer.error) return answer
+  if (catalog.view) void endWithView(means, target, over, either)
+  return { result: {} }
+}
+
+/** Ends a subscription as soon as its caller may not read the resource any more. */
+async function endWithView(
+  { views, catalog }: SubscribeDependencies,
+  { server, uri }: ResourceTarget,
+  over: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const seen of views?.(signal) ?? [catalog]) {
+    const known = seen.servers.get(server.name)
+    if (known && mayRead(seen, known, uri)) continue
+    over.abort()
+    return
+  }
 }
 
 function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarget | Refusal {

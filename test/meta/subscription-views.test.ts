@@ -1,0 +1,56 @@
+/** A subscription lasts as long as its caller may read the resource. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import { type AccessRule, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import { createCaller } from '../../core/mcp/caller.ts'
+import { createAccess } from '../../router/access/access.ts'
+import { createLimits } from '../../router/access/limits.ts'
+import type { Catalog } from '../../router/catalog/catalog.ts'
+import { createHandler } from '../../router/meta/handler.ts'
+import { createNewest } from '../../router/source/newest.ts'
+import { createFixture, GATEWAY } from './fixture.ts'
+
+const NOTE = { uri: 'note://one', name: 'one' }
+const SERVERS = { notes: { offers: { resources: [NOTE], capabilities: { resources: { subscribe: true } } } } }
+
+function granting(allow: string[]): AccessRule {
+  return {
+    name: 'all',
+    subjects: [],
+    servers: ['notes'],
+    tools: { allow: ['*'], deny: [], readOnly: false },
+    resources: { allow, deny: [] },
+    prompts: { allow: ['*'], deny: [] },
+    scopes: [],
+    challenge: false,
+  }
+}
+
+test('a subscription ends when its caller may not read the resource any more', async t => {
+  const fixture = createFixture(SERVERS)
+  const served = createNewest<Catalog>()
+  const publish = (allow: string[]) => {
+    fixture.reload(SERVERS, { access: { ...OPEN_ACCESS, rules: [granting(allow)] } })
+    served.publish(fixture.catalog())
+  }
+  publish(['note://*'])
+  const { pool } = fixture
+  const observer = { called() {}, searched() {}, tokensDirect() {}, tokensServed() {} }
+  const [access, limits] = [createAccess(), createLimits(systemClock)]
+  const current = () => served.current() as Catalog
+  const handler = createHandler({ current, watch: served.watch, access, limits, pool, observer })
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const subscription = { uri: 'notes+note://one', caller: createCaller({ client: 'anna' }), onUpdate() {} }
+  const subscribed = await handler.subscribe?.(GATEWAY, subscription, stop.signal)
+  assert.deepEqual(subscribed, { result: {} })
+  const { signal } = fixture.subscribed[0] ?? assert.fail()
+  const ended = new Promise(resolve => signal.addEventListener('abort', resolve))
+  publish(['note://*', 'other://*'])
+  assert.equal(signal.aborted, false)
+  publish(['other://*'])
+  await ended
+  const { error } = (await handler.subscribe?.(GATEWAY, subscription, stop.signal)) ?? {}
+  assert.match(error?.message ?? '', /There is no resource/)
+})
