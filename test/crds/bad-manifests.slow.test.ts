@@ -40,7 +40,7 @@ test('what cannot be checked while it is written is accepted, and said by a cond
   const spec = {
     npm: { package: 'a' },
     scaling: { min: 0 },
-    tools: { pin: 'sha256:1' },
+    tools: { pin: 'Hold' },
     pod: { nodeSelector: 'none' },
   }
   const manifest = {

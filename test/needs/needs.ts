@@ -40,7 +40,7 @@ function forAll(): Need[] {
   const requirements = [...new Set(PYTHONS.map(({ requirement }) => requirement))]
   return [
     {
-      title: 'installing the conformance suite and the inspector',
+      title: 'installing the conformance suite, the inspector and an authorization server',
       takes: 'half a minute',
       ready: clientsInstalled,
       make: installClients,
