@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   search: async () => (await import('./search.ts')).searchCommand,
   eval: async () => (await import('./eval.ts')).evalCommand,
   call: async () => (await import('./call.ts')).callCommand,
+  can: async () => (await import('./can.ts')).canCommand,
   model: async () => (await import('./model.ts')).modelCommand,
   operator: async () => (await import('./operator.ts')).operatorCommand,
   router: async () => (await import('./router.ts')).routerCommand,

@@ -1,0 +1,75 @@
+/** Whether a caller may use something, as the manifests say. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { resolve } from '../core/catalog/resolve.ts'
+import type { McpGateway } from '../crds/gateway.ts'
+import { parseManifest } from '../crds/parse.ts'
+import type { McpServer } from '../crds/server.ts'
+import { viewOf } from '../router/access/view.ts'
+import { decide } from './can.ts'
+import { identityOf } from './identity.ts'
+
+function manifest<Kind>(kind: string, name: string, spec: object, labels = {}): Kind {
+  const value = { apiVersion: 'portolan.dev/v1alpha1', kind, metadata: { name, labels }, spec }
+  const { manifest, problems } = parseManifest(value)
+  assert.ok(manifest, JSON.stringify(problems))
+  return manifest as Kind
+}
+
+const jwt = [{ name: 'own', issuer: 'https://id.example.com', audiences: ['a'] }]
+const gateway = manifest<McpGateway>('McpGateway', 'tools', {
+  url: 'https://mcp.example.com',
+  auth: { jwt, serviceAccounts: {} },
+  access: [
+    { name: 'dev', subjects: [{ kind: 'Group', name: 'dev' }], servers: { matchLabels: { team: 'a' } } },
+    {
+      name: 'ci',
+      subjects: [{ kind: 'Token', name: 'ci' }],
+      tools: { allow: ['get_*'], deny: ['get_secret'] },
+    },
+    {
+      name: 'triage',
+      subjects: [{ kind: 'ServiceAccount', namespace: 'agents', name: 'triage' }],
+      scopes: [],
+    },
+    { name: 'writers', subjects: [{ claim: 'role', values: ['editor'] }], scopes: ['write'] },
+  ],
+})
+const servers = ['a', 'b'].map(team =>
+  manifest<McpServer>('McpServer', team, { npm: { package: team, version: '1.0.0' } }, { team }),
+)
+const { config } = resolve({ gateway, servers, observed: new Map(), placement: 'cluster', now: 0 })
+
+function answer(target: string, as: string[], more: object = {}): string {
+  const { yes, why } = decide(config, viewOf(config.access, identityOf({ as, ...more })), 'call', target)
+  return yes ? why : 'no'
+}
+
+test('a caller may do what a rule that applies to it grants', () => {
+  assert.equal(answer('a:get_x', ['group:own/dev']), 'granted by dev')
+  assert.equal(answer('b:get_x', ['group:own/dev']), 'no')
+  assert.equal(answer('a:get_x', ['user:ada', 'group:dev']), 'granted by dev')
+  assert.equal(answer('b:get_x', ['token:ci']), 'granted by ci')
+  assert.equal(answer('b:get_secret', ['token:ci']), 'no')
+  assert.equal(answer('b:any', ['serviceaccount:agents/triage']), 'granted by triage')
+  assert.equal(answer('b:any', ['serviceaccount:other/triage']), 'no')
+  assert.equal(answer('a:any', ['user:own/ada'], { claim: ['role=editor'] }), 'no')
+  assert.equal(
+    answer('a:any', ['user:own/ada'], { claim: ['role=editor'], scopes: 'write' }),
+    'granted by writers',
+  )
+  assert.equal(answer('a:any', ['anonymous']), 'no')
+  assert.equal(answer('c:any', ['token:ci']), 'no')
+})
+
+test('what --as cannot mean is refused', () => {
+  for (const as of [
+    ['ada'],
+    ['serviceaccount:triage'],
+    ['user:a/ada', 'group:b/dev'],
+    ['user:ada', 'token:ci'],
+    ['robot:ada'],
+  ])
+    assert.throws(() => identityOf({ as }), /--as/)
+  assert.throws(() => identityOf({ as: ['user:ada'], claim: ['role'] }), /NAME=VALUE/)
+})

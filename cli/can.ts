@@ -1,0 +1,123 @@
+/** `portolan can`: whether a caller may use something, as the rules of the manifests say, without running anything. */
+import { randomBytes } from 'node:crypto'
+import { Argument, Command } from 'commander'
+import { parseToolPath } from '../core/catalog/names.ts'
+import { resolve } from '../core/catalog/resolve.ts'
+import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import { configMapValues } from '../local/desire.ts'
+import { ManifestFiles } from '../local/files.ts'
+import { readPaths } from '../local/read.ts'
+import { seesPrompt, seesResource, seesTool, type View, viewOf } from '../router/access/view.ts'
+import { CommandError, EXIT } from './command-error.ts'
+import { identityOf, type WhoOptions } from './identity.ts'
+import { gatewayOption, type ManifestOptions } from './options.ts'
+import { problemLine, type Terminal } from './output.ts'
+
+type Verb = 'call' | 'read' | 'get'
+
+const HELP = `
+  portolan can call github:create_issue gateway.yaml servers/ --as group:entra/dev
+  portolan can read "files|file:///docs/one.md" gateway.yaml servers/ --as token:ci
+  portolan can get  notes:summary gateway.yaml servers/ --as serviceaccount:agents/triage
+
+Prints yes and the rules that grant it, or no; exits with 0 or 1. A server's own word that a tool only reads is not known here.`
+
+export function canCommand(terminal: Terminal): Command {
+  const collect = (value: string, before: string[] = []) => [...before, value]
+  return new Command('can')
+    .description('say whether a caller may use a tool, a resource or a prompt')
+    .addArgument(
+      new Argument('<verb>', 'call a tool, read a resource, get a prompt').choices(['call', 'read', 'get']),
+    )
+    .argument('<target>', 'server:tool, "server|uri" or server:prompt')
+    .argument('<paths...>', 'folders of manifests, files')
+    .requiredOption(
+      '--as <caller>',
+      'user:[ISSUER/]NAME, group:[ISSUER/]NAME, serviceaccount:NAMESPACE/NAME, token:NAME, anonymous; repeatable',
+      collect,
+    )
+    .option('--scopes <scopes>', 'scopes of the token, with commas')
+    .option('--claim <name=value>', 'a claim of the token; repeatable', collect)
+    .option('--client <id>', 'the OAuth client that got the token')
+    .addOption(gatewayOption())
+    .addHelpText('after', HELP)
+    .action(async (verb: Verb, target: string, paths: string[], options: ManifestOptions & WhoOptions) => {
+      const config = await configOf(paths, options, terminal)
+      const { yes, why } = decide(config, viewOf(config.access, identityOf(options)), verb, target)
+      terminal.out(`${yes ? 'yes' : 'no'}: ${why}`)
+      if (!yes) process.exitCode = EXIT.failure
+    })
+}
+
+async function configOf(
+  paths: string[],
+  { gateway: named }: ManifestOptions,
+  terminal: Terminal,
+): Promise<RouterConfig> {
+  const { env } = terminal
+  const files = new ManifestFiles(paths, env)
+  const { desired, problems } = await readPaths({
+    files,
+    env,
+    gateway: named,
+    digestKey: randomBytes(32),
+    now: 0,
+  })
+  const { gateway, servers, configMaps, undecided } = desired
+  if (undecided) throw new CommandError(undecided.message, EXIT.usage)
+  if (!gateway) {
+    for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
+    throw new CommandError(
+      'there is no McpGateway among the paths: without one everybody may use everything',
+      EXIT.usage,
+    )
+  }
+  const values = configMapValues(configMaps, gateway)
+  // As in a cluster, where every kind of caller is admitted.
+  const resolved = resolve({
+    gateway,
+    servers,
+    observed: new Map(),
+    configMaps: values,
+    placement: 'cluster',
+    now: 0,
+  })
+  const refused = resolved.problems.filter(({ kind }) => kind === 'McpGateway')
+  for (const problem of refused) terminal.err(problemLine(problem, terminal.errColors))
+  if (refused.length > 0) throw new CommandError('the gateway is refused, and nobody may use anything')
+  return resolved.config
+}
+
+/** Pure. */
+export function decide(
+  config: RouterConfig,
+  view: View | undefined,
+  verb: Verb,
+  target: string,
+): { yes: boolean; why: string } {
+  const at = target.indexOf(verb === 'read' ? '|' : ':')
+  const [name, item] = verb === 'read' ? [target.slice(0, at), target.slice(at + 1)] : partsOf(target)
+  const server = config.servers.find(one => one.name === name)
+  if (at < 1 || !server)
+    return { yes: false, why: `there is no server "${name}" in gateway ${config.gateway.name}` }
+  if (!view) return { yes: true, why: 'the gateway has no rules' }
+  const alone = (rule: View['granting'][number]): View => ({ ...view, granting: [rule], challenging: [] })
+  const rules = view.granting.filter(rule => sees(alone(rule), server, verb, item)).map(rule => rule.name)
+  if (rules.length === 0) return { yes: false, why: 'no rule that applies to this caller grants it' }
+  return {
+    yes: true,
+    why: rules.join() === '' ? 'the gateway has no rules' : `granted by ${rules.join(', ')}`,
+  }
+}
+
+function partsOf(path: string): [string, string] {
+  const { server = '', tool = '' } = parseToolPath(path) ?? {}
+  return [server, tool]
+}
+
+function sees(view: View, server: RouterServer, verb: Verb, item: string): boolean {
+  if (verb === 'read') return seesResource(view, server, item)
+  return verb === 'get'
+    ? seesPrompt(view, server, item)
+    : seesTool(view, server, { name: item, inputSchema: {} })
+}

@@ -1,0 +1,79 @@
+/** The caller that `--as` describes. Pure. */
+import type { JsonObject } from '../core/json.ts'
+import { ANONYMOUS, type Identity } from '../core/mcp/identity.ts'
+import { CommandError, EXIT } from './command-error.ts'
+
+export type WhoOptions = {
+  as: readonly string[]
+  scopes?: string
+  claim?: readonly string[]
+  client?: string
+}
+
+const FORMS =
+  'user:NAME, user:ISSUER/NAME, group:NAME, group:ISSUER/NAME, serviceaccount:NAMESPACE/NAME, token:NAME or anonymous'
+
+/** Several `--as` describe one caller, such as a user and its groups. Throws a CommandError for what cannot be read. */
+export function identityOf({ as, scopes, claim = [], client }: WhoOptions): Identity {
+  const said = as.map(readForm)
+  const kinds = new Set(said.map(({ kind }) => (kind === 'group' ? 'user' : kind)))
+  const issuers = new Set(said.flatMap(({ issuer }) => issuer ?? []))
+  if (kinds.size !== 1 || issuers.size > 1)
+    throw new CommandError('--as must describe one caller: a user and its groups have one issuer', EXIT.usage)
+  const [first] = said
+  const [issuer] = issuers
+  if (!first || first.kind === 'anonymous') return ANONYMOUS
+  const groups = said.flatMap(({ kind, name }) => (kind === 'group' ? [name] : []))
+  const name = said.find(({ kind }) => kind !== 'group')?.name ?? ''
+  return {
+    ...ANONYMOUS,
+    id: as.join(),
+    kind: first.kind === 'group' ? 'user' : first.kind,
+    issuer,
+    subject: first.kind === 'serviceAccount' ? `system:serviceaccount:${name.replace('/', ':')}` : name,
+    name,
+    groups,
+    scopes: scopes?.split(/[\s,]+/).filter(scope => scope !== ''),
+    claims: claimsOf(claim),
+    client,
+  }
+}
+
+type Form = {
+  kind: 'user' | 'group' | 'token' | 'serviceAccount' | 'anonymous'
+  issuer?: string
+  name: string
+}
+
+function readForm(text: string): Form {
+  if (text === 'anonymous') return { kind: 'anonymous', name: '' }
+  const [, word = '', rest = ''] = /^([a-z]+):(.+)$/i.exec(text) ?? []
+  const [issuer, name] = rest.includes('/') ? splitOnce(rest) : [undefined, rest]
+  switch (word.toLowerCase()) {
+    case 'user':
+    case 'group':
+      if (name !== '') return { kind: word.toLowerCase() as 'user' | 'group', issuer, name }
+      break
+    case 'token':
+      return { kind: 'token', name: rest }
+    case 'serviceaccount':
+      if (/^[^/]+\/[^/]+$/.test(rest)) return { kind: 'serviceAccount', name: rest }
+  }
+  throw new CommandError(`--as "${text}" is none of ${FORMS}`, EXIT.usage)
+}
+
+function splitOnce(text: string): [string, string] {
+  const at = text.indexOf('/')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function claimsOf(claims: readonly string[]): JsonObject | undefined {
+  if (claims.length === 0) return undefined
+  return Object.fromEntries(
+    claims.map(text => {
+      const at = text.indexOf('=')
+      if (at < 1) throw new CommandError(`--claim "${text}" is not NAME=VALUE`, EXIT.usage)
+      return [text.slice(0, at), text.slice(at + 1)]
+    }),
+  )
+}
