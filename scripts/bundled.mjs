@@ -1,6 +1,6 @@
 /** Keeps a bundle of this clone's sources, built again whenever they change. Plain JavaScript for Node 20. */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -18,6 +18,8 @@ import { promisify } from 'node:util'
 
 const FOLDERS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'scripts']
 const FILES = ['package.json', 'package-lock.json']
+/** Made of its sources while they are bundled. */
+const MADE = /\bkernel\.wasm/
 const INDEX = 'current.json'
 /** Older ones may still be run by a gateway, which loads parts of itself when they are needed. */
 const BUNDLES_KEPT = 4
@@ -46,7 +48,7 @@ function sourcesOf(root) {
   const paths = FOLDERS.flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true }).map(path => join(folder, path)),
   )
-  return [...FILES, ...paths.filter(path => !path.endsWith('.test.ts'))]
+  return [...FILES, ...paths.filter(path => !path.endsWith('.test.ts') && !MADE.test(path))]
     .sort()
     .map(path => ({ path, stats: statSync(join(root, path)) }))
     .filter(({ stats }) => stats.isFile())
@@ -67,7 +69,7 @@ function readIndex(cache) {
 
 async function build(node, root, folder) {
   process.stderr.write('portolan: bundling the sources (once)\n')
-  const made = `${folder}.${process.pid}`
+  const made = `${folder}.${randomUUID()}`
   const script = join(root, 'scripts', 'bundle.ts')
   try {
     await promisify(execFile)(node, ['--disable-warning=ExperimentalWarning', script, made])
@@ -82,7 +84,7 @@ async function build(node, root, folder) {
 }
 
 function writeWhole(path, text) {
-  const made = `${path}.${process.pid}`
+  const made = `${path}.${randomUUID()}`
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(made, text)
   renameSync(made, path)

@@ -1,6 +1,6 @@
 /** Builds core/encoder/kernel.wasm from its AssemblyScript sources where they have changed. Plain JavaScript for Node 20. */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,7 +47,7 @@ function digestOf(sources) {
 }
 
 async function compile(node, sources, wasm) {
-  const made = `${wasm}.${process.pid}`
+  const made = `${wasm}.${randomUUID()}`
   const asc = join(compiler, 'bin', 'asc.js')
   process.stderr.write('portolan: compiling the kernels of the sentence encoder (once)\n')
   try {
@@ -61,7 +61,7 @@ async function compile(node, sources, wasm) {
 }
 
 function replace(path, write) {
-  const made = `${path}.${process.pid}`
+  const made = `${path}.${randomUUID()}`
   write(made)
   renameSync(made, path)
 }
