@@ -65,7 +65,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
   })
   await untilReady(local, options.enough)
   if (options.byMeaning) await untilEncoded(local, terminal)
-  const live = connectTo(local.url.replace(/\/mcp$/, ''))
+  const live = connectTo(local.url.replace(/\/mcp$/, ''), terminal.env.PORTOLAN_TOKEN)
   return {
     ...live,
     close: async () => {
@@ -115,7 +115,7 @@ function connectTo(base: string, token?: string): LiveGateway {
         const client = await clientOf(profile)
         return await within(CALL_TIMEOUT_MS, signal => client.request(method, params, signal))
       } catch (error) {
-        return unreachable(error, url)
+        return refused(error, url, token)
       }
     },
     close: async () => {
@@ -155,6 +155,15 @@ async function fetchPage(url: string, page: string): Promise<unknown> {
     cause => unreachable(new Fault('upstream_unreachable', 'no answer', { cause }), url),
   )
   return response.ok ? await response.json().catch(() => undefined) : undefined
+}
+
+function refused(error: unknown, url: string, token: string | undefined): never {
+  if (!(error instanceof Fault) || error.code !== 'upstream_auth_required') return unreachable(error, url)
+  throw new CommandError(
+    token === undefined
+      ? `${error.message}: set PORTOLAN_TOKEN to a token that the gateway at ${url} admits`
+      : `${error.message}: the gateway at ${url} does not admit the token in PORTOLAN_TOKEN`,
+  )
 }
 
 function unreachable(error: unknown, url: string): never {

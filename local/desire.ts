@@ -26,7 +26,7 @@ export type Desired = {
 }
 
 /**
- * `gatewayName` chooses among several gateways; without it there may be at most one. If none can be chosen, the
+ * `gatewayName` chooses among several gateways; without it there may be at most one, and none of `broken`. If none can be chosen, the
  * gateway of `current` stays.
  */
 export function desire(
@@ -34,8 +34,9 @@ export function desire(
   gatewayName: string | undefined,
   now: number,
   current?: Desired,
+  broken: readonly Problem[] = [],
 ): Desired {
-  const { gateway, undecided } = chooseGateway(manifests, gatewayName, current)
+  const { gateway, undecided } = chooseGateway(manifests, gatewayName, current, broken)
   const problems: Problem[] = undecided ? [undecided] : []
   const places = onePerName(manifests, gateway, problems)
   const servers = [...places.values()].map(({ server }) => server)
@@ -78,25 +79,43 @@ function chooseGateway(
   manifests: readonly PlacedManifest[],
   wanted: string | undefined,
   current: Desired | undefined,
+  broken: readonly Problem[],
 ): { gateway?: McpGateway; undecided?: Problem } {
   const gateways = manifests.flatMap(({ manifest }) => (manifest.kind === 'McpGateway' ? [manifest] : []))
   const called = (name: string | undefined) => gateways.find(({ metadata }) => metadata.name === name)
   const names = gateways.map(({ metadata }) => metadata.name).join(', ')
   const found = called(wanted)
-  if (found || (wanted === undefined && gateways.length <= 1)) return { gateway: found ?? gateways[0] }
+  if (found || (wanted === undefined && gateways.length <= 1 && broken.length === 0))
+    return { gateway: found ?? gateways[0] }
   const last = current?.gateway
   const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is still served` : ''
-  const undecided =
-    wanted === undefined
-      ? {
-          reason: 'GatewayAmbiguous',
-          message: `several McpGateways are given: choose one of ${names} with --gateway${stays}`,
-        }
-      : {
-          reason: 'GatewayNotFound',
-          message: `there is no McpGateway "${wanted}"; ${names ? `there are ${names}` : 'none is given'}${stays}`,
-        }
-  return { gateway: called(last?.metadata.name) ?? last, undecided }
+  return {
+    gateway: called(last?.metadata.name) ?? last,
+    undecided: whyUndecided(names, wanted, broken[0], stays, current === undefined),
+  }
+}
+
+function whyUndecided(
+  names: string,
+  wanted: string | undefined,
+  broken: Problem | undefined,
+  stays: string,
+  isFirst: boolean,
+): Problem {
+  if (broken) {
+    const refused =
+      '; without it everybody could call every tool, so nothing is served: correct it, or take it away'
+    return { ...broken, message: `${broken.message}${isFirst ? refused : stays}` }
+  }
+  if (wanted === undefined)
+    return {
+      reason: 'GatewayAmbiguous',
+      message: `several McpGateways are given: choose one of ${names} with --gateway${stays}`,
+    }
+  return {
+    reason: 'GatewayNotFound',
+    message: `there is no McpGateway "${wanted}"; ${names ? `there are ${names}` : 'none is given'}${stays}`,
+  }
 }
 
 /** Servers of different namespaces may share a name; on a laptop the gateway's own namespace wins, then the first. */

@@ -9,6 +9,7 @@ import {
   mergeManifests,
   parseManifestText,
 } from '../core/manifests.ts'
+import { brokenGateways } from './broken-gateways.ts'
 import { isClientConfig } from './import/client-config.ts'
 import { UNREADABLE } from './import/entry-values.ts'
 import { type ImportedValues, readClientConfig } from './imported.ts'
@@ -30,6 +31,8 @@ export type Loaded = {
   problems: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
+  /** Manifests that may be of a McpGateway, cannot be used, and have no valid state from before. */
+  brokenGateways: Problem[]
   files: string[]
 }
 
@@ -89,6 +92,9 @@ export class ManifestFiles {
       imported: all.flatMap(({ imported }) => imported ?? []),
       problems: [...problems, ...merged.problems],
       notes: [...all.flatMap(({ now }) => now.notes ?? []), ...ourselves.map(ownAddress)],
+      brokenGateways: [...known].flatMap(([file, found]) =>
+        keepsGateway(found) ? [] : brokenGateways(found.now, found.text, file),
+      ),
       files: files.map(({ file }) => file),
     }
   }
@@ -144,6 +150,10 @@ export class ManifestFiles {
     }
     return { manifests: manifests.map(found => ({ ...found, folder })), problems, broken }
   }
+}
+
+function keepsGateway({ now, good }: KnownFile): boolean {
+  return good.some(placed => placed.manifest.kind === 'McpGateway' && !now.manifests.includes(placed))
 }
 
 function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem {

@@ -41,7 +41,8 @@ export type Reading = {
 /** Never throws: errors become problems. */
 export async function readPaths(options: ReadOptions): Promise<Reading> {
   const loaded = await options.files.scan()
-  const desired = desire(loaded.manifests, options.gateway, options.now, options.current)
+  const { manifests, brokenGateways } = loaded
+  const desired = desire(manifests, options.gateway, options.now, options.current, brokenGateways)
   const servers = await Promise.all(desired.running.map(place => withInputs(place, desired, loaded, options)))
   const missing = servers.flatMap(({ server, inputs }) =>
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),

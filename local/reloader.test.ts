@@ -1,0 +1,73 @@
+/** What a laptop does with a McpGateway that is broken: it never serves openly what the manifest may protect. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { ManifestFiles } from './files.ts'
+import type { Reading } from './read.ts'
+import { Reloader } from './reloader.ts'
+
+const SERVER =
+  'apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: one }\nspec:\n  command: { run: echo }\n'
+const gateway = (spec: string, kind = 'McpGateway') =>
+  `apiVersion: portolan.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: tools }\nspec: ${spec}\n`
+const GOOD = gateway('{ auth: { tokens: { secretName: callers } } }')
+
+const BROKEN: Record<string, string> = {
+  'an unknown field': gateway('{ auht: { tokens: { secretName: callers } } }'),
+  'no valid YAML': gateway('{ auth: { tokens: { secretName: callers }'),
+  'a mistyped kind': gateway('{ auth: { tokens: { secretName: callers } } }', 'McpGatway'),
+  'no kind': 'apiVersion: portolan.dev/v1alpha1\nmetadata: { name: tools }\nspec:\n  access: [{ name: x }]\n',
+  'an old version': GOOD.replace('v1alpha1', 'v1'),
+}
+
+function watch(t: TestContext, given?: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-reloader-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'server.yaml'), SERVER)
+  const readings: Reading[] = []
+  const reloader = new Reloader({
+    files: new ManifestFiles([folder]),
+    env: {},
+    gateway: given,
+    digestKey: randomBytes(32),
+    clock: createManualClock(0),
+    onRead: reading => readings.push(reading),
+    onFindings: () => {},
+  })
+  const write = (text: string, name = 'gateway.yaml') => {
+    writeFileSync(join(folder, name), text)
+    return reloader.reload()
+  }
+  return { write, served: () => readings.at(-1)?.desired, count: () => readings.length }
+}
+
+for (const [what, text] of Object.entries(BROKEN)) {
+  test(`a McpGateway with ${what} is refused at the start, with its file and what is wrong`, async t => {
+    const { write, count } = watch(t)
+    await assert.rejects(write(text), /gateway\.yaml:\d+ cannot be used: .+ so nothing is served/)
+    assert.equal(count(), 0)
+  })
+}
+
+test('a broken gateway beside a valid one is refused too, unless the valid one is chosen by name', async t => {
+  const other = gateway('{}').replace('tools', 'other')
+  const { write } = watch(t)
+  await write(other, 'other.yaml')
+  const both = `${other}---\n${BROKEN['an unknown field']}`
+  await assert.rejects(watch(t).write(both), /cannot be used/)
+  const chosen = watch(t, 'other')
+  await chosen.write(both)
+  assert.equal(chosen.served()?.gateway?.metadata.name, 'other')
+})
+
+test('a gateway that breaks while it is served stays as it was, and a broken server stops nothing', async t => {
+  const { write, served } = watch(t)
+  await write(GOOD)
+  await write(BROKEN['an unknown field'] as string)
+  assert.equal(served()?.gateway?.spec.auth?.tokens?.secretName, 'callers')
+  await watch(t).write(SERVER.replace('command', 'comand'), 'other.yaml')
+})
