@@ -1,4 +1,4 @@
-/** How a process reaches an API server and proves who it is; here for a pod, by the files that its kubelet keeps fresh. */
+/** The address of an API server and the credentials for it. In a pod, they come from the files of its service account. */
 import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -12,17 +12,17 @@ export type Tls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'pa
 export type Credentials = { headers: Record<string, string>; tls: Tls }
 
 export type Access = {
-  /** `https://10.96.0.1:443`, with no slash at its end. */
+  /** For example `https://10.96.0.1:443`, without a trailing slash. */
   server: string
-  /** The namespace that is meant where none is named. */
+  /** The default namespace. */
   namespace: string
-  /** Reads the credentials from where they come: a file may have been rotated since. */
+  /** Reads the credentials from their files or programs on every call, because tokens are rotated. */
   credentials(): Promise<Credentials>
 }
 
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** Access of a pod. `folder` holds `token`, `ca.crt` and `namespace`. */
+/** Access from inside a pod. `folder` contains `token`, `ca.crt` and `namespace`. */
 export async function inClusterAccess(
   host: string,
   port: string,

@@ -1,18 +1,21 @@
-/** What the API server refuses or fails to answer, as a fault with the server's own status and reason. */
+/** Failed requests to the API server, as faults with the server's own status and reason. */
 import { Fault, type FaultCode, messageOf } from '../errors.ts'
 import { isObject, type JsonValue } from '../json.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000
-/** Whatever a server asks for, nobody waits longer. */
+/** Limit of what a server's Retry-After can demand. */
 const MAX_RETRY_AFTER_MS = 60_000
 const TOO_MANY_REQUESTS = 429
 
-/** `NotFound`, `Conflict`, `Expired` … as the API server says; `Unreachable`, `Timeout`, `Silent`, `TooLarge`, `Unreadable` are ours. */
+/**
+ * `reason` is the API server's (`NotFound`, `Conflict`, `Expired` …), or one of ours: `Unreachable`, `Timeout`, `Silent`, `TooLarge`,
+ * `Unreadable`, `Closed`, `LeaseLost`.
+ */
 export class ApiError extends Fault {
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number
   readonly reason: string
-  /** How long the server wants to be left alone, in milliseconds. */
+  /** How long the server asks clients to wait before they retry, in milliseconds. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -37,29 +40,29 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404
 }
 
-/** True where somebody else wrote the object meanwhile, or a precondition does not hold. */
+/** True if another client changed the object in the meantime, or a precondition does not hold. */
 export function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && error.reason === 'Conflict'
 }
 
-/** True where the server no longer knows the resourceVersion asked for: list again. */
+/** True if the requested resourceVersion is too old for the server: the objects must be listed again. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && error.status === 410
 }
 
-/** True where a rule of the cluster stands in the way: a quota, a policy, a right that is missing. */
+/** True if a rule of the cluster forbids the request: a quota, an admission policy, a missing permission. */
 export function isDenied(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || error.status === 400)
 }
 
-/** The error of an answer, whose body is a `Status` unless something between answered. `retryAfter` is the header, in seconds. */
+/** The error for an HTTP answer. The body is a `Status`, unless a proxy in between answered. `retryAfter` is the header, in seconds. */
 export function errorOfAnswer(status: number, body: string, retryAfter?: string): ApiError {
   const parsed = parse(body)
   const seconds = retryAfter === undefined ? undefined : Number.parseFloat(retryAfter)
   return errorOfStatus(isObject(parsed) ? parsed : { message: body }, status, seconds)
 }
 
-/** The error of a `Status` object, as watches carry them too. */
+/** The error for a `Status` object, which is also what an ERROR event of a watch contains. */
 export function errorOfStatus(given: { [key: string]: unknown }, fallback = 500, seconds?: number): ApiError {
   const status = typeof given.code === 'number' ? given.code : fallback
   const reason = typeof given.reason === 'string' && given.reason ? given.reason : reasonOf(status)
@@ -73,7 +76,7 @@ export function errorOfStatus(given: { [key: string]: unknown }, fallback = 500,
   return new ApiError(status, reason, `The API server answered ${status}: ${clip(message)}`, { retryAfterMs })
 }
 
-/** The error of a connection that could not be made, or broke. */
+/** The error for a connection that could not be opened, or broke. */
 export function unreachable(error: unknown): ApiError {
   return new ApiError(0, 'Unreachable', `The API server cannot be reached: ${clip(messageOf(error))}`, {
     cause: error,

@@ -12,8 +12,8 @@ import type { Kube } from './object.ts'
 type Reader = Pick<KubeClient, 'get'>
 
 /**
- * Whatever whole set of a server's slices is there now; `known` itself where it is the same. Throws ApiError, Fault `not_found` where a
- * slice is not there, and `io` where they make no whole set or are not readable.
+ * Returns the server's current catalog, or `known` itself if that has the same version. Throws ApiError; Fault `not_found` if a slice
+ * is missing; and `invalid_data` if the slices are unreadable or do not belong together.
  */
 export async function readCatalog(
   client: Reader,
@@ -27,7 +27,7 @@ export async function readCatalog(
   if (known && first.header.digest === catalogVersion(known)) return known
   const count = Math.min(first.header.parts, MAX_SLICES)
   const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, at) => read(at + 1)))
-  // Large ones take a while to unpack: what waits goes first.
+  // Unpacking a large catalog blocks the event loop: run what is already waiting first.
   await nextTurn()
   return decodeSlices([first, ...others])
 }

@@ -1,4 +1,4 @@
-/** The client, list-watch and the lease against a real API server that is well. */
+/** The client, list-watch and the lease against a real, healthy API server. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,7 +50,7 @@ after(async () => {
   await cluster?.stop()
 })
 
-test('applying the same thing twice writes nothing, a change does', { skip }, async () => {
+test('applying an unchanged object writes nothing; applying a changed one does', { skip }, async () => {
   const first = await client.apply(configMap('applied', { a: '1' }), manager)
   const second = await client.apply(configMap('applied', { a: '1' }), manager)
   assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion)
@@ -59,15 +59,15 @@ test('applying the same thing twice writes nothing, a change does', { skip }, as
   assert.deepEqual((await client.get<ConfigMap>(refOf(first)))?.data, { b: '2' })
 })
 
-test('a field that another manager owns is a conflict, unless taken by force', { skip }, async () => {
+test('a field that another manager owns is a conflict, unless the apply is forced', { skip }, async () => {
   await client.apply(configMap('owned', { a: 'theirs' }), { fieldManager: 'other' })
   const ours = configMap('owned', { a: 'ours' })
   await assert.rejects(client.apply(ours, manager), { status: 409, reason: 'Conflict', retryable: true })
   assert.deepEqual((await client.apply(ours, { ...manager, force: true })).data, { a: 'ours' })
 })
 
-test('status is applied apart from spec, on our own kinds', { skip }, async t => {
-  if (!cluster.own) return t.skip('the definitions of an existing cluster are not touched')
+test('status is applied separately from spec, on our own kinds', { skip }, async t => {
+  if (!cluster.own) return t.skip('the CRDs of an existing cluster are not changed')
   const crd = parse(readFileSync(new URL('../../crds/portolan.dev_mcpservers.yaml', import.meta.url), 'utf8'))
   await client.apply<Kube<V1CustomResourceDefinition>>(crd, manager)
   await cluster.run(['kubectl', 'wait', '--for=condition=Established', 'crd/mcpservers.portolan.dev'])
@@ -84,7 +84,7 @@ test('status is applied apart from spec, on our own kinds', { skip }, async t =>
   assert.equal(again.metadata.resourceVersion, written.metadata.resourceVersion)
 })
 
-test('an object is created once, replaced where it is as it was, deleted where it is the one meant', {
+test('create fails if the object exists; replace and delete fail if it has changed', {
   skip,
 }, async () => {
   const made = await client.create(configMap('once', { a: '1' }))
@@ -98,19 +98,19 @@ test('an object is created once, replaced where it is as it was, deleted where i
   assert.equal(await client.get(refOf(made)), undefined)
 })
 
-test('a refusal says what is wrong', { skip }, async () => {
+test('an invalid object is rejected with the reason Invalid', { skip }, async () => {
   const wrong = { ...configMap('wrong', {}), data: { 'not a key': '' } }
   await assert.rejects(client.apply(wrong, manager), { status: 422, reason: 'Invalid', code: 'bad_request' })
 })
 
-test('a request ends with its signal', { skip }, async () => {
+test('a request is cancelled by its signal', { skip }, async () => {
   const controller = new AbortController()
   const request = client.list({ apiVersion: 'v1', kind: 'Pod' }, controller.signal)
   controller.abort()
   await assert.rejects(request, { code: 'cancelled' })
 })
 
-test('a thousand objects are listed in pages and followed', { skip }, async () => {
+test('a thousand objects are listed in pages and watched', { skip }, async () => {
   const query = { apiVersion: 'v1', kind: 'ConfigMap', namespace, labelSelector: 'many=yes' }
   const stopping = new AbortController()
   const watch = new ListWatch<ConfigMap>({ client, query, log })
@@ -132,7 +132,7 @@ test('a thousand objects are listed in pages and followed', { skip }, async () =
   await running
 })
 
-test('a token that was swapped in its file is used as soon as the server refuses the old one', {
+test('a token that was replaced in its file is used as soon as the server rejects the old one', {
   skip,
 }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-kube-'))
@@ -151,7 +151,7 @@ test('a token that was swapped in its file is used as soon as the server refuses
   t.after(() => pod.close())
   const read = () => pod.get({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'applied' })
   assert.ok(await read())
-  // a token ends with the object that it is bound to; the server remembers it for up to ten seconds
+  // A token expires with the object that it is bound to; the server caches it for up to ten seconds.
   await client.delete({ apiVersion: 'v1', kind: 'Secret', namespace, name: 'session' })
   await until(() =>
     read().then(
@@ -164,7 +164,9 @@ test('a token that was swapped in its file is used as soon as the server refuses
   assert.ok(await read())
 })
 
-test('a lease goes on to the next when its holder is killed, or ends in good order', { skip }, async t => {
+test('the next candidate takes the lease after its holder is killed, or stops gracefully', {
+  skip,
+}, async t => {
   const clock = createManualClock()
   const holder = spawnHolder()
   t.after(() => holder.kill('SIGKILL'))
@@ -179,7 +181,7 @@ test('a lease goes on to the next when its holder is killed, or ends in good ord
   holder.kill('SIGKILL')
   await once(holder, 'exit')
   clock.advance(14_000)
-  await until(() => clock.pending() > 0) // it has looked again
+  await until(() => clock.pending() > 0) // it has read the lease again
   assert.equal((await lease())?.spec.holderIdentity, 'first')
   await until(() => {
     clock.advance(1_000)
@@ -193,7 +195,7 @@ test('a lease goes on to the next when its holder is killed, or ends in good ord
   assert.deepEqual(pick(await lease()), { holderIdentity: '', leaseTransitions: 2 })
 })
 
-test('who loses the lease is told at once', { skip }, async () => {
+test('a process that loses the lease learns it immediately', { skip }, async () => {
   const clock = createManualClock()
   const leading = Promise.withResolvers<AbortSignal>()
   const work = (signal: AbortSignal) => {
@@ -227,7 +229,7 @@ function leaseOptions(identity: string) {
   return { client, namespace, name: 'leader', identity, log }
 }
 
-/** Another process that leads until it is killed; it says so on stdout. */
+/** Another process that leads until it is killed. It prints `leading` once it does. */
 function spawnHolder() {
   const from = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const code = `

@@ -1,4 +1,4 @@
-/** The verbs of the API server on objects of the kinds we use. */
+/** A client for the objects of an API server: get, list, watch, create, replace, apply, delete. */
 import type { Access } from './access.ts'
 import { ApiError, errorOfStatus, isNotFound } from './api-error.ts'
 import { homePath, listPath, objectPath } from './kinds.ts'
@@ -10,34 +10,34 @@ const PAGE_OBJECTS = 250
 const MAX_PAGES = 400
 const APPLY = 'application/apply-patch+yaml'
 
-/** Of a query that is `metadataOnly` the API server sends this, for each object or page of them. */
+/** What a `metadataOnly` query accepts: the API server then sends only the metadata of each object. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
-/** Which objects: all of a kind, or those in one namespace, with these labels, or by these fields (`metadata.name=x`). */
+/** Selects objects: all of a kind, or only those in one namespace, with these labels, or with these fields (`metadata.name=x`). */
 export type Query = Kind & {
   namespace?: string
   labelSelector?: string
   fieldSelector?: string
-  /** Objects come without their content: a Secret's values stay where they are. */
+  /** Objects are read without spec, status and data; for example, a Secret's values are not transferred. */
   metadataOnly?: boolean
 }
 export type List<T> = { items: T[]; resourceVersion: string }
 export type ApplyOptions = {
   fieldManager: string
-  /** Takes over fields that another manager owns; without it that is a conflict. */
+  /** Takes over fields that another manager owns; without `force` they are a conflict. */
   force?: boolean
 }
 export type Preconditions = { uid?: string; resourceVersion?: string }
 export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
 export type WatchOptions = { resourceVersion: string; timeoutSeconds: number }
 
-/** Reads only: what the router may have. */
+/** The read-only methods, which are all that the router may use. */
 export type KubeReader = Pick<KubeClient, 'get' | 'list' | 'watch'>
 
 /**
- * A client of one API server; one a process is enough. Every method rejects with ApiError where the server refuses or cannot be
- * reached, and with the fault of `signal` where that aborts. Nothing is repeated, except once after a 401 with fresh credentials.
+ * A client of one API server; a process needs only one. Every method rejects with ApiError if the server refuses or cannot be reached,
+ * and with the fault of `signal` if that aborts. Requests are not retried, except once after a 401 if the credentials have changed.
  */
 export class KubeClient {
   readonly namespace: string
@@ -48,7 +48,7 @@ export class KubeClient {
     this.#transport = new Transport(access, options)
   }
 
-  /** The object, or undefined where there is none. */
+  /** Returns the object, or undefined if it does not exist. */
   async get<T extends KubeObject>(ref: ObjectRef, signal?: AbortSignal): Promise<T | undefined> {
     try {
       return parse(await this.#transport.send({ method: 'GET', path: objectPath(ref) }, signal)) as T
@@ -58,14 +58,14 @@ export class KubeClient {
     }
   }
 
-  /** All objects as of one moment, read page by page. */
+  /** Returns all objects as of one resourceVersion, read page by page. */
   async list<T extends KubeObject>(query: Query, signal?: AbortSignal): Promise<List<T>> {
     const { apiVersion, kind } = query
     const items: T[] = []
     let next: string | undefined
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const page = await this.#page<T>(query, next, signal)
-      // the items of a list do not say what they are
+      // The items of a list have no apiVersion and kind.
       for (const item of page.items ?? []) items.push({ ...item, apiVersion, kind })
       if (!page.metadata.continue) return { items, resourceVersion: page.metadata.resourceVersion }
       next = page.metadata.continue
@@ -77,7 +77,7 @@ export class KubeClient {
     )
   }
 
-  /** What happened after `resourceVersion`, until the server ends it after `timeoutSeconds`. Throws where it breaks. */
+  /** Yields all changes after `resourceVersion`, until the server ends the watch after `timeoutSeconds`. Throws if the connection breaks. */
   async *watch<T extends KubeObject>(
     query: Query,
     options: WatchOptions,
@@ -100,7 +100,7 @@ export class KubeClient {
     return this.#write<T>({ method: 'POST', path, body: JSON.stringify(object) }, signal)
   }
 
-  /** Writes the whole object, if `metadata.resourceVersion` is still the one in the cluster. */
+  /** Overwrites the whole object; a conflict if `metadata.resourceVersion` is not the current one. */
   async replace<T extends KubeObject>(object: T, signal?: AbortSignal): Promise<T> {
     return this.#write<T>(
       { method: 'PUT', path: objectPath(refOf(object)), body: JSON.stringify(object) },
@@ -108,12 +108,12 @@ export class KubeClient {
     )
   }
 
-  /** Server-side apply: makes the object, or changes the given fields. With a uid it must be that very object, else it is a conflict. */
+  /** Server-side apply: creates the object, or changes the given fields. If `metadata.uid` is set and differs, it is a conflict. */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions, signal?: AbortSignal): Promise<T> {
     return this.#apply<T>(objectPath(refOf(object)), object, options, signal)
   }
 
-  /** Server-side apply of the status alone; whatever else the object holds is left out. */
+  /** Server-side apply of the status only; the other fields of `object` are not sent. */
   async applyStatus<T extends KubeObject & { status?: unknown }>(
     object: T,
     options: ApplyOptions,
@@ -125,7 +125,7 @@ export class KubeClient {
     return this.#apply<T>(`${objectPath(ref)}/status`, body, options, signal)
   }
 
-  /** Deletes an object and, in the background, what it owns. False where there is none; a broken precondition is a conflict. */
+  /** Deletes an object and, in the background, its dependents. False if it does not exist; an unmet precondition is a conflict. */
   async delete(ref: ObjectRef, preconditions: Preconditions = {}, signal?: AbortSignal): Promise<boolean> {
     const options = {
       apiVersion: 'v1',
@@ -145,7 +145,7 @@ export class KubeClient {
     }
   }
 
-  /** Ends all that is under way. */
+  /** Cancels all requests and watches. */
   close(): Promise<void> {
     return this.#transport.close()
   }
@@ -175,7 +175,7 @@ export class KubeClient {
         signal,
       )
     } catch (error) {
-      throw isAnotherObject(error) ? new ApiError(409, 'Conflict', error.message, { cause: error }) : error
+      throw isUidMismatch(error) ? new ApiError(409, 'Conflict', error.message, { cause: error }) : error
     }
   }
 }
@@ -184,8 +184,8 @@ function selectorsOf({ labelSelector, fieldSelector }: Query) {
   return { labelSelector, fieldSelector }
 }
 
-/** Where an object of the name stands with another uid the API server says 422, though 409 where none stands. */
-function isAnotherObject(error: unknown): error is ApiError {
+/** The API server answers 422 if the existing object has another uid than the applied one (and 409 if there is no object). */
+function isUidMismatch(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 422 && error.message.includes('metadata.uid: Invalid')
 }
 

@@ -1,7 +1,7 @@
-/** Finds the API server from the environment: a kubeconfig where one is named, else the pod that this process runs in. */
+/** Finds the API server: from a kubeconfig if one is given, otherwise from the environment of the pod. */
 import { type Access, inClusterAccess } from './access.ts'
 
-/** `kubeconfig` is a file and stands before the variable KUBECONFIG; a pod needs neither. */
+/** `kubeconfig` is a file and takes precedence over the variable KUBECONFIG; a pod needs neither. */
 export async function findAccess(given: { kubeconfig?: string; context?: string } = {}): Promise<Access> {
   const { KUBECONFIG, KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env
   if (host && !given.kubeconfig && !KUBECONFIG) return inClusterAccess(host, port)

@@ -1,4 +1,4 @@
-/** Client and list-watch while a real API server is killed, forgets its history, or falls silent. */
+/** Client and list-watch while a real API server is killed, compacts its history, or stops answering. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -15,7 +15,9 @@ import { kubeconfigAccess } from './kubeconfig.ts'
 import { ListWatch, type ListWatchOptions } from './list-watch.ts'
 import type { Kube } from './object.ts'
 
-const skip = clusterConfig().context ? 'an existing cluster is named' : skipCluster()
+const skip = clusterConfig().context
+  ? 'these tests kill the API server: they need their own cluster'
+  : skipCluster()
 const START_LIMIT_MS = 280_000
 const manager = { fieldManager: 'test' }
 const ETCD = 'http://127.0.0.1:2379/v3/kv'
@@ -40,7 +42,7 @@ after(async () => {
   await cluster?.stop()
 })
 
-test('a watch that stays silent is opened again and finds what happened meanwhile', { skip }, async t => {
+test('a watch on a dead connection is opened again and delivers the missed changes', { skip }, async t => {
   const clock = createManualClock()
   const { watch, relay, reasons, changed } = await follow(t, 'silent', { clock })
   await write('silent', 'before')
@@ -56,7 +58,7 @@ test('a watch that stays silent is opened again and finds what happened meanwhil
   assert.deepEqual(reasons, ['Silent'])
 })
 
-test('a request that finds a dead connection fails in time, the next one takes another', {
+test('a request on a dead connection times out, and the next one uses a new connection', {
   skip,
 }, async t => {
   const relay = await startRelay(access)
@@ -65,7 +67,7 @@ test('a request that finds a dead connection fails in time, the next one takes a
   const read = () => client.get({ apiVersion: 'v1', kind: 'Namespace', name: 'default' })
   assert.ok(await read())
   relay.freeze()
-  // one that follows at once may still open another connection
+  // The first requests may still open new connections.
   const readOn = async () => {
     for (let reads = 0; reads < 16; reads++) await read()
   }
@@ -73,7 +75,7 @@ test('a request that finds a dead connection fails in time, the next one takes a
   assert.ok(await read())
 })
 
-test('the API server is killed and started again: nothing is missed', { skip }, async t => {
+test('no change is missed when the API server is killed and restarted', { skip }, async t => {
   const { watch, changed } = await follow(t, 'killed')
   await write('killed', 'before')
   await changed('before')
@@ -85,7 +87,7 @@ test('the API server is killed and started again: nothing is missed', { skip }, 
   await changed('after')
 })
 
-test('after a compaction the answer is 410, and a new list finds changes and deletions', {
+test('a watch that gets 410 after a compaction lists again and finds changes and deletions', {
   skip,
 }, async t => {
   await write('compacted', 'before')
@@ -104,7 +106,7 @@ test('after a compaction the answer is 410, and a new list finds changes and del
   await until(() => watch.get('default/compacted-deleted') === undefined)
 })
 
-/** A list-watch of all ConfigMaps whose connections pass our relay, with the reasons of its failures. */
+/** Starts a list-watch of all ConfigMaps through a relay, and collects the reasons of its failures. */
 async function follow(t: TestContext, name: string, options: Partial<ListWatchOptions> = {}) {
   const relay = await startRelay(access)
   const client = new KubeClient(relay.access)
@@ -125,7 +127,7 @@ async function follow(t: TestContext, name: string, options: Partial<ListWatchOp
   return { watch, relay, reasons, changed: (value: string) => until(() => valueIn(watch, name) === value) }
 }
 
-/** A port before the API server whose connections can be made to hang, or to break. */
+/** A TCP proxy in front of the API server whose connections can be frozen or cut. */
 async function startRelay({ server: url, ...rest }: Access) {
   const target = Number(new URL(url).port)
   const open = new Set<Socket>()
@@ -151,7 +153,7 @@ async function startRelay({ server: url, ...rest }: Access) {
   }
   return {
     access: { ...rest, server: `https://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    /** What is open carries nothing any more; new connections do. */
+    /** Open connections stop transferring data; new ones work. */
     freeze: () => {
       for (const socket of open) socket.unpipe().pause()
     },
@@ -166,7 +168,7 @@ async function startRelay({ server: url, ...rest }: Access) {
   }
 }
 
-/** Makes etcd forget all but the present. */
+/** Removes all revisions except the current one from etcd. */
 async function compact(): Promise<void> {
   const code = `
     const ask = async (path, body) => (await fetch('${ETCD}/' + path, { method: 'POST', body: JSON.stringify(body) })).json()

@@ -1,4 +1,4 @@
-/** The kinds that the product reads or writes, and where the API server keeps them. Pure. */
+/** The kinds that Portolan reads or writes, and their paths on the API server. Pure. */
 import type { Kind, ObjectRef } from './object.ts'
 
 type Place = { plural: string; namespaced: boolean }
@@ -29,7 +29,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   'rbac.authorization.k8s.io/v1/RoleBinding': inNamespace('rolebindings'),
 }
 
-/** The path of a kind's list, in one namespace or (without it) in all. Throws on a kind that is not in the table. */
+/** The path of the list of a kind, in one namespace or, without `namespace`, in all. Throws if the kind is not in the table. */
 export function listPath({ apiVersion, kind }: Kind, namespace?: string): string {
   const { plural, namespaced } = placeOf({ apiVersion, kind })
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
@@ -37,7 +37,7 @@ export function listPath({ apiVersion, kind }: Kind, namespace?: string): string
   return namespace ? `${root}/namespaces/${segment(namespace)}/${plural}` : `${root}/${plural}`
 }
 
-/** The path of the list that one object of the kind is created in. Throws where the kind needs a namespace and none is given. */
+/** The path to which an object of the kind is posted. Throws if the kind is namespaced and no namespace is given. */
 export function homePath(kind: Kind, namespace?: string): string {
   if (!namespace && placeOf(kind).namespaced) throw new Error(`${kind.kind} needs a namespace`)
   return listPath(kind, namespace)
@@ -48,9 +48,9 @@ export function objectPath(ref: ObjectRef): string {
   return `${homePath(ref, ref.namespace)}/${segment(ref.name)}`
 }
 
-/** A name as a part of a path, of which it cannot leave its place. */
+/** Encodes a name as one path segment, so that it cannot lead to another path. */
 function segment(name: string): string {
-  if (name === '' || name === '.' || name === '..') throw new Error(`no name of an object: '${name}'`)
+  if (name === '' || name === '.' || name === '..') throw new Error(`not a valid object name: '${name}'`)
   return encodeURIComponent(name)
 }
 

@@ -1,4 +1,4 @@
-/** Access by kubeconfigs of every sort that people have, and by the files of a pod. */
+/** Access by the common kinds of kubeconfigs, and by the files of a pod. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { kubeconfigAccess } from './kubeconfig.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portolan-kubeconfig-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('certificates and namespace come from the context', async () => {
+test('certificates and namespace are taken from the current context', async () => {
   const access = kubeconfigAccess({
     file: config({ 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') }),
   })
@@ -20,13 +20,13 @@ test('certificates and namespace come from the context', async () => {
   assert.deepEqual([tls.ca, tls.cert, tls.key].map(String), ['ca', 'cert', 'key'])
 })
 
-test('another context may be named, one that is not there is refused', () => {
+test('another context can be chosen; one that does not exist is an error', () => {
   const file = config({ token: 'x' })
   assert.equal(kubeconfigAccess({ file, context: 'other' }).namespace, 'default')
   assert.throws(() => kubeconfigAccess({ file, context: 'nowhere' }), /no cluster for the context nowhere/)
 })
 
-test('without any kubeconfig it is said that there is none', t => {
+test('without a kubeconfig, the error says to set KUBECONFIG', t => {
   const { HOME, KUBECONFIG } = process.env
   t.after(() => Object.assign(process.env, { HOME }, KUBECONFIG && { KUBECONFIG }))
   delete process.env.KUBECONFIG
@@ -40,7 +40,7 @@ test('a token, a password and a token file become headers', async () => {
   assert.deepEqual(await headersOf(pair), { authorization: `Basic ${base64('me:secret')}` })
 })
 
-test('a token file and a program are asked anew each time', async () => {
+test('a token file is read, and a credential program run, every time', async () => {
   const tokenFile = join(folder, 'token')
   const program = {
     apiVersion: 'client.authentication.k8s.io/v1',
@@ -59,13 +59,13 @@ test('a token file and a program are asked anew each time', async () => {
   assert.deepEqual(await tokens(), ['Bearer second', 'Bearer second'])
 })
 
-test('a kubeconfig that is named stands before the pod that we run in', async t => {
+test('a given kubeconfig takes precedence over the service account of the pod', async t => {
   process.env.KUBERNETES_SERVICE_HOST = '10.96.0.1'
   t.after(() => delete process.env.KUBERNETES_SERVICE_HOST)
   assert.equal((await findAccess({ kubeconfig: config({ token: 'x' }) })).server, 'https://127.0.0.1:6443')
 })
 
-test('a pod reads what its kubelet wrote, each time', async () => {
+test('a pod reads its service account files every time', async () => {
   writeFileSync(join(folder, 'namespace'), 'team')
   writeFileSync(join(folder, 'ca.crt'), 'ca')
   writeFileSync(join(folder, 'token'), 'one')

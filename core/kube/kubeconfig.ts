@@ -1,14 +1,15 @@
 /**
- * Access by a kubeconfig, as people at a terminal have it. Loading @kubernetes/client-node costs some 90 MB, so this file is
- * imported only where there is a kubeconfig: never in a pod.
+ * Access by a kubeconfig. Loading @kubernetes/client-node takes about 90 MB of memory, so this file is imported only if there is a
+ * kubeconfig: never in a pod.
  */
 import type { RequestOptions } from 'node:https'
 import { KubeConfig } from '@kubernetes/client-node'
 import type { Access, Credentials } from './access.ts'
 
-const MADE_UP = 'loaded-context'
+/** The name of the context that the library creates, for http://localhost:8080, if it finds no kubeconfig. */
+const DEFAULT_CONTEXT = 'loaded-context'
 
-/** Without `file`: the files of the variable KUBECONFIG, else the one in the home folder. Throws where there is no such context. */
+/** Without `file`: the files in the variable KUBECONFIG, otherwise ~/.kube/config. Throws if the context does not exist. */
 export function kubeconfigAccess(given: { file?: string; context?: string } = {}): Access {
   const config = load(given)
   const cluster = config.getCurrentCluster()
@@ -17,7 +18,7 @@ export function kubeconfigAccess(given: { file?: string; context?: string } = {}
   return {
     server: cluster.server,
     namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? 'default',
-    // loaded anew, for a KubeConfig keeps tokens from files and programs
+    // Loaded every time, because a KubeConfig caches tokens from files and programs.
     credentials: () => credentialsOf(load(given)),
   }
 }
@@ -26,11 +27,8 @@ function load({ file, context }: { file?: string; context?: string }): KubeConfi
   const config = new KubeConfig()
   if (file) config.loadFromFile(file)
   else config.loadFromDefault()
-  // what the library makes up where it finds none leads to http://localhost:8080
-  if (config.getCurrentContext() === MADE_UP)
-    throw new Error(
-      'there is no kubeconfig: set KUBECONFIG, or make ~/.kube/config, to say which cluster is meant',
-    )
+  if (config.getCurrentContext() === DEFAULT_CONTEXT)
+    throw new Error('there is no kubeconfig: set KUBECONFIG or create ~/.kube/config')
   if (context) config.setCurrentContext(context)
   return config
 }

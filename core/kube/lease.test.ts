@@ -1,4 +1,4 @@
-/** Holding a lease while its server fails, by the clock; a real HTTP server keeps the lease as the API server would. */
+/** Holding a lease while its server fails, with a manual clock. A real HTTP server stores the lease as the API server would. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -20,7 +20,7 @@ type State = {
 const RETRY_MS = 2_000
 const LIMIT_MS = 10_000
 
-test('a lease is renewed every two seconds and its holder stays', async t => {
+test('a lease is renewed every two seconds and keeps its holder', async t => {
   const { server, clock, tick, end } = await start(t)
   for (let times = 0; times < 10; times++) await tick()
   assert.equal(server.lease?.spec.renewTime, `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`)
@@ -29,7 +29,7 @@ test('a lease is renewed every two seconds and its holder stays', async t => {
   assert.equal(server.lease?.spec.holderIdentity, '')
 })
 
-test('a holder whose renewals fail for ten seconds is told that it lost', async t => {
+test('a holder whose renewals fail for ten seconds loses the lease', async t => {
   const { server, clock, tick, signal, run } = await start(t)
   await tick()
   server.mode = 'refuse'
@@ -40,7 +40,7 @@ test('a holder whose renewals fail for ten seconds is told that it lost', async 
   assert.equal(signal.aborted, true)
 })
 
-test('a holder whose renewal hangs is told after ten seconds too', async t => {
+test('a holder whose renewal gets no answer loses the lease after ten seconds, too', async t => {
   const { server, clock, tick, signal, run } = await start(t)
   await tick()
   server.mode = 'hang'
@@ -54,7 +54,7 @@ test('a holder whose renewal hangs is told after ten seconds too', async t => {
   assert.equal(signal.aborted, true)
 })
 
-test('a short failure is no loss', async t => {
+test('a short failure does not lose the lease', async t => {
   const { server, clock, tick, signal, end } = await start(t)
   server.mode = 'refuse'
   await tick()
@@ -66,7 +66,7 @@ test('a short failure is no loss', async t => {
   await end()
 })
 
-test('a renewal whose answer was lost is no loss, though the next one conflicts', async t => {
+test('a renewal whose answer was lost does not lose the lease, although the next one conflicts', async t => {
   const { server, tick, signal, end } = await start(t)
   server.mode = 'write and break'
   await tick()
@@ -76,7 +76,7 @@ test('a renewal whose answer was lost is no loss, though the next one conflicts'
   await end()
 })
 
-test('a lease that was deleted is made again', async t => {
+test('a lease that was deleted is created again', async t => {
   const { server, tick, signal, end } = await start(t)
   server.forget()
   await tick()
@@ -85,14 +85,14 @@ test('a lease that was deleted is made again', async t => {
   await end()
 })
 
-test('work that fails gives the lease up and is what the caller hears of', async t => {
+test('work that fails releases the lease, and its error reaches the caller', async t => {
   const { server, clock, client } = await serve(t)
   const fail = () => Promise.reject(new Error('a bug'))
   await assert.rejects(leadWhileHolding(options(client, clock), fail, new AbortController().signal), /a bug/)
   assert.equal(server.lease?.spec.holderIdentity, '')
 })
 
-test('who stops while waiting never leads', async t => {
+test('a candidate that is stopped while it waits never leads', async t => {
   const { server, clock, client } = await serve(t)
   const stop = new AbortController()
   server.mode = 'refuse'
@@ -102,7 +102,7 @@ test('who stops while waiting never leads', async t => {
   await run
 })
 
-/** A candidate that leads already. `tick` moves the clock to the next renewal and waits for its end. */
+/** Starts a candidate that leads. `tick` advances the clock to the next renewal and waits until that has finished. */
 async function start(t: TestContext) {
   const { server, clock, client } = await serve(t)
   const stop = new AbortController()
@@ -131,7 +131,7 @@ function options(client: KubeClient, clock: ReturnType<typeof countingClock>) {
   return { client, clock, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
 }
 
-/** Counts how often the candidate began to wait for its next try. */
+/** Counts how often the candidate began to wait for its next attempt. */
 function countingClock() {
   const clock = createManualClock()
   let pauses = 0

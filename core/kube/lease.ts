@@ -1,4 +1,4 @@
-/** Leader election by a Lease: of all processes that call it, one at a time leads. */
+/** Leader election by a Lease: at most one process leads at a time. */
 import type { V1LeaseSpec } from '@kubernetes/client-node'
 import { type Clock, delay, systemClock } from '../async.ts'
 import { deadline } from '../deadline.ts'
@@ -8,20 +8,20 @@ import { ApiError, isConflict, isNotFound } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 import type { JsonOf, KubeObject } from './object.ts'
 
-/** As client-go has them: others wait 15 s for a silent holder, which itself gives up after 10 s. */
+/** The defaults of client-go: other candidates wait 15 s for a holder that does not renew; the holder itself gives up after 10 s. */
 const LEASE_SECONDS = 15
 const RENEW_LIMIT_MS = 10_000
 const RETRY_MS = 2_000
 const RETRY_JITTER = 0.2
-/** One silent request must leave time for another. */
+/** A request without an answer must leave time for another attempt. */
 export const LEASE_REQUEST_TIMEOUT_MS = 4_000
 
 export type LeaseOptions = {
-  /** A client of its own, with LEASE_REQUEST_TIMEOUT_MS, so that nothing else stands in its way. */
+  /** A separate client with LEASE_REQUEST_TIMEOUT_MS, so that renewals do not wait for other requests. */
   client: Pick<KubeClient, 'get' | 'create' | 'replace'>
   namespace: string
   name: string
-  /** Who we are, for ever unique: a pod's name with a random part. */
+  /** A unique name of this process that is never used again: a pod's name with a random part. */
   identity: string
   log: Log
   clock?: Clock
@@ -31,9 +31,10 @@ export type LeaseOptions = {
 type Lease = KubeObject & { spec?: JsonOf<V1LeaseSpec> }
 
 /**
- * Waits for the lease, then runs `lead` and holds the lease until that ends. When `signal` aborts, the signal that `lead` was given
- * does too; the lease is kept while `lead` comes to its end, then released, and the promise resolves. When the lease is lost, that
- * signal aborts with an ApiError and the promise rejects with it at once: the process should exit, for another one leads already.
+ * Acquires the lease, then runs `lead` and renews the lease until `lead` has finished. When `signal` aborts, so does the signal passed
+ * to `lead`; the lease is renewed until `lead` finishes, then released, and the promise resolves. When the lease is lost, the signal
+ * passed to `lead` aborts with an ApiError and the promise rejects with it immediately: the process should exit, because another one
+ * may already lead.
  */
 export async function leadWhileHolding(
   options: LeaseOptions,
@@ -54,16 +55,16 @@ export async function leadWhileHolding(
     if (!ended.signal.aborted) loss.abort(error)
     throw error
   } finally {
-    work.catch(() => {}) // told already, or too late to matter
+    work.catch(() => {}) // This error was thrown above, or the lost lease is thrown instead.
     if (ended.signal.aborted) await candidate.release()
   }
 }
 
-/** What one process knows of the lease. */
+/** The lease as one process sees it. */
 class Candidate {
   readonly #options: LeaseOptions
   readonly #clock: Clock
-  /** The lease as last read or written, and when we first saw it so: clocks of others are not trusted. */
+  /** The lease as last read or written, and when this process first saw it in that state: other machines' clocks are not trusted. */
   #lease: Lease | undefined
   #seenAt = 0
   #renewedAt = 0
@@ -73,7 +74,7 @@ class Candidate {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** True once it is ours; false where `signal` aborts before. */
+  /** Resolves with true once this process holds the lease, with false if `signal` aborts first. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       try {
@@ -87,7 +88,7 @@ class Candidate {
     return false
   }
 
-  /** Renews until `signal` aborts; rejects once it could not for 10 s, or another process took the lease. */
+  /** Renews until `signal` aborts; rejects if that failed for 10 s, or another process has taken the lease. */
   async hold(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#pause(signal)
@@ -96,11 +97,11 @@ class Candidate {
     }
   }
 
-  /** Gives the lease up if it is still ours, so that another process need not wait; if that fails it ends by itself. */
+  /** Releases the lease if this process still holds it, so that another one need not wait. If this fails, the lease expires. */
   async release(): Promise<void> {
     const limit = deadline(this.#clock, LEASE_REQUEST_TIMEOUT_MS, 'the lease was not released in time')
     try {
-      await this.#read(limit.signal) // a renewal may have been under way
+      await this.#read(limit.signal) // A renewal may have been in flight.
       if (this.#lease?.spec?.holderIdentity === this.#options.identity) await this.#write(limit.signal, '')
     } catch (error) {
       this.#warn(error, 'lease not released')
@@ -114,7 +115,7 @@ class Candidate {
     const limit = deadline(this.#clock, Math.max(leftMs, 0), 'the lease was not renewed in time', signal)
     try {
       if (await this.#write(limit.signal)) return
-      // somebody wrote it: perhaps we did, in a request that had no answer
+      // The lease has changed: perhaps by our own request whose answer was lost.
       await this.#read(limit.signal)
     } catch (error) {
       if (signal.aborted) return
@@ -143,11 +144,11 @@ class Candidate {
     return this.#clock.now() - this.#seenAt < leaseDurationSeconds * 1_000
   }
 
-  /** Writes the lease with us, or nobody, as its holder; false where somebody else wrote or deleted it since we read it. */
+  /** Writes the lease with this process, or nobody, as the holder; false if it was changed or deleted since it was read. */
   async #write(signal: AbortSignal, holder = this.#options.identity): Promise<boolean> {
     const started = this.#clock.now()
     const { client } = this.#options
-    const next = this.#next(holder)
+    const next = this.#leaseFor(holder)
     try {
       this.#lease = await (this.#lease ? client.replace(next, signal) : client.create(next, signal))
     } catch (error) {
@@ -159,7 +160,7 @@ class Candidate {
     return true
   }
 
-  #next(holderIdentity: string): Lease {
+  #leaseFor(holderIdentity: string): Lease {
     const { namespace, name } = this.#options
     const { spec, metadata = { namespace, name } } = this.#lease ?? {}
     const now = `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000Z`

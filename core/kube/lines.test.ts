@@ -1,18 +1,18 @@
-/** Lines of a watch, cut from chunks that end anywhere. */
+/** Splits chunks, which end anywhere, into lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readLines } from './lines.ts'
 
 const signal = new AbortController().signal
 
-test('lines come whole, whatever the chunks are', async () => {
+test('lines are complete, however the text is divided into chunks', async () => {
   const text = Buffer.from('{"a":"ä"}\n\n{"b":1}\nno end')
   for (let size = 1; size <= text.length; size++) {
     assert.deepEqual(await all(inChunks(text, size)), ['{"a":"ä"}', '', '{"b":1}'], `in chunks of ${size}`)
   }
 })
 
-test('a line of 16 MiB passes, and many lines, but no longer one', async () => {
+test('a line may have 16 MiB and a body many lines, but a longer line is an error', async () => {
   const limit = 16 * 2 ** 20
   const line = Buffer.alloc(limit, 'x')
   assert.equal((await all(inChunks(Buffer.concat([line, Buffer.from('\n')]), limit)))[0]?.length, limit)
@@ -21,7 +21,7 @@ test('a line of 16 MiB passes, and many lines, but no longer one', async () => {
   await assert.rejects(all(inChunks(Buffer.alloc(limit + 1, 'x'), 2 ** 20)), { reason: 'TooLarge' })
 })
 
-test('a body that breaks off is an error to be tried again, one that we end is not', async () => {
+test('a broken connection is a retryable error; an aborted signal is a cancellation', async () => {
   async function* broken(): AsyncGenerator<Buffer> {
     yield Buffer.from('one\n')
     throw new Error('other side closed')

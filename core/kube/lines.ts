@@ -1,12 +1,12 @@
-/** Cuts a body that goes on into its lines, which a watch has its events in. */
+/** Splits the endless body of a watch into lines; each line is one event. */
 import { faultOf } from '../deadline.ts'
 import { ApiError, unreachable } from './api-error.ts'
 
-/** etcd takes no object above 1.5 MiB, and JSON can make it larger. */
+/** etcd's limit for an object is 1.5 MiB, and its JSON can be larger. */
 const MAX_LINE_BYTES = 16 * 2 ** 20
 const LINE_FEED = 10
 
-/** Throws ApiError where the body breaks off or a line is too long, and the fault of `signal` where that aborts. */
+/** Throws ApiError if the connection breaks or a line is too long, and the fault of `signal` if that aborts. */
 export async function* readLines(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<string> {
   let parts: Buffer[] = []
   let bytes = 0

@@ -1,4 +1,4 @@
-/** What list-watch makes of an API server that misbehaves in every known way, played by a real HTTP server. */
+/** List-watch against a real HTTP server that imitates every known failure of an API server. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -14,14 +14,14 @@ import { type KubeObject, keyOf } from './object.ts'
 const LONGEST_RETRY_MS = 10_000
 
 type Pod = KubeObject & { label?: string }
-/** Waits between tries pass at once, longer ones as they do. */
+/** Delays up to 10 s, between attempts, end immediately; longer ones take their time. */
 const hasty: Clock = {
   ...systemClock,
   after: (ms, run) => systemClock.after(ms > LONGEST_RETRY_MS ? ms : 0, run),
 }
 type Step = (response: ServerResponse) => void
 
-test('it lists all pages, then follows the changes', async t => {
+test('it lists all pages, then watches for changes', async t => {
   const { watch, heard, urls } = await start(t, [
     list('7', [pod('a', 1)], 'page2'),
     list('7', [pod('b', 2)]),
@@ -34,7 +34,7 @@ test('it lists all pages, then follows the changes', async t => {
   assert.match(urls[2] ?? '', /resourceVersion=7&timeoutSeconds=\d+&watch=true&allowWatchBookmarks=true/)
 })
 
-test('objects say their kind, as lists do not, and cannot be changed', async t => {
+test('objects have apiVersion and kind, which lists omit, and are frozen', async t => {
   const { watch } = await start(t, [
     list('1', [{ metadata: { name: 'a', namespace: 'ns' } } as Pod]),
     events(),
@@ -45,7 +45,7 @@ test('objects say their kind, as lists do not, and cannot be changed', async t =
   assert.throws(() => Object.assign(found?.metadata ?? {}, { name: 'other' }), TypeError)
 })
 
-test('a map of objects that was handed out stays as it was', async t => {
+test('the map returned by objects does not change later', async t => {
   const gate = held(events(['DELETED', pod('a', 2)]))
   const { watch, heard } = await start(t, [list('1', [pod('a', 1)]), gate.step])
   await watch.synced
@@ -55,7 +55,7 @@ test('a map of objects that was handed out stays as it was', async t => {
   assert.deepEqual([before.size, watch.objects.size], [1, 0])
 })
 
-test('after a bookmark and the end of a watch it goes on from the bookmark', async t => {
+test('the next watch starts from the last bookmark', async t => {
   const bookmark: Pod = { ...pod('', 40), metadata: { name: '', resourceVersion: '40' } }
   const { heard, urls } = await start(t, [
     list('7', []),
@@ -66,7 +66,7 @@ test('after a bookmark and the end of a watch it goes on from the bookmark', asy
   assert.match(urls[2] ?? '', /resourceVersion=40&/)
 })
 
-test('410 in a watch and 410 as an answer lead to a new list, which finds what was missed', async t => {
+test('410, as an event or as an HTTP status, leads to a new list, which finds the missed changes', async t => {
   const { watch, heard } = await start(t, [
     list('1', [pod('a', 1), pod('b', 1), pod('same', 1)]),
     events(['ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }]),
@@ -80,7 +80,7 @@ test('410 in a watch and 410 as an answer lead to a new list, which finds what w
   assert.equal(watch.objects.size, 2)
 })
 
-test('a broken connection in the middle of an event loses nothing', async t => {
+test('no change is lost if the connection breaks in the middle of an event', async t => {
   const half = (response: ServerResponse) => {
     response.write('{"type":"ADDED","object":{"api')
     setImmediate(() => response.destroy())
@@ -90,7 +90,7 @@ test('a broken connection in the middle of an event loses nothing', async t => {
   assert.match(urls[2] ?? '', /resourceVersion=7&/)
 })
 
-test('synced waits for a first list that succeeds', async t => {
+test('synced resolves after the first successful list', async t => {
   const gate = held(list('1', [pod('a', 1)]))
   const { watch } = await start(t, [refusal(500), refusal(403), gate.step, events()])
   const early = await Promise.race([watch.synced.then(() => 'synced'), gate.reached.then(() => 'waiting')])
@@ -100,13 +100,13 @@ test('synced waits for a first list that succeeds', async t => {
   assert.deepEqual([watch.isSynced, watch.objects.size], [true, 1])
 })
 
-test('synced rejects where it is stopped before', async t => {
+test('synced rejects if list-watch is stopped before the first list', async t => {
   const { watch, stop } = await start(t, [refusal(500)])
   stop()
   await assert.rejects(watch.synced, { code: 'cancelled' })
 })
 
-test('a listener that throws stops neither the others nor the watch, one that was taken back hears nothing', async t => {
+test('a listener that throws stops neither the others nor the watch, and a removed listener is not called', async t => {
   const lines: string[] = []
   const { watch, heard } = await start(
     t,
@@ -122,7 +122,7 @@ test('a listener that throws stops neither the others nor the watch, one that wa
   assert.equal(lines.map(line => JSON.parse(line).msg).join(), 'a listener failed,a listener failed')
 })
 
-test('a watch that stays silent is opened again, from where it was', async t => {
+test('a watch that does not end in time is opened again, from the same resourceVersion', async t => {
   const clock = createManualClock()
   const { watch, heard, urls, requested } = await start(
     t,
@@ -134,13 +134,13 @@ test('a watch that stays silent is opened again, from where it was', async t => 
   clock.advance(69_999)
   assert.equal(urls.length, 2)
   clock.advance(1)
-  while (clock.pending() === 0) await turn() // it waits before it tries again
+  while (clock.pending() === 0) await turn() // the delay before the next attempt
   clock.advance(250)
   await heard('+a@8')
   assert.match(urls[2] ?? '', /resourceVersion=7&/)
 })
 
-test('it waits longer after each failure, as long as the server asks, and starts anew once all is well', async t => {
+test('the delay grows with each failure, is at least the Retry-After, and is reset by a success', async t => {
   const lines: string[] = []
   const busy: Step = response => response.writeHead(429, { 'retry-after': '0.9' }).end()
   const { heard } = await start(
@@ -161,7 +161,7 @@ test('it waits longer after each failure, as long as the server asks, and starts
   assert.deepEqual(waits, [125, 250, 900, 125])
 })
 
-test('a server that ends every watch at once is not asked without pause', async t => {
+test('a watch that ends immediately is a failure, so that it is not repeated without delay', async t => {
   const lines: string[] = []
   const end = (response: ServerResponse) => void response.end()
   const { heard } = await start(t, [list('7', []), end, events(['ADDED', pod('a', 8)])], {
@@ -171,7 +171,7 @@ test('a server that ends every watch at once is not asked without pause', async 
   assert.match(lines[0] ?? '', /ended as soon as it began/)
 })
 
-test('a resync tells of every object again, as it is', async t => {
+test('a resync calls the listeners with every object again', async t => {
   const clock = createManualClock()
   const { watch, heard } = await start(t, [list('1', [pod('a', 1), pod('b', 2)]), events()], {
     clock,
@@ -184,7 +184,7 @@ test('a resync tells of every object again, as it is', async t => {
   assert.deepEqual(heard.all, ['+a@1', '+b@2', 'a@1→1', 'b@2→2'])
 })
 
-/** Starts a list-watch on a server that answers each request by the next step. */
+/** Starts a list-watch on a server that answers each request with the next step. */
 async function start(
   t: TestContext,
   steps: Step[],
@@ -228,7 +228,7 @@ async function start(
   return { watch, heard, urls, requested, stop: () => stopping.abort() }
 }
 
-/** Changes as short words; waits for one of them. */
+/** Records each change as a short text, such as `+a@1`; the returned function waits for one of them. */
 function listen(watch: ListWatch<Pod>) {
   const all: string[] = []
   let changed = () => {}
@@ -259,7 +259,7 @@ function list(resourceVersion: string, items: Pod[], next?: string): Step {
     response.end(JSON.stringify({ metadata: { resourceVersion, continue: next }, items: bare }))
 }
 
-/** A watch that says this and stays open. */
+/** Answers a watch with these events and leaves it open. */
 function events(...all: [string, object][]): Step {
   return response => {
     response.flushHeaders()
@@ -274,7 +274,7 @@ function ended(step: Step): Step {
   }
 }
 
-/** A step that waits to be let go. */
+/** A step that does not answer until `open` is called. */
 function held(step: Step) {
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** Keeps a copy of all objects that a query means, as fresh as the API server lets it, through every failure. */
+/** Keeps an up-to-date copy of all objects that a query selects, by list and watch, and recovers from every failure. */
 import { type Clock, delay, systemClock, type Timer } from '../async.ts'
 import { backoffMs } from '../backoff.ts'
 import { faultOf } from '../deadline.ts'
@@ -7,33 +7,33 @@ import { ApiError, isExpired } from './api-error.ts'
 import type { KubeClient, Query, WatchEvent } from './client.ts'
 import { freeze, type KubeObject, keyOf } from './object.ts'
 
-/** The server ends a watch after this time; one that has not ended soon after hangs on a dead connection. */
+/** The server is asked to end a watch after this time; one that has not ended 10 s later is on a dead connection. */
 const WATCH_SECONDS = 60
 const SILENCE_MARGIN_MS = 10_000
-/** A watch that ends sooner, having said nothing, is a failure: else a broken proxy would make us spin. */
+/** A watch that ends sooner, without an event, is a failure: with a broken proxy, watches would otherwise repeat without delay. */
 const MIN_WATCH_MS = 1_000
 const RETRY = { firstMs: 250, longestMs: 10_000 }
-/** Watches and resyncs are cut or lengthened by up to this share, so that replicas do not all come at once. */
+/** The durations of watches and resyncs vary by this share, so that replicas do not send their requests at the same time. */
 const JITTER = 0.25
 
-/** `before` is undefined for a new object, `now` for a deleted one; both are the same object in a resync. */
+/** `before` is undefined for a new object, `now` for a deleted one; in a resync both are the same object. */
 export type Listener<T> = (before: T | undefined, now: T | undefined) => void
 
 export type ListWatchOptions<T = KubeObject> = {
   client: Pick<KubeClient, 'list' | 'watch'>
   query: Query
   log: Log
-  /** What of an object is kept; all of it where this is not given. */
+  /** Reduces an object to the parts that are stored; by default the whole object is. */
   keep?: (object: T) => T
-  /** How often listeners are told of every object again; never where it is not given. */
+  /** How often the listeners are called with every object again; by default never. */
   resyncMs?: number
   clock?: Clock
   random?: () => number
 }
 
-/** Objects are frozen; listeners are called in order, after the store has the change, and their errors are logged. */
+/** Objects are frozen. Listeners are called in order, after the change is stored, and their errors are logged. */
 export class ListWatch<T extends KubeObject> {
-  /** Resolves once every object of the first list is in the store and was told to the listeners; rejects if stopped before. */
+  /** Resolves when every object of the first list is stored and the listeners were called with it; rejects if stopped before. */
   readonly synced: Promise<void>
   readonly #options: ListWatchOptions<T>
   readonly #clock: Clock
@@ -42,7 +42,7 @@ export class ListWatch<T extends KubeObject> {
   readonly #syncing = Promise.withResolvers<void>()
   #snapshot: ReadonlyMap<string, T> | undefined
   #isSynced = false
-  /** Where to go on watching; undefined: list first. */
+  /** Where the next watch starts; undefined: list first. */
   #resourceVersion: string | undefined
   #failures = 0
 
@@ -50,14 +50,14 @@ export class ListWatch<T extends KubeObject> {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.synced = this.#syncing.promise
-    this.synced.catch(() => {}) // for who never asks
+    this.synced.catch(() => {}) // not an unhandled rejection if nobody waits for it
   }
 
   get isSynced(): boolean {
     return this.#isSynced
   }
 
-  /** All objects by key as of now: a map that never changes. */
+  /** All current objects by key. The returned map does not change later. */
   get objects(): ReadonlyMap<string, T> {
     this.#snapshot ??= new Map(this.#objects)
     return this.#snapshot
@@ -67,13 +67,13 @@ export class ListWatch<T extends KubeObject> {
     return this.#objects.get(key)
   }
 
-  /** Tells `listener` of every later change; returns the way to take it back. */
+  /** Calls `listener` for every later change; returns a function that removes it. */
   onChange(listener: Listener<T>): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Lists and watches until `signal` aborts; never rejects. To be called once. */
+  /** Lists and watches until `signal` aborts; never rejects. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const resync = this.#startResync()
     while (!signal.aborted) {
@@ -102,7 +102,7 @@ export class ListWatch<T extends KubeObject> {
     this.#syncing.resolve()
   }
 
-  /** One watch, from its opening to its end. */
+  /** Runs one watch from its start to its end. */
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const timeoutSeconds = Math.round(WATCH_SECONDS * this.#jitter())
     const started = this.#clock.now()
@@ -161,7 +161,7 @@ export class ListWatch<T extends KubeObject> {
     }
   }
 
-  /** Waits before the next try: longer each time, and as long as the server asks for. */
+  /** Waits before the next attempt: longer each time, and at least as long as the server's Retry-After. */
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
     if (isExpired(error)) this.#resourceVersion = undefined
     const backoff = backoffMs(RETRY, this.#failures, this.#options.random ?? Math.random)
@@ -172,7 +172,7 @@ export class ListWatch<T extends KubeObject> {
     await delay(this.#clock, waitMs, signal).catch(() => {})
   }
 
-  /** One line for a streak of failures; what is no ApiError is a bug. */
+  /** Warns about the first of consecutive failures; the others are debug lines. Anything but an ApiError is a bug. */
   #logFailure(error: unknown, waitMs: number): void {
     const { query, log } = this.#options
     const { kind, namespace } = query
@@ -210,5 +210,9 @@ export class ListWatch<T extends KubeObject> {
 }
 
 function silence(ms: number): ApiError {
-  return new ApiError(0, 'Silent', `The watch did not end as agreed: nothing came for up to ${ms / 1_000} s`)
+  return new ApiError(
+    0,
+    'Silent',
+    `The watch did not end within ${ms / 1_000} s, so its connection is probably dead`,
+  )
 }

@@ -1,4 +1,4 @@
-/** Objects as they are on the wire. */
+/** The JSON form of Kubernetes objects. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Deployment, V1NetworkPolicy } from '@kubernetes/client-node'
@@ -22,13 +22,13 @@ test('an object has a key and a reference', () => {
   })
 })
 
-test('a frozen object is frozen to its last field', () => {
+test('freeze is deep', () => {
   const frozen = freeze(structuredClone(deployment))
   const container = frozen.spec?.template.spec?.containers[0]
   assert.throws(() => Object.assign(container ?? {}, { name: 'other' }), TypeError)
 })
 
-test('types have the names of the wire', () => {
+test('types have the field names of the JSON', () => {
   const policy: Kube<V1NetworkPolicy> = {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

@@ -1,4 +1,4 @@
-/** Kubernetes objects as they are on the wire: their types, keys and references. Pure. */
+/** Kubernetes objects in their JSON form: types, keys and references. Pure. */
 
 export type OwnerReference = {
   apiVersion: string
@@ -25,7 +25,7 @@ export type ObjectMeta = {
 
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
-/** A type of @kubernetes/client-node as its JSON is: times are text, `_from` is `from`. */
+/** The JSON form of a type of @kubernetes/client-node: times are strings, `_from` is `from`. */
 export type JsonOf<T> = 0 extends 1 & T
   ? T
   : T extends Date
@@ -40,10 +40,10 @@ export type JsonOf<T> = 0 extends 1 & T
 export type Kube<T> = KubeObject & JsonOf<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>
 
 export type Kind = { apiVersion: string; kind: string }
-/** One object of a cluster; without a namespace where its kind has none. */
+/** Identifies one object of a cluster; cluster-scoped kinds have no namespace. */
 export type ObjectRef = Kind & { namespace?: string; name: string }
 
-/** The key of an object in stores and queues: `namespace/name`, or `name` where its kind has no namespace. */
+/** The key of an object in stores and queues: `namespace/name`, or `name` for cluster-scoped kinds. */
 export function keyOf({ metadata: { namespace, name } }: { metadata: ObjectMeta }): string {
   return namespace ? `${namespace}/${name}` : name
 }
@@ -52,7 +52,7 @@ export function refOf({ apiVersion, kind, metadata: { namespace, name } }: KubeO
   return { apiVersion, kind, namespace, name }
 }
 
-/** The object itself, now unchangeable to its last field. */
+/** Freezes the object deeply and returns it. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const inner of Object.values(value)) freeze(inner)

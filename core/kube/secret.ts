@@ -5,7 +5,7 @@ import type { Kube } from './object.ts'
 
 export type SecretValues = Readonly<Record<string, string>>
 
-/** By key, as text; undefined where there is no such Secret. Throws ApiError. */
+/** The decoded values by key; undefined if the Secret does not exist. Throws ApiError. */
 export async function readSecret(
   client: Pick<KubeClient, 'get'>,
   namespace: string | undefined,

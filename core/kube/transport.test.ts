@@ -10,7 +10,7 @@ import { Transport, type TransportOptions } from './transport.ts'
 
 const READ = { method: 'GET', path: '/api/v1/pods' } as const
 
-test('credentials are kept for a minute, then read again', async t => {
+test('credentials are cached for a minute', async t => {
   const clock = createManualClock()
   const { transport, seen, tokens } = await start(t, (_, response) => response.end('{}'), { clock })
   await transport.send(READ)
@@ -34,13 +34,13 @@ for (const sort of ['request', 'watch'] as const) {
   })
 }
 
-test('a 401 with nothing new to say for ourselves is the answer, without a second request', async t => {
+test('a 401 is final, without a second request, if the credentials have not changed', async t => {
   const { transport, seen } = await start(t, (_, response) => response.writeHead(401).end('no'))
   await assert.rejects(transport.send(READ), { status: 401, reason: 'Unauthorized', retryable: false })
   assert.equal(seen.length, 1)
 })
 
-test('credentials that cannot be read again just now are used on', async t => {
+test('the last credentials stay in use while they cannot be read again', async t => {
   const clock = createManualClock()
   const { transport, seen, tokens } = await start(t, (_, response) => response.end('{}'), { clock })
   await transport.send(READ)
@@ -50,13 +50,13 @@ test('credentials that cannot be read again just now are used on', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer first'])
 })
 
-test('requests at the same time read the credentials once', async t => {
+test('concurrent requests read the credentials once', async t => {
   const { transport, tokens } = await start(t, (_, response) => response.end('{}'))
   await Promise.all([transport.send(READ), transport.send(READ), transport.send(READ)])
   assert.equal(tokens.readings, 1)
 })
 
-test('an error has the reason and the patience that the server asks for', async t => {
+test("an error has the server's reason and Retry-After", async t => {
   const status = { kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'slow down' }
   const { transport } = await start(t, (_, response) =>
     response.writeHead(429, { 'retry-after': '2' }).end(JSON.stringify(status)),
@@ -71,17 +71,17 @@ test('an error has the reason and the patience that the server asks for', async 
   })
 })
 
-test('an error page of something in between is an error too', async t => {
+test('an error page of a proxy is an ApiError, too', async t => {
   const { transport } = await start(t, (_, response) => response.writeHead(502).end('<html>bad gateway'))
   await assert.rejects(transport.send(READ), { status: 502, reason: 'InternalError', retryable: true })
 })
 
-test('an answer whose body dribbles is cut off in time', async t => {
+test('an answer whose body does not end is a timeout', async t => {
   const { transport } = await start(t, (_, response) => void response.write('{'), { timeoutMs: 50 })
   await assert.rejects(transport.send(READ), { status: 0, reason: 'Timeout', retryable: true })
 })
 
-test('a watch that was opened goes on beyond the time limit of requests', async t => {
+test('an open watch is not subject to the request timeout', async t => {
   const clock = createManualClock()
   const { transport } = await start(
     t,
@@ -100,13 +100,13 @@ test('a watch that was opened goes on beyond the time limit of requests', async 
   assert.equal(text, 'onetwo')
 })
 
-test('the reason of the caller is what a cancelled request rejects with', async t => {
+test("a cancelled request rejects with the fault of the caller's signal", async t => {
   const controller = new AbortController()
   const { transport } = await start(t, () => controller.abort())
   await assert.rejects(transport.send(READ, controller.signal), { code: 'cancelled' })
 })
 
-test('credentials that are never read end the request in time', async () => {
+test('a request times out if the credentials cannot be read in time', async () => {
   const credentials = () => new Promise<Credentials>(() => {})
   const access = { server: 'http://127.0.0.1:1', namespace: 'ns', credentials }
   const transport = new Transport(access, { timeoutMs: 20 })
@@ -114,7 +114,7 @@ test('credentials that are never read end the request in time', async () => {
   await assert.rejects(transport.open(READ, AbortSignal.timeout(1_000)), { status: 0, reason: 'Timeout' })
 })
 
-test('no server at all is an error to be tried again', async () => {
+test('an unreachable server is a retryable error', async () => {
   const credentials = async () => ({ headers: {}, tls: {} })
   const transport = new Transport({ server: 'http://127.0.0.1:1', namespace: 'ns', credentials })
   await assert.rejects(transport.send(READ), { status: 0, reason: 'Unreachable', retryable: true })

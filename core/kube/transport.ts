@@ -1,6 +1,6 @@
 /**
- * Requests to one API server over kept connections of HTTP/1.1: a few for requests, one for each watch, so that a dead one is
- * dropped alone. Credentials are read again every minute, and at once where the server refuses them.
+ * Requests to one API server over pooled HTTP/1.1 connections: a few for requests, and one for each watch, so that a dead connection
+ * affects only one. Credentials are read again every minute, and immediately if the server answers 401.
  */
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, systemClock } from '../async.ts'
@@ -12,12 +12,12 @@ import { ApiError, errorOfAnswer, unreachable } from './api-error.ts'
 const REQUEST_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_CONNECTION_MS = 60_000
-/** More requests at once wait for one of them. */
+/** Further concurrent requests wait for a free connection. */
 const MAX_CONNECTIONS = 16
 const TCP_PROBE_AFTER_MS = 30_000
-/** As client-go; the kubelet writes a new token long before the old one ends. */
+/** As in client-go: the kubelet writes a new token long before the old one expires. */
 const CREDENTIALS_LIFE_MS = 60_000
-/** A page of a list, at most: 250 objects at etcd's limit of 1.5 MiB would be more, so such lists fail loudly. */
+/** Limit for one page of a list. 250 objects of etcd's maximum size of 1.5 MiB would exceed it: such a list fails with an error. */
 const MAX_ANSWER_BYTES = 128 * 2 ** 20
 const UNAUTHORIZED = 401
 
@@ -27,17 +27,17 @@ export type ApiRequest = {
   query?: Record<string, string | number | boolean | undefined>
   body?: string
   contentType?: string
-  /** Where it is not plain JSON. */
+  /** Default: `application/json`. */
   accept?: string
 }
 
 export type TransportOptions = {
-  /** How long one request may take in all; 30 s. */
+  /** Limit for a whole request, including reading the credentials. Default: 30 s. */
   timeoutMs?: number
   clock?: Clock
 }
 
-/** What one reading of the credentials gave; the connections live on where only the token changed. */
+/** The credentials as last read, and the connections that use them. If only the token changes, the connections are kept. */
 type Connections = {
   headers: Record<string, string>
   tls: string
@@ -46,14 +46,14 @@ type Connections = {
   readAt: number
 }
 
-type Over = 'requests' | 'watches'
+type PoolName = 'requests' | 'watches'
 
 /** All methods reject with ApiError, or with the fault of the caller's signal. */
 export class Transport {
   readonly #access: Access
   readonly #timeoutMs: number
   readonly #clock: Clock
-  #link: Connections | undefined
+  #connections: Connections | undefined
   #reading: Promise<Connections> | undefined
   #closed = false
 
@@ -66,28 +66,28 @@ export class Transport {
     this.#clock = clock
   }
 
-  /** The body of a successful answer. */
+  /** Returns the body of a successful answer. */
   async send(request: ApiRequest, signal?: AbortSignal): Promise<string> {
     const limit = this.#limit(signal)
-    let link: Connections | undefined
+    let connections: Connections | undefined
     try {
-      link = await waitFor(this.#current(), limit.signal)
-      return await readAll((await this.#exchange(request, link, 'requests', limit.signal)).body)
+      connections = await waitFor(this.#current(), limit.signal)
+      return await readAll((await this.#exchange(request, connections, 'requests', limit.signal)).body)
     } catch (error) {
-      if (limit.signal.aborted && !signal?.aborted) this.#drop(link)
+      if (limit.signal.aborted && !signal?.aborted) this.#drop(connections)
       throw this.#translate(error, signal, limit.signal)
     } finally {
       limit.clear()
     }
   }
 
-  /** The body of a successful answer that goes on until `signal` aborts. Only the answer's beginning is limited in time. */
+  /** Returns the body of a successful answer as a stream, until `signal` aborts. The timeout applies only until the headers arrive. */
   async open(request: ApiRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
     const limit = this.#limit()
     const both = AbortSignal.any([signal, limit.signal])
     try {
-      const link = await waitFor(this.#current(), both)
-      return (await this.#exchange(request, link, 'watches', both)).body
+      const connections = await waitFor(this.#current(), both)
+      return (await this.#exchange(request, connections, 'watches', both)).body
     } catch (error) {
       throw this.#translate(error, signal, limit.signal)
     } finally {
@@ -95,29 +95,32 @@ export class Transport {
     }
   }
 
-  /** Ends all requests and connections. */
+  /** Cancels all requests and closes all connections. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#reading?.catch(() => {})
-    await Promise.all([this.#link?.requests.destroy(), this.#link?.watches.destroy()])
+    await Promise.all([this.#connections?.requests.destroy(), this.#connections?.watches.destroy()])
   }
 
-  /** Sends, and once again with fresh credentials where the server refuses those in hand. Rejects where the answer is no success. */
-  async #exchange(request: ApiRequest, link: Connections, over: Over, signal: AbortSignal) {
-    let answer = await this.#dispatch(request, link, over, signal)
+  /** Sends the request; after a 401, once more if the credentials have changed. Rejects unless the answer is a success. */
+  async #exchange(request: ApiRequest, connections: Connections, pool: PoolName, signal: AbortSignal) {
+    let answer = await this.#dispatch(request, connections, pool, signal)
     if (answer.statusCode === UNAUTHORIZED) {
       const fresh = await waitFor(this.#read(), signal)
-      if (fresh.headers.authorization !== link.headers.authorization || fresh.tls !== link.tls) {
+      if (
+        fresh.headers.authorization !== connections.headers.authorization ||
+        fresh.tls !== connections.tls
+      ) {
         await answer.body.dump()
-        answer = await this.#dispatch(request, fresh, over, signal)
+        answer = await this.#dispatch(request, fresh, pool, signal)
       }
     }
     if (answer.statusCode < 300) return answer
     throw errorOfAnswer(answer.statusCode, await readAll(answer.body), headerOf(answer, 'retry-after'))
   }
 
-  #dispatch(request: ApiRequest, link: Connections, over: Over, signal: AbortSignal) {
-    return link[over].request({
+  #dispatch(request: ApiRequest, connections: Connections, pool: PoolName, signal: AbortSignal) {
+    return connections[pool].request({
       origin: this.#access.server,
       path: request.path,
       method: request.method,
@@ -127,7 +130,7 @@ export class Transport {
       headers: {
         accept: request.accept ?? 'application/json',
         'user-agent': 'portolan',
-        ...link.headers,
+        ...connections.headers,
         ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
       },
       body: request.body ?? null,
@@ -136,15 +139,15 @@ export class Transport {
   }
 
   async #current(): Promise<Connections> {
-    const link = this.#link
-    if (link && this.#clock.now() - link.readAt < CREDENTIALS_LIFE_MS) return link
+    const connections = this.#connections
+    if (connections && this.#clock.now() - connections.readAt < CREDENTIALS_LIFE_MS) return connections
     return this.#read().catch(error => {
-      if (!link) throw error
-      return link // what cannot be read just now was good a moment ago
+      if (!connections) throw error
+      return connections // The last credentials are probably still valid.
     })
   }
 
-  /** Reads the credentials; many callers share one reading. */
+  /** Reads the credentials; concurrent callers share one read. */
   #read(): Promise<Connections> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = undefined
@@ -155,14 +158,14 @@ export class Transport {
   async #readOnce(): Promise<Connections> {
     const { headers, tls } = await this.#access.credentials()
     if (this.#closed) throw new ApiError(0, 'Closed', 'The client of the API server is closed')
-    const last = this.#link
+    const last = this.#connections
     const print = JSON.stringify(tls)
     const readAt = this.#clock.now()
     if (last?.tls === print) {
-      this.#link = { ...last, headers, readAt }
+      this.#connections = { ...last, headers, readAt }
     } else {
       const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: TCP_PROBE_AFTER_MS }
-      this.#link = {
+      this.#connections = {
         headers,
         tls: print,
         requests: agent(connect, MAX_CONNECTIONS),
@@ -172,15 +175,15 @@ export class Transport {
       last?.requests.close().catch(() => {})
       last?.watches.close().catch(() => {})
     }
-    return this.#link
+    return this.#connections
   }
 
-  /** A connection on which a request had no answer in time may be dead: the next request makes a new one. */
-  #drop(link: Connections | undefined): void {
-    if (!link || this.#link?.requests !== link.requests) return
-    this.#link = undefined
-    link.requests.close().catch(() => {})
-    link.watches.close().catch(() => {})
+  /** After a timeout the connection may be dead: later requests open new ones. */
+  #drop(connections: Connections | undefined): void {
+    if (!connections || this.#connections?.requests !== connections.requests) return
+    this.#connections = undefined
+    connections.requests.close().catch(() => {})
+    connections.watches.close().catch(() => {})
   }
 
   #limit(signal?: AbortSignal) {
@@ -197,8 +200,8 @@ export class Transport {
 }
 
 /**
- * No HTTP/2: with undici 8.12 a request that is aborted as it is sent leaves a stream behind, whose error nobody hears when the API
- * server ends the connection. That ends the process.
+ * HTTP/2 is off: with undici 8.12, a request that is aborted while it is sent leaves a stream without an error listener. When the API
+ * server then closes the connection, the unhandled error ends the process.
  */
 function agent(connect: object, connections: number | null = null): Agent {
   return new Agent({
@@ -206,7 +209,7 @@ function agent(connect: object, connections: number | null = null): Agent {
     connections,
     connect,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    // every request has a limit of its own
+    // Every request has its own deadline.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
