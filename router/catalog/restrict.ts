@@ -105,7 +105,8 @@ function part(
   const at = Int32Array.from(some, document => places.get(document) ?? -1)
   const similarities = new Float32Array(some.length)
   return {
-    pending: table.pending,
+    pending: at.reduce((pending, document) => pending + (table.isKnown(document) ? 0 : 1), 0),
+    isKnown: position => table.isKnown(at[position] as number),
     similarities(query) {
       const whole = table.similarities(query)
       for (let position = 0; position < at.length; position++)

@@ -45,6 +45,8 @@ export type SearchOptions = {
 export interface VectorTable {
   /** Documents whose vector is still to come. */
   readonly pending: number
+  /** Whether a document's vector is known. */
+  isKnown(document: number): boolean
   /** Similarity (cosine, -1 to 1) of every document to the query; NaN where its vector is not known. A view: the next query overwrites it. */
   similarities(query: Vector): Float32Array
 }

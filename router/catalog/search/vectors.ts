@@ -20,6 +20,7 @@ export function createVectorTable(vectors: readonly (Vector | undefined)[], make
   const similarities = new Float32Array(vectors.length)
   return {
     pending,
+    isKnown: document => !Number.isNaN(scales[document]),
     similarities(query) {
       if (query.values.length !== dimensions) return similarities.fill(Number.NaN)
       const products = dots.multiply(query.values)
