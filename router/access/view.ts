@@ -6,6 +6,7 @@ import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { isObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { matchingRules, missingScopes } from './rules.ts'
+import { deniedForms, formsOf, type UriForms } from './uri-forms.ts'
 
 /** Callers with equal keys have the same view of a catalog. */
 export type View = {
@@ -41,9 +42,12 @@ export function seesTool(view: View, server: RouterServer, definition: ToolDefin
   )
 }
 
-/** Whether a resource or template is visible, by the upstream's own URI. */
+/** Whether a resource or template is visible, by the upstream's own URI: in whatever form a server may take it for. */
 export function seesResource(view: View, server: RouterServer, uri: string): boolean {
-  return rulesFor(view, server).some(({ resources }) => isGranted(resources, uri))
+  const rules = rulesFor(view, server)
+  if (rules.some(({ resources }) => grantsAll(resources))) return true
+  const forms = rules.length > 0 ? formsOf(uri) : undefined
+  return forms !== undefined && rules.some(({ resources }) => isUriGranted(resources, forms))
 }
 
 /** Whether a prompt is visible, by the upstream's own name. */
@@ -71,8 +75,12 @@ const ALL: AccessRule = {
   challenge: false,
 }
 
-function isEverything({ allow, deny, readOnly }: ToolGrant): boolean {
-  return allow.includes('*') && deny.length === 0 && !readOnly
+function isEverything(grant: ToolGrant): boolean {
+  return grantsAll(grant) && !grant.readOnly
+}
+
+function grantsAll({ allow, deny }: Grant): boolean {
+  return allow.includes('*') && deny.length === 0
 }
 
 function rulesFor({ granting, challenging }: View, server: RouterServer): AccessRule[] {
@@ -96,6 +104,13 @@ function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefiniti
 
 function isGranted({ allow, deny }: Grant, name: string): boolean {
   return allow.some(pattern => matches(pattern, name)) && !deny.some(pattern => matches(pattern, name))
+}
+
+function isUriGranted({ allow, deny }: Grant, { spelled, meant }: UriForms): boolean {
+  return (
+    spelled.every(form => allow.some(pattern => matches(pattern, form))) &&
+    !deny.flatMap(deniedForms).some(pattern => meant.some(form => matches(pattern, form)))
+  )
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -2,8 +2,11 @@
 import type { TestContext } from 'node:test'
 import type { AccessConfig, AccessRule, AuthConfig } from '../../core/catalog/access-config.ts'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
-import type { Profile } from '../../core/catalog/router-config.ts'
+import type { Profile, RouterServer } from '../../core/catalog/router-config.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
+import { standardHeaders } from '../../core/mcp/protocol/standard-headers.ts'
+import type { Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { type Answerer, echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
@@ -68,12 +71,20 @@ export async function start(
   config: object = {},
   answer: Answerer = echo,
   servers: Record<string, FixtureServer> = SERVERS,
+  connect?: (server: RouterServer) => Upstream,
 ) {
   const clock = createManualClock(NOW)
   const source = createInProcessSource()
+  const reached: Reached[] = []
   const router = await startRouter({
     source,
-    connect: () => upstreamOf(answer),
+    connect:
+      connect ??
+      (({ name }) =>
+        upstreamOf((call, signal) => {
+          reached.push({ server: name, call })
+          return answer(call, signal)
+        })),
     host: '127.0.0.1',
     port: 0,
     clock,
@@ -81,10 +92,10 @@ export async function start(
     credentials: { secret: name => (name === 'callers' ? { red: RED, blue: BLUE } : undefined) },
   })
   t.after(() => router.close(0))
-  const publish = (changed: Partial<AccessConfig>, generation: number) =>
+  const publish = (changed: Partial<AccessConfig>, generation: number, offered = servers) =>
     source.publish(
       snapshotOf(
-        servers,
+        offered,
         {
           access: { ...OPEN_ACCESS, auth: TOKENS, ...changed },
           allowedProfiles: [...PROFILES],
@@ -94,11 +105,18 @@ export async function start(
         generation,
       ),
     )
-  publish(access, 1)
-  while (router.catalog()?.generation !== 1) await new Promise(resolve => setImmediate(resolve))
+  /** Publishes, and waits until that is served. */
+  const change = async (changed: Partial<AccessConfig>, generation: number, offered = servers) => {
+    publish(changed, generation, offered)
+    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+  }
+  await change(access, 1)
   const origin = new URL(router.url).origin
-  return { router, clock, publish, origin }
+  return { router, clock, publish, change, origin, reached }
 }
+
+/** What reached the upstreams, in order. */
+type Reached = { server: string; call: UpstreamCall }
 
 type Sent = { path?: string; token?: string; headers?: Record<string, string>; method?: string }
 
@@ -118,6 +136,22 @@ export async function send(
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
   })
   return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+}
+
+/** The same request as a client of 2026-07-28 sends it: its message, and the headers that belong to it. */
+export function modernised({ method, params }: { method: string; params?: JsonObject }) {
+  const message = { method, params: { ...params, _meta: { ...ENVELOPE, ...metaOf(params) } } }
+  return { message, headers: standardHeaders(message, '2026-07-28') }
+}
+
+function metaOf(params: JsonObject | undefined): JsonObject {
+  return isObject(params?._meta) ? params._meta : {}
 }
 
 export const initialize = {

@@ -1,7 +1,7 @@
 /** The endpoint of one server, /servers/<name>/mcp: its lists come from the catalog, its answers are passed on unchanged. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
-import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { limitedSentence } from '../../access/limits.ts'
@@ -11,6 +11,7 @@ import { textAt } from '../arguments/given-arguments.ts'
 import { carriesTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
+import { readCompleted } from '../resources/completed.ts'
 import { errorReply, refuse } from '../wording/answers.ts'
 import { faultSentence, quote, stateSentence } from '../wording/sentences.ts'
 import { forward } from './forward.ts'
@@ -42,7 +43,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
   if (method.length > LONGEST_METHOD) return notFound('There is no method of such a name.')
-  return outsideView(work, server) ?? passOn(work, server)
+  return outsideView(work, server) ?? passOn(work, server, ownParams(work))
 }
 
 /** A page of a list; the first page is serialized once for each catalog. */
@@ -95,15 +96,16 @@ function unknownTool(work: Work, server: RouterServer): McpResponse {
 function outsideView({ catalog, request }: Work, server: RouterServer): McpResponse | undefined {
   if (!catalog.view) return undefined
   const { method, params } = request
-  const { ref } = params
   switch (method) {
     case 'resources/read':
       return resourceOutside(catalog, server, params.uri)
     case 'prompts/get':
       return promptOutside(catalog, server, params.name)
-    case 'completion/complete':
-      if (isObject(ref) && ref.uri !== undefined) return resourceOutside(catalog, server, ref.uri)
-      return promptOutside(catalog, server, isObject(ref) ? ref.name : undefined)
+    case 'completion/complete': {
+      const ref = readCompleted(params.ref)
+      if (ref?.type === 'ref/resource') return resourceOutside(catalog, server, ref.uri)
+      return promptOutside(catalog, server, ref?.name)
+    }
     default:
       return notFound(`Method ${quote(method)} is not served here.`)
   }
@@ -126,9 +128,15 @@ function promptOutside(catalog: Catalog, server: RouterServer, name: unknown): M
   return invalid(`There is no prompt ${quote(String(name))}.`)
 }
 
+/** What is passed on to the server: where a view was asked, nothing that it was not asked about. */
+function ownParams({ catalog, request: { method, params } }: Work): JsonObject {
+  const ref = catalog.view && method === 'completion/complete' ? readCompleted(params.ref) : undefined
+  return ref ? { ...params, ref } : params
+}
+
 /** Passes on every other method, including ones that we do not know. */
-async function passOn(work: Work, server: RouterServer): Promise<McpResponse> {
-  const { params, method } = work.request
+async function passOn(work: Work, server: RouterServer, params: JsonObject): Promise<McpResponse> {
+  const { method } = work.request
   const answer = await forward(work, { server, method, params })
   return answer instanceof Fault ? unanswered(answer, server, work.words) : answer
 }

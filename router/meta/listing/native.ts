@@ -1,13 +1,14 @@
 /** The protocol's own methods for resources, prompts and completions on a gateway route, with names that include the server. */
 import { exposePromptResult, exposeReadResult } from '../../../core/catalog/expose.ts'
 import { Fault } from '../../../core/errors.ts'
-import { isObject, type JsonObject } from '../../../core/json.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import { type McpResponse, withResult } from '../../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../../core/mcp/protocol/message.ts'
 import { type Forwarded, forward } from '../calling/forward.ts'
 import { invalid, refuseNatively, unanswered, unknownResource } from '../calling/rpc-errors.ts'
 import { findPrompt } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
+import { readCompleted } from '../resources/completed.ts'
 import { missingArguments } from '../resources/prompt-arguments.ts'
 import { findResource } from '../resources/resource-target.ts'
 import { readKeptNatively } from '../results/read-kept.ts'
@@ -54,22 +55,19 @@ export async function getPromptNatively(work: Work): Promise<McpResponse> {
 /** Completes an argument of a prompt or of a resource template. */
 export async function completeNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
-  const { ref } = params
+  const ref = readCompleted(params.ref)
   const method = 'completion/complete'
-  if (isObject(ref) && typeof ref.name === 'string') {
+  if (ref?.type === 'ref/prompt') {
     const target = findPrompt(work.catalog, ref.name)
     if ('refusal' in target) return refuseNatively(work, target)
     const { server, prompt } = target
     return passOn(work, { server, method, params: { ...params, ref: { ...ref, name: prompt.prompt } } }, asIs)
   }
-  if (isObject(ref) && typeof ref.uri === 'string') {
+  if (ref?.type === 'ref/resource') {
     const target = findResource(work.catalog, ref.uri)
     if ('refusal' in target) return refuseNatively(work, target)
-    return passOn(
-      work,
-      { server: target.server, method, params: { ...params, ref: { ...ref, uri: target.uri } } },
-      asIs,
-    )
+    const { server, uri } = target
+    return passOn(work, { server, method, params: { ...params, ref: { ...ref, uri } } }, asIs)
   }
   return invalid('ref names neither a prompt nor a resource')
 }

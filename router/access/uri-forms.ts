@@ -1,0 +1,66 @@
+/** What a URI may mean to a server: decoded, normalized and in other spellings, so that a rule speaks of all of them. Pure. */
+
+export type UriForms = {
+  /** The URI, and what it decodes to step by step: each must be allowed. */
+  readonly spelled: readonly string[]
+  /** In lower case: these and what parsers of URLs, file systems and web servers take them for. None may be denied. */
+  readonly meant: readonly string[]
+}
+
+const DECODINGS = 3
+const LONGEST = 8_192
+/** Segments and characters with which a URI can leave its folder; some servers drop what follows a semicolon. */
+const TREACHEROUS = /(?:^|[/\\])\.{1,2}(?:[/\\?#;]|$)|[\\\p{Cc}]/u
+
+/** Undefined: nobody can say what it means, since it climbs, has control characters, or cannot be decoded to an end. */
+export function formsOf(uri: string): UriForms | undefined {
+  const spelled = decodings(uri)
+  if (!spelled) return undefined
+  const alike = spelled.map(form => form.normalize('NFKC'))
+  if ([...spelled, ...alike].some(form => TREACHEROUS.test(form))) return undefined
+  const meant = alike.flatMap(form => [form, ...meaningsOf(form)])
+  return { spelled, meant: [...new Set([...spelled, ...meant].map(form => form.toLowerCase()))] }
+}
+
+/** The forms of a pattern that denies; compared with `meant`. */
+export function deniedForms(pattern: string): string[] {
+  const lower = pattern.normalize('NFKC').toLowerCase()
+  const decoded = decode(lower)
+  return decoded === undefined || decoded === lower ? [lower] : [lower, decoded.toLowerCase()]
+}
+
+function decodings(uri: string): string[] | undefined {
+  if (uri.length > LONGEST) return undefined
+  const forms = [uri]
+  for (let step = 0; step <= DECODINGS; step++) {
+    const last = forms.at(-1) as string
+    const decoded = decode(last)
+    if (decoded === undefined) return undefined
+    if (decoded === last) return forms
+    forms.push(decoded)
+  }
+  return undefined
+}
+
+function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** As URLs are parsed (WHATWG), without credentials, port, query and fragment, and with paths as file systems read them. */
+function meaningsOf(form: string): string[] {
+  const url = URL.parse(form)
+  if (!url) return []
+  const { protocol, hostname } = url
+  const host = hostname.replace(/\.$/, '')
+  const path = decode(url.pathname) ?? url.pathname
+  const paths = [path, path.replaceAll(/;[^/]*/g, '')].flatMap(one => {
+    const single = one.replaceAll(/\/{2,}/g, '/')
+    return [one, single, single.replace(/(?<=.)\/$/, '')]
+  })
+  return [url.href, ...paths.flatMap(one => [`${protocol}//${host}${one}`, `${protocol}${one}`])]
+}

@@ -1,0 +1,123 @@
+/** Two callers learn nothing of what only the other may use, whatever they ask: over HTTP, in both eras, against a running router. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { echo, type FixtureServer } from '../meta/fixture.ts'
+import { type Attempt, attempts, leaks } from './access-attempts.ts'
+import { BLUE, initialize, modernised, PROFILES, RED, rule, SERVERS, send, start } from './access-router.ts'
+
+const PATHS = [...PROFILES.map(profile => `/mcp/${profile}`), '/servers/vermilion/mcp', '/servers/cobalt/mcp']
+const CALLERS = [
+  [RED, 'vermilion', 'cobalt'],
+  [BLUE, 'cobalt', 'vermilion'],
+] as const
+const RULES = { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] }
+const LIST: Attempt = { method: 'tools/list', params: {} }
+const DISCOVER: Attempt = { method: 'server/discover', params: {} }
+
+/** Requests on the way at a time. */
+const AT_ONCE = 16
+
+async function forEach<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values()
+  const worker = async () => {
+    for (const item of left) await run(item)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+type Asking = { origin: string; path: string; token: string }
+
+const inEra = {
+  '2025': ({ origin, path, token }: Asking, request: Attempt) => send(origin, request, { path, token }),
+  '2026': ({ origin, path, token }: Asking, request: Attempt) => {
+    const { message, headers } = modernised(request)
+    return send(origin, message, { path, token, headers })
+  },
+}
+
+for (const [era, ask] of Object.entries(inEra)) {
+  test(`two callers of ${era} learn nothing of what only the other may use`, async t => {
+    const { origin, reached } = await start(t, RULES)
+    let asked = 0
+    for (const [token, own, canary] of CALLERS) {
+      for (const path of PATHS) {
+        await forEach([initialize as Attempt, DISCOVER, ...attempts(canary)], async request => {
+          const { text, headers } = await ask({ origin, path, token }, request)
+          const told = `${text} ${[...headers].flat().join(' ')}`
+          assert.ok(!leaks(told, canary, { request, path }), `${path} ${JSON.stringify(request)}: ${told}`)
+          asked++
+        })
+        const { text } = await ask({ origin, path, token }, LIST)
+        if (path === '/mcp/direct') assert.match(text, new RegExp(`${own}__${own}_get`))
+      }
+      assert.deepEqual(
+        reached.filter(({ server }) => server === canary),
+        [],
+      )
+      const found = await ask(
+        { origin, path: '/mcp', token },
+        {
+          method: 'tools/call',
+          params: { name: 'discover_mcp_tools', arguments: { query: `get ${own}` } },
+        },
+      )
+      assert.match(found.text, new RegExp(`${own}:${own}_get`))
+      reached.length = 0
+    }
+    assert.ok(asked > 2_000)
+  })
+
+  test(`a caller of ${era} is answered as by a gateway that has nothing but its part, byte for byte`, async t => {
+    const red = { rules: [rule('red', 'vermilion')] }
+    const { origin: whole } = await start(t, red)
+    const { origin: alone } = await start(t, red, {}, echo, {
+      vermilion: SERVERS.vermilion as FixtureServer,
+    })
+    const requests = [initialize, DISCOVER, ...['vermilion', 'cobalt', 'vermillion'].flatMap(attempts)]
+    for (const path of PATHS) {
+      await forEach(requests as Attempt[], async request => {
+        const [of, only] = await Promise.all(
+          [whole, alone].map(async origin => {
+            const { status, text } = await ask({ origin, path, token: RED }, request)
+            return [status, text.replace(/search_time_ms\W+[\d.]+/g, '')]
+          }),
+        )
+        assert.deepEqual(of, only, `${path} ${JSON.stringify(request)}`)
+      })
+    }
+  })
+}
+
+test('a batch of what one may use and what one may not tells of the one alone', async t => {
+  const { origin, reached } = await start(t, RULES)
+  const headers = { 'mcp-protocol-version': '2025-03-26' }
+  const own = {
+    method: 'tools/call',
+    params: { name: 'execute_mcp_tool', arguments: { tool_path: 'vermilion:vermilion_get', arguments: {} } },
+  }
+  const all = attempts('cobalt')
+  for (let at = 0; at < all.length; at += 20) {
+    const asked = [own, ...all.slice(at, at + 20)]
+    const messages = [
+      ...asked.map((message, id) => ({ jsonrpc: '2.0', id, ...message })),
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 0 } },
+      { jsonrpc: '2.0', id: 'x', result: {} },
+    ]
+    const response = await fetch(`${origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${RED}`,
+        ...headers,
+      },
+      body: JSON.stringify(messages),
+    })
+    const text = await response.text()
+    assert.equal(response.status, 200, text)
+    assert.equal((JSON.parse(text) as JsonObject[]).length, asked.length)
+    assert.ok(!leaks(text, 'cobalt', asked), text)
+  }
+  assert.ok(reached.length > 0 && reached.every(({ server }) => server === 'vermilion'))
+})
