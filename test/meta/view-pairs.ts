@@ -149,7 +149,7 @@ async function ask(handler: McpHandler, profile: Profile, name: string, args: Js
     caller: createCaller(),
     text: undefined,
   })
-  return JSON.stringify(answer).replace(/(search_time_ms\W+)[\d.e-]+/g, '$10')
+  return JSON.stringify(answer)
 }
 
 const NOT_YET = /^own-[a-h]/
