@@ -1,4 +1,4 @@
-/** The clock of the machine. */
+/** The system clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -6,9 +6,9 @@ import { delay, systemClock } from './async.ts'
 
 test('a negative delay ends at once, without a warning', async t => {
   const warnings: string[] = []
-  const hear = ({ message }: Error) => warnings.push(message)
-  process.on('warning', hear)
-  t.after(() => process.off('warning', hear))
+  const onWarning = ({ message }: Error) => warnings.push(message)
+  process.on('warning', onWarning)
+  t.after(() => process.off('warning', onWarning))
   const alive = setInterval(() => {}, 1_000)
   await delay(systemClock, -66)
   clearInterval(alive)

@@ -1,4 +1,4 @@
-/** The pauses between tries. */
+/** The delays between attempts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backoffMs } from './backoff.ts'

@@ -1,4 +1,4 @@
-/** What a bounded map forgets. */
+/** Which entries a bounded map evicts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BoundedMap } from './bounded-map.ts'

@@ -1,4 +1,4 @@
-/** Waiting with an end. */
+/** Signals with a time limit. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../test/support/manual-clock.ts'

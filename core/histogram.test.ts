@@ -1,4 +1,4 @@
-/** A histogram reads as prom-client's own does. */
+/** The output of a histogram equals that of prom-client's own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Histogram, Registry } from 'prom-client'

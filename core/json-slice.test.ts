@@ -1,4 +1,4 @@
-/** Values cut out of JSON texts, against what JSON.parse finds there. */
+/** Slices of JSON texts, compared with what JSON.parse returns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ test('a path that is missing, or leads into something other than an object, find
     assert.equal(sliceJson(text, PATH), undefined, text)
 })
 
-test('of several members with the same name the last counts, also if it is written with escapes', () => {
+test('the last of several members with the same name counts, also if the name is written with escapes', () => {
   assert.equal(sliceJson('{"a":1,"a":2}', ['a']), '2')
   assert.equal(sliceJson('{"a":1,"\\u0061":{"b":3}}', ['a', 'b']), '3')
   assert.equal(sliceJson('{"a":{"b":1},"a":{}}', ['a', 'b']), undefined)
@@ -38,7 +38,7 @@ test('line breaks between tokens become spaces, and those in strings stay escape
 test('for any JSON the slice parses to the value that JSON.parse finds at the path', () => {
   fc.assert(
     fc.property(
-      // No key is a lone backslash: V8 13.6 then takes other escapes for it ('{"x":{},"\\"":1}').
+      // No key is a single backslash: V8 13.6 has a bug that confuses it with other escapes ('{"x":{},"\\"":1}').
       fc.dictionary(fc.constantFrom('a', 'b', '"', 'c\\', 'params'), fc.jsonValue({ maxDepth: 4 })),
       fc.constantFrom('a', 'b', '"', 'c\\', 'params'),
       fc.constantFrom(undefined, 1, '\t'),
@@ -52,7 +52,7 @@ test('for any JSON the slice parses to the value that JSON.parse finds at the pa
   )
 })
 
-test('texts that are deeply nested, or full of quotes and backslashes, take time in proportion to their length', () => {
+test('the time for deeply nested texts, and for many quotes and backslashes, is linear in their length', () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   const quoted = JSON.stringify('\\"'.repeat(200_000))
   const text = `{"params":{"x":${deep},"y":${quoted},"arguments":{"a":1}}}`

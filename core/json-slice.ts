@@ -9,8 +9,8 @@ const NOWHERE = -1
 const SHORT = 24
 
 /**
- * The text, on one line, of the member at `path` in the outermost object. Of members with the same name the last one counts, as in
- * JSON.parse. undefined if there is no such member. The text must be valid JSON: callers have parsed it. Linear in the text's length.
+ * The text, on one line, of the member at `path` in the outermost object; undefined if there is no such member. The last of several
+ * members with the same name counts, as in JSON.parse. The text must be valid JSON: callers have parsed it. Takes linear time.
  */
 export function sliceJson(text: string, path: readonly string[]): string | undefined {
   const found: Span = { start: 0, end: NOWHERE }

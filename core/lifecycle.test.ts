@@ -1,4 +1,4 @@
-/** A process ends in good order at its first signal, and at once when it is asked again. */
+/** The first signal shuts a process down gracefully, a second one ends it immediately. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { onShutdown } from './lifecycle.ts'
 
 const MODULE = new URL('./lifecycle.ts', import.meta.url)
 
-/** A process that lives until told, closes as `closing` says, and can be told that time has passed. */
+/** Starts a process that calls onShutdown. The expression `closing` is its `close`; a message with a number advances its clock. */
 async function start(closing: string): Promise<ChildProcess> {
   const code = `
     import { onShutdown } from '${MODULE}'
@@ -27,9 +27,9 @@ async function start(closing: string): Promise<ChildProcess> {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} closes and ends the process with 0`, async () => {
     const child = await start('Promise.resolve()')
-    const [told, ended] = [once(child, 'message'), once(child, 'exit')]
+    const [reason, ended] = [once(child, 'message'), once(child, 'exit')]
     child.kill(signal)
-    assert.deepEqual((await told)[0], signal)
+    assert.deepEqual((await reason)[0], signal)
     assert.deepEqual(await ended, [0, null])
   })
 }
@@ -59,8 +59,8 @@ test('a second signal is ignored within a second, and after that ends the proces
 
 test('listeners can be removed', () => {
   const before = process.listenerCount('SIGTERM')
-  const takeBack = onShutdown(async () => {}, createManualClock())
+  const removeListeners = onShutdown(async () => {}, createManualClock())
   assert.equal(process.listenerCount('SIGTERM'), before + 1)
-  takeBack()
+  removeListeners()
   assert.equal(process.listenerCount('SIGTERM'), before)
 })

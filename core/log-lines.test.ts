@@ -1,4 +1,4 @@
-/** A log whose reader is slow, stuck or gone costs lines: never memory, never time, never the end of the process. */
+/** If the reader of the log is slow, stuck or gone, lines are lost, but the process never grows, waits or ends. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { createLogLines } from './log-lines.ts'
 
 const LINE = `${'x'.repeat(999)}\n`
 
-/** A stream whose reader takes nothing until it is told to. */
+/** A stream whose reader takes nothing until `readOn` is called. */
 function slowReader() {
   const read: string[] = []
   let taken: (() => void) | undefined

@@ -1,4 +1,4 @@
-/** What is logged, and what never is. */
+/** The format of log lines, and redaction. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Files of manifests: documents, places, bounds. */
+/** Manifest files: documents, positions of problems, limits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_DOCUMENTS, MAX_FILE_BYTES, mergeManifests, parseManifestText } from './manifests.ts'
@@ -112,7 +112,7 @@ test('files are bounded: size, documents, depth, aliases, cycles', () => {
   assert.deepEqual(reasons(`a0: &a0 x\n${lines.join('\n')}`), ['InvalidYaml'])
 })
 
-test('of a resource that two files define the first is used, and the second is a problem', () => {
+test('if two files define the same resource, the first is used and the second is a problem', () => {
   const files = ['a.yaml', 'b.yaml'].map(file => parseManifestText(manifest('a'), file))
   const { manifests, problems } = mergeManifests(files)
   assert.deepEqual(

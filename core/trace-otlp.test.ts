@@ -1,4 +1,4 @@
-/** Spans as a collector receives them, and what becomes of them where there is none. */
+/** Spans as a collector receives them, and the behaviour without a working collector. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
@@ -118,7 +118,7 @@ test('a collector that rejects spans causes no error and one line in the log', a
     log,
   )
   collector.refuse(403)
-  // two batches and a rest
+  // two full batches and a partial one
   for (let count = 0; count < 1_100; count++) tracer.begin(start('lost')).end()
   const [line] = await once(lines, 'data')
   await close()
@@ -163,7 +163,7 @@ test('calls continue while spans cannot be delivered, and at most a few thousand
     ratio: 1,
     service: 'test',
     log: silent,
-    // closing is not cut short, however busy the machine is
+    // With this clock, closing never reaches its time limit.
     clock: createManualClock(),
   })
   for (let count = 0; count < 10_000; count++) tracer.begin(start('many')).end()

@@ -1,4 +1,4 @@
-/** OpenTelemetry's variables: what they switch on, and what is said where they are wrong. */
+/** OpenTelemetry's environment variables: what they switch on, and the problems of invalid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from './log.ts'
@@ -48,10 +48,10 @@ const WRONG: [Record<string, string>, RegExp, boolean][] = [
   [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/, true],
 ]
 
-for (const [env, said, on] of WRONG)
-  test(`what is wrong is told: ${JSON.stringify(env)}`, () => {
+for (const [env, problem, on] of WRONG)
+  test(`an invalid variable is a problem: ${JSON.stringify(env)}`, () => {
     const { settings, problems } = tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', ...env })
-    assert.match(problems.join(), said)
+    assert.match(problems.join(), problem)
     assert.equal(settings !== undefined, on)
     if (settings) assert.deepEqual(settings, { ...standard, url: 'http://c/v1/traces' })
   })

@@ -1,25 +1,25 @@
-/** Dot products of one int8 vector with many: by the kernels where they are, else in plain JavaScript. */
+/** Dot products of one int8 vector with many: by the WebAssembly kernels if these are available, otherwise in JavaScript. */
 import { compileKernel, type Kernel, startKernel } from './kernel.ts'
 import { planMemory } from './memory.ts'
 
 export type Dots = {
-  /** `count · dimensions` components, vector after vector: to be filled by the caller. */
+  /** The `count · dimensions` components of all vectors, one vector after another. The caller fills it. */
   readonly memory: Int8Array
-  /** The dot product of the query with each vector. A view: the next query overwrites it. */
+  /** The dot product of the query with each vector. The next call overwrites the returned array. */
   multiply(query: Int8Array): Int32Array
 }
 
-/** Makes room for `count` vectors, all zero. What it takes is freed with the object. */
+/** Allocates `count` zero vectors; the garbage collector frees them with the returned object. */
 export type MakeDots = (count: number, dimensions: number) => Dots
 
-/** Reads the kernels once, for all tables to come; no model is loaded. */
+/** Compiles the kernels once for all later calls of the returned function. Does not load the model. */
 export function prepareDots(): MakeDots {
   const module = kernelModule()
   return (count, dimensions) =>
     (module && kernelDots(module, count, dimensions)) ?? plainDots(count, dimensions)
 }
 
-/** Undefined where the kernels are not built. */
+/** Undefined if the kernels are not built. */
 function kernelModule(): WebAssembly.Module | undefined {
   try {
     return compileKernel()
@@ -28,12 +28,12 @@ function kernelModule(): WebAssembly.Module | undefined {
   }
 }
 
-/** Undefined where there is no memory of their kind. */
+/** Undefined if the WebAssembly memory cannot be allocated. */
 function kernelDots(module: WebAssembly.Module, count: number, dimensions: number): Dots | undefined {
   const plan = planMemory()
-  const query = plan.room(dimensions)
-  const documents = plan.room(count * dimensions)
-  const products = plan.room(count * 4)
+  const query = plan.reserve(dimensions)
+  const documents = plan.reserve(count * dimensions)
+  const products = plan.reserve(count * 4)
   let kernel: Kernel
   let memory: WebAssembly.Memory
   try {
@@ -42,14 +42,14 @@ function kernelDots(module: WebAssembly.Module, count: number, dimensions: numbe
   } catch {
     return undefined
   }
-  const given = new Int8Array(memory.buffer, query, dimensions)
-  const found = new Int32Array(memory.buffer, products, count)
+  const queryView = new Int8Array(memory.buffer, query, dimensions)
+  const productsView = new Int32Array(memory.buffer, products, count)
   return {
     memory: new Int8Array(memory.buffer, documents, count * dimensions),
     multiply(values) {
-      given.set(values)
+      queryView.set(values)
       kernel.dots(query, documents, products, count, dimensions)
-      return found
+      return productsView
     },
   }
 }

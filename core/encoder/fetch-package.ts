@@ -1,4 +1,4 @@
-/** Gets a wheel of PyPI by what the machine has, pip or uv, with the indexes, proxies and certificates set up for them. */
+/** Downloads a wheel with pip or uv, whichever is installed, so that their configured indexes, proxies and certificates apply. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../async.ts'
@@ -6,26 +6,26 @@ import { Fault, messageOf } from '../errors.ts'
 import { type RunOptions, run } from '../packages/run.ts'
 
 const PIPS = [['pip3'], ['pip'], ['python3', '-m', 'pip'], ['python', '-m', 'pip']] as const
-/** A slow line needs its time; who waits sees how far it is. */
+/** Long enough for a slow connection; the user sees the progress meanwhile. */
 const LIMIT_MS = 60 * 60_000
 const LOOK_MS = 500
 
 export type WheelOf = {
-  /** As pip takes it, `name==version`. */
+  /** For pip: `name==version`. */
   requirement: string
-  /** Where in the unpacked wheel that is which is wanted. */
+  /** The folder in the unpacked wheel that contains the model. */
   folder: string
 }
 
 export type PackageOptions = Omit<RunOptions, 'limitMs'> & {
   clock: Clock
-  /** Which of the two is at it, and how many bytes lie on the disk by now: uv unpacks them at once. */
+  /** Called with the program that is running and the bytes on disk so far (with uv, these are unpacked). */
   onProgress: (by: 'pip' | 'uv', bytes: number) => void
 }
 
 /**
- * Resolves with the path of the wheel, or of the folder that it was unpacked into, under `folder`, which exists and is
- * empty. Throws Fault `io` (details.reason PackageManagerMissing where there is neither) or `cancelled`.
+ * Resolves with the path of the wheel (pip) or of the wanted folder of the unpacked wheel (uv), below `folder`, which must exist and
+ * be empty. Throws Fault `io` (details.reason PackageManagerMissing if there is neither pip nor uv) or `cancelled`.
  */
 export async function downloadPackage(
   wheel: WheelOf,
@@ -64,7 +64,7 @@ async function firstThatRuns(commands: readonly (readonly string[])[], options: 
   return undefined
 }
 
-/** Only wheels: nothing of the package is run. */
+/** Accepts wheels only, because a source distribution would run code of the package. */
 async function byPip(
   [command = '', ...args]: readonly string[],
   { requirement }: WheelOf,
@@ -85,11 +85,11 @@ async function byPip(
     { ...options, env, limitMs: LIMIT_MS },
   )
   const wheel = (await readdir(folder)).find(name => name.endsWith('.whl'))
-  if (wheel === undefined) throw new Fault('io', `pip brought no wheel of ${requirement}.`)
+  if (wheel === undefined) throw new Fault('io', `pip downloaded no wheel of ${requirement}.`)
   return join(folder, wheel)
 }
 
-/** uv has no download: it unpacks into a folder, through a cache that goes with it. */
+/** uv has no download command: it installs into `folder`, with its cache there, too, so that both are deleted together. */
 async function byUv(
   [command = '']: readonly string[],
   { requirement, folder: inside }: WheelOf,
@@ -105,7 +105,7 @@ async function byUv(
   return join(target, inside)
 }
 
-/** Tells how much lies in the folder while `work` goes on. */
+/** Reports the size of the folder while `work` is running. */
 async function watched<T>(
   by: 'pip' | 'uv',
   folder: string,
@@ -128,7 +128,7 @@ async function watched<T>(
   }
 }
 
-/** Files may come and go meanwhile. */
+/** The size of all files; files that disappear meanwhile count as 0. */
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))

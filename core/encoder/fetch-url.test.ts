@@ -1,4 +1,4 @@
-/** Downloads from servers that cut, stall, change and lie. */
+/** Downloads from servers that cut connections, stall, change the file, or send wrong answers. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -13,13 +13,13 @@ import { type DownloadOptions, download } from './fetch-url.ts'
 
 const SIZE = 300_000
 const FILE = Buffer.from(Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 8)) & 255))
-/** The waits between tries are over at once. */
+/** The delays between attempts end immediately. */
 const hurried: Clock = { now: systemClock.now, after: (_ms, run) => systemClock.after(0, run) }
 
 type Ask = { range?: string; ifRange?: string }
 type Answer = (response: ServerResponse, ask: Ask, request: IncomingMessage) => void
 
-/** A server that answers in turn, the last answer again and again, and a place to download to. */
+/** Starts a server that gives one answer after another, repeating the last, and makes a folder to download to. */
 async function world(t: TestContext, ...answers: Answer[]) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-download-'))
   const asked: Ask[] = []
@@ -45,7 +45,7 @@ async function world(t: TestContext, ...answers: Answer[]) {
   return { asked, file, url, start, left: () => readdirSync(folder) }
 }
 
-/** As a good server does: the range that is asked for, where the file is still the same. */
+/** A correct server: answers with the requested range if the file is still the same. */
 function whole(body = FILE, etag = '"one"'): Answer {
   return (response, { range, ifRange }) => {
     const from = range && ifRange === etag ? Number(/bytes=(\d+)-/.exec(range)?.[1]) : 0
@@ -60,7 +60,7 @@ function whole(body = FILE, etag = '"one"'): Answer {
   }
 }
 
-/** The first bytes; once they have arrived the connection ends. */
+/** Sends the first bytes, and closes the connection when they have arrived. */
 function cutAfter(bytes: number, headers: Record<string, string> = { etag: '"one"' }) {
   let end = () => {}
   const answer: Answer = response => {
@@ -81,16 +81,16 @@ function isFile(file: string, bytes = FILE): void {
   assert.equal(digest(readFileSync(file)), digest(bytes))
 }
 
-test('a file is downloaded with its progress, and nothing is left beside it', async t => {
+test('a file is downloaded, progress is reported, and no other file is left', async t => {
   const { start, file, left } = await world(t, whole())
-  const told: (number | undefined)[][] = []
-  await start({ onProgress: (bytes, total) => told.push([bytes, total]) })
+  const reported: (number | undefined)[][] = []
+  await start({ onProgress: (bytes, total) => reported.push([bytes, total]) })
   isFile(file)
   assert.deepEqual(left(), ['model'])
-  assert.deepEqual(told.at(-1), [SIZE, SIZE])
+  assert.deepEqual(reported.at(-1), [SIZE, SIZE])
 })
 
-test('a connection that is cut is taken up where it was cut', async t => {
+test('after a broken connection, the download resumes at the last byte', async t => {
   const { answer, onProgress } = cutAfter(100_000)
   const { start, file, asked } = await world(t, answer, whole())
   await start({ onProgress })
@@ -101,7 +101,7 @@ test('a connection that is cut is taken up where it was cut', async t => {
   ])
 })
 
-test('a download that was stopped is gone on with by the next, unless it is of another address', async t => {
+test('a cancelled download is resumed by the next one from the same URL', async t => {
   const stall: Answer = response => {
     response.writeHead(200, { 'content-length': FILE.length, etag: '"one"' })
     response.write(FILE.subarray(0, 50_000))
@@ -122,7 +122,7 @@ test('a download that was stopped is gone on with by the next, unless it is of a
   isFile(file)
 })
 
-test('a file that changed meanwhile is downloaded from its beginning', async t => {
+test('if the file on the server has changed, the download restarts', async t => {
   const other = Buffer.from(FILE).reverse()
   const { answer, onProgress } = cutAfter(100_000)
   const { start, file } = await world(t, answer, whole(other, '"two"'))
@@ -130,7 +130,7 @@ test('a file that changed meanwhile is downloaded from its beginning', async t =
   isFile(file, other)
 })
 
-test('without anything that tells whether a file changed nothing is gone on with', async t => {
+test('without a strong validator, the download restarts', async t => {
   const { answer, onProgress } = cutAfter(100_000, { etag: 'W/"weak"' })
   const { start, file, asked } = await world(t, answer, whole())
   await start({ onProgress })
@@ -138,7 +138,7 @@ test('without anything that tells whether a file changed nothing is gone on with
   assert.equal(asked[1]?.range, undefined)
 })
 
-test('a range that is not what was asked for is not taken', async t => {
+test('an answer with another range than the requested one is discarded', async t => {
   const wrong: Answer = response => {
     response.writeHead(206, { 'content-range': `bytes 7-${SIZE - 1}/${SIZE}` }).end(FILE.subarray(7))
   }
@@ -148,20 +148,20 @@ test('a range that is not what was asked for is not taken', async t => {
   isFile(file)
 })
 
-test('what is too large is left alone, said or unsaid', async t => {
-  const unsaid: Answer = response => {
+test('a file above the limit is refused, with or without a Content-Length', async t => {
+  const withoutLength: Answer = response => {
     response.writeHead(200)
     const more = () => response.write(FILE, error => error ?? setImmediate(more))
     more()
   }
-  for (const answer of [whole(), unsaid]) {
+  for (const answer of [whole(), withoutLength]) {
     const { start, asked } = await world(t, answer)
     await assert.rejects(start({ maxBytes: SIZE - 1 }), /larger than 299999 bytes: that is not the model/)
     assert.equal(asked.length, 1)
   }
 })
 
-test('a server that is silent for long is asked again', async t => {
+test('after an idle timeout, the download resumes with a new request', async t => {
   const silent: Answer = response => {
     response.writeHead(200, { 'content-length': FILE.length, etag: '"one"' })
     response.write(FILE.subarray(0, 10_000))
@@ -172,7 +172,7 @@ test('a server that is silent for long is asked again', async t => {
   assert.equal(asked[1]?.range, 'bytes=10000-')
 })
 
-test('what is not there is not asked for again, and what is secret in an address is not told', async t => {
+test('a 404 is not retried, and its message does not contain the query of the URL', async t => {
   const { start, asked } = await world(t, status(404))
   await assert.rejects(start(), (error: Fault) => {
     assert.match(error.message, /\/files\/model\.whl answered with status 404\.$/)
@@ -181,7 +181,7 @@ test('what is not there is not asked for again, and what is secret in an address
   assert.equal(asked.length, 1)
 })
 
-test('a server that fails is asked some times more, then given up', async t => {
+test('a server error is retried up to five times', async t => {
   const failing = await world(t, status(503), status(500), whole())
   await failing.start()
   isFile(failing.file)

@@ -1,4 +1,4 @@
-/** Downloads one large file, takes a download that was cut off up again, and keeps to a size. */
+/** Downloads one large file of limited size, and resumes interrupted downloads. */
 import { createHash } from 'node:crypto'
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { EnvHttpProxyAgent, fetch, type Response } from 'undici'
@@ -8,7 +8,7 @@ import { Fault, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 
 const IDLE_LIMIT_MS = 30_000
-/** In a row, without a byte between them. */
+/** Consecutive failures without any progress. */
 const MAX_FAILURES = 5
 const RETRY = { firstMs: 500, longestMs: 8_000 }
 const RANGE_NOT_SATISFIABLE = 416
@@ -18,15 +18,15 @@ export type DownloadOptions = {
   maxBytes: number
   clock: Clock
   signal: AbortSignal
-  /** Called for every piece; the total is known where the server tells it. */
+  /** Called for every chunk; the total is known if the server sends a Content-Length. */
   onProgress: (bytes: number, total?: number) => void
-  /** How long a server may be silent before it is asked again. */
+  /** How long a server may send nothing before the request is repeated. */
   idleLimitMs?: number
 }
 
 /**
- * Resolves once `file` holds all of `url`. Until then the bytes are in `<file>.part`, from which a later call goes on, if
- * the server still has the same file. Uses the proxies that the environment names. Throws Fault `io` or `cancelled`.
+ * Resolves when `file` is complete. Until then the bytes are in `<file>.part`; a later call resumes from there if the server still has
+ * the same file. Uses the proxies of the environment. Throws Fault `io` or `cancelled`.
  */
 export async function download(url: string, file: string, options: DownloadOptions): Promise<void> {
   const idleMs = options.idleLimitMs ?? IDLE_LIMIT_MS
@@ -50,12 +50,12 @@ export async function download(url: string, file: string, options: DownloadOptio
   await rm(validatorFile(part), { force: true })
 }
 
-/** Forgets what was downloaded of it, finished or not. */
+/** Deletes a finished or partial download. */
 export async function forgetDownload(file: string): Promise<void> {
   for (const path of [file, `${file}.part`, validatorFile(`${file}.part`)]) await rm(path, { force: true })
 }
 
-/** One request, for the rest of the file; leaves what it got, and throws where that is not all. */
+/** Makes one request for the rest of the file. Keeps the received bytes, and throws unless the file is complete. */
 async function attempt(
   url: string,
   part: string,
@@ -87,7 +87,7 @@ async function attempt(
 
 type Appending = { from: number; total?: number; url: string; options: DownloadOptions }
 
-/** Resolves with the size of the file then. */
+/** Resolves with the new size of the file. */
 async function append(
   body: AsyncIterable<Uint8Array>,
   part: string,
@@ -108,13 +108,13 @@ async function append(
   }
 }
 
-/** What the server says the answer begins at; undefined where it is the whole file. */
+/** The offset at which the answer begins; undefined if it is the whole file. */
 function startOf(response: Response): number | undefined {
   const match = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')
   return response.status === 206 && match ? Number(match[1]) : undefined
 }
 
-/** By which the server knows whether it still has the same file (RFC 9110, 13.1.5): only a strong one serves. */
+/** Stores the value for If-Range, which tells whether the server still has the same file. It must be strong (RFC 9110, 13.1.5). */
 async function writeValidator(part: string, url: string, { headers }: Response): Promise<void> {
   const etag = headers.get('etag')
   const validator = etag && !etag.startsWith('W/') ? etag : headers.get('last-modified')
@@ -135,7 +135,7 @@ function validatorFile(part: string): string {
   return `${part}.json`
 }
 
-/** An address may hold a secret: what is kept is not the address. */
+/** A URL may contain a secret, so its digest is stored instead. */
 function digest(url: string): string {
   return createHash('sha256').update(url).digest('hex')
 }
@@ -153,7 +153,7 @@ function refused(url: string, { status }: Response): Fault {
 }
 
 function tooLarge(url: string, maxBytes: number): Fault {
-  return new Fault('io', `What ${shown(url)} serves is larger than ${maxBytes} bytes: that is not the model.`)
+  return new Fault('io', `The file at ${shown(url)} is larger than ${maxBytes} bytes: that is not the model.`)
 }
 
 function gaveUp(url: string, cause: unknown): Fault {
@@ -161,7 +161,7 @@ function gaveUp(url: string, cause: unknown): Fault {
   return new Fault('io', `${shown(url)} could not be downloaded (${messageOf(cause)}${inner}).`, { cause })
 }
 
-/** Without what may be secret in it. */
+/** The URL without its query and credentials, which may be secret. */
 function shown(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname

@@ -1,4 +1,4 @@
-/** Each kernel against its formula in plain JavaScript. */
+/** Compares each kernel with its formula in JavaScript. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -6,7 +6,7 @@ import { prepareDots } from './dots.ts'
 import { loadKernel } from './kernel.ts'
 import { planMemory } from './memory.ts'
 
-/** Numbers of a linear congruential generator, from -1 to 1. */
+/** Pseudo-random numbers from -1 to 1, by a linear congruential generator. */
 function numbers(count: number, seed: number): number[] {
   let state = seed
   return Array.from({ length: count }, () => {
@@ -17,11 +17,11 @@ function numbers(count: number, seed: number): number[] {
 
 type Sizes = Record<string, number>
 
-/** A kernel over rooms of so many float32 each. */
+/** The kernels with a memory that has a named area of the given number of float32 for each entry of `sizes`. */
 function workbench<Name extends string>(sizes: Record<Name, number>) {
   const plan = planMemory()
   const places = Object.fromEntries(
-    Object.entries(sizes as Sizes).map(([name, count]) => [name, plan.room(count * 4)]),
+    Object.entries(sizes as Sizes).map(([name, count]) => [name, plan.reserve(count * 4)]),
   ) as Record<Name, number>
   const memory = plan.create()
   const floats = (name: Name) => new Float32Array(memory.buffer, places[name], sizes[name])
@@ -34,7 +34,7 @@ function close(found: Float32Array, expected: readonly number[], tolerance: numb
     assert.ok(Math.abs((found[at] as number) - value) <= tolerance, `${at}: ${found[at]}, not ${value}`)
 }
 
-test('quantize rounds each row to int16 by its greatest value', () => {
+test('quantize scales each row by its greatest absolute value and rounds to int16', () => {
   const { kernel, places, memory, floats } = workbench({ values: 48, quantized: 24, scales: 3 })
   const rows = [numbers(16, 1), new Array<number>(16).fill(0), numbers(16, 2).map(value => value * 1e6)]
   floats('values').set(rows.flat())
@@ -115,7 +115,7 @@ test('normalize is layer norm', () => {
   close(floats('values'), expected, 1e-5)
 })
 
-test('gelu follows its table, is the identity above it and nothing below', () => {
+test('gelu interpolates its table, is the identity above the table and 0 below', () => {
   const { kernel, places, floats } = workbench({ values: 6, table: 4_098 })
   floats('table').set(Array.from({ length: 4_098 }, (_, at) => (at / 256 - 8) ** 2))
   floats('values').set([-9, -8, -1.001, 0.3, 7.999, 8.5])
@@ -127,7 +127,7 @@ test('attend is softmax(Q · Kᵀ / √32) · V of each head, for every number o
   const [columns, most] = [64, 7]
   const sizes = { joined: 3 * columns * most, context: columns * most, scores: 8 }
   const { kernel, places, floats } = workbench(sizes)
-  // great enough that the softmax is far from even, and its least parts are nothing
+  // Large values, so that the softmax is uneven and its smallest parts underflow to 0.
   const joined = numbers(sizes.joined, 10).map(value => value * 9)
   floats('joined').set(joined)
   const at = (row: number, part: number, i: number) =>
@@ -152,7 +152,7 @@ test('attend is softmax(Q · Kᵀ / √32) · V of each head, for every number o
   }
 })
 
-test('dots are exact, for any number of vectors of any dimensions', () => {
+test('dot products are exact, for any number of vectors of any dimensions', () => {
   const sizes = fc.record({ count: fc.nat(9), dimensions: fc.nat(70), seed: fc.nat() })
   fc.assert(
     fc.property(sizes, ({ count, dimensions, seed }) => {

@@ -1,11 +1,11 @@
-/** Loads the WebAssembly kernels, which the build makes from the sources in kernel/. */
+/** Loads the WebAssembly kernels (number-crunching functions), which the build compiles from the sources in kernel/. */
 import { readFileSync } from 'node:fs'
 import { Fault } from '../errors.ts'
 
-/** Where something is in the memory of the kernels, in bytes from its start. */
+/** An address in the memory of the kernels, in bytes. */
 export type Place = number
 
-/** What each does is said in kernel/. */
+/** The functions are documented in kernel/. */
 export type Kernel = {
   quantize(rows: number, columns: number, values: Place, quantized: Place, scales: Place): void
   multiply(
@@ -26,12 +26,12 @@ export type Kernel = {
   dots(query: Place, documents: Place, products: Place, count: number, dimensions: number): void
 }
 
-/** Throws Fault `io` where the kernels were not built, or the machine cannot run them. */
+/** Throws Fault `io` if the kernels are not built, or the machine cannot run them. */
 export function loadKernel(memory: WebAssembly.Memory): Kernel {
   return startKernel(compileKernel(), memory)
 }
 
-/** Reads and compiles the kernels, for as many memories as are wanted. Throws as loadKernel does. */
+/** Reads and compiles the kernels; the module can be started with any number of memories. Throws as loadKernel does. */
 export function compileKernel(): WebAssembly.Module {
   return orFault(() => new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url))))
 }

@@ -1,21 +1,21 @@
-/** A WebAssembly memory whose parts are planned first and then made at once. */
+/** A WebAssembly memory of fixed size: all areas are planned before it is allocated. */
 import { aligned } from './minilm.ts'
 
 const PAGE_BYTES = 65_536
-/** What the compiler itself may use is below. */
+/** Addresses below are reserved for the compiler. */
 const FIRST_PLACE = 1_024
 
 export type MemoryPlan = {
-  /** Room for so many bytes; returns its place. */
-  room(bytes: number): number
-  /** Just large enough for all; it never grows, so that views of it stay valid. */
+  /** Reserves an area of so many bytes; returns its address. */
+  reserve(bytes: number): number
+  /** Allocates a memory for all areas. It never grows, so views of it stay valid. */
   create(): WebAssembly.Memory
 }
 
 export function planMemory(): MemoryPlan {
   let end = FIRST_PLACE
   return {
-    room(bytes) {
+    reserve(bytes) {
       const place = end
       end = aligned(end + bytes)
       return place

@@ -1,31 +1,31 @@
-/** The one model that is embedded, all-MiniLM-L6-v2 (Apache-2.0): its names, its shape and the tensors of its file. Pure. */
+/** The embedded model, all-MiniLM-L6-v2 (Apache-2.0): its ids, dimensions and tensors. Pure. */
 
-/** Names the weights; a model file begins with it. */
+/** Identifies the weights; the header of a model file contains it. */
 export const MODEL_ID = 'all-MiniLM-L6-v2/int8'
-/** Grows with each change of the way of encoding, or of the texts that are encoded (core/catalog/search-text.ts). */
+/** Increment the last number if the method of encoding, or the encoded texts (core/catalog/search-text.ts), change. */
 export const ENCODER_ID = `${MODEL_ID}/1`
 
 export const LAYERS = 6
 export const DIMENSIONS = 384
-/** Of the feed-forward part. */
+/** Dimensions of the feed-forward part. */
 export const INNER_DIMENSIONS = 1536
 export const VOCABULARY_WORDS = 30_522
-/** A longer text is cut; the model itself was trained on texts of 128. */
+/** Longer texts are truncated; the model was trained on texts of 128 tokens. */
 export const MAX_TOKENS = 128
 
-/** Every tensor begins at a multiple of this, as wide as the kernels read. */
+/** Every tensor begins at a multiple of this: the width of the kernels' vectors. */
 const ALIGNMENT_BYTES = 16
 
-/** Matrices are int8 with a float32 scale a row, all else is float32. */
+/** Matrices are int8 with one float32 scale per row; all other tensors are float32. */
 export type TensorShape = { name: string; bytes: number }
 
-/** Where each tensor begins within the `bytes` of all. */
+/** The offset of each tensor, and the total size. */
 export type ModelLayout = { offsets: ReadonlyMap<string, number>; bytes: number }
 
-/** Half of the model, and a text needs some fifty rows of it: they are read from the file when they are. */
+/** Half of the model's size. A text needs only about fifty of its rows, so these are read from the file on demand. */
 export const WORD_WEIGHTS: TensorShape = { name: 'words.weights', bytes: VOCABULARY_WORDS * DIMENSIONS }
 
-/** All others, in the order of the file. */
+/** All other tensors, in the order of the file. */
 export function modelTensors(): TensorShape[] {
   const layers = Array.from({ length: LAYERS }, (_, layer) => [
     ...matrix(`${layer}.attention`, 3 * DIMENSIONS, DIMENSIONS),

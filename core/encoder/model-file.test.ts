@@ -1,4 +1,4 @@
-/** The model file: written and read again, and what is said where it is not whole. */
+/** Writing and reading the model file, and the errors for an incomplete or damaged one. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ function read(bytes: Uint8Array): { vocabulary: string; tensors: Uint8Array } {
   return { vocabulary, tensors }
 }
 
-test('what is written is read again, each tensor at its place', () => {
+test('a written model is read back, with each tensor at its offset', () => {
   const { vocabulary, tensors } = read(model)
   assert.equal(vocabulary, randomVocabulary())
   assert.ok(Buffer.from(tensors).equals(model.subarray(-tensors.length)))
@@ -40,7 +40,7 @@ test('what is written is read again, each tensor at its place', () => {
   assert.equal(new DataView(tensors.buffer).getFloat32(scale, true), Math.fround(0.002))
 })
 
-test('equal weights make equal bytes, which say what they are', () => {
+test('equal weights give equal files, which begin with a readable title', () => {
   assert.ok(Buffer.from(randomModel()).equals(model))
   assert.match(
     Buffer.from(model.subarray(0, 60)).toString(),
@@ -48,7 +48,7 @@ test('equal weights make equal bytes, which say what they are', () => {
   )
 })
 
-test('a file that is not there, cut off, damaged anywhere or something else says to run `portolan model`', () => {
+test('the error for a missing, truncated, damaged or foreign file says to run `portolan model`', () => {
   const changed = (at: number) => {
     const copy = Uint8Array.from(model)
     copy[at] = (copy[at] as number) ^ 1
@@ -71,7 +71,7 @@ test('a file that is not there, cut off, damaged anywhere or something else says
   refused(new Uint8Array(), /is cut off/)
   refused(model.subarray(0, 1_000), /is cut off/)
   refused(model.subarray(0, -1), /is cut off/)
-  refused(changed(0), /is not one/)
+  refused(changed(0), /is not a model file of this version/)
   refused(changed(64), /is damaged/)
   refused(changed(100), /is damaged/)
   refused(changed(200), /is damaged/)
@@ -79,7 +79,7 @@ test('a file that is not there, cut off, damaged anywhere or something else says
   refused(changed(model.length - 1), /is damaged/)
 })
 
-test('a tensor that lacks, or is of another size, is refused', () => {
+test('a missing tensor, or one of another size, is refused', () => {
   const name = modelTensors()[0]?.name ?? ''
   assert.throws(() => writeModel(new Map([[name, new Uint8Array(7)]]), new Uint8Array()), { code: 'io' })
 })

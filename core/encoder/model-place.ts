@@ -1,17 +1,17 @@
-/** Where the sentence encoder's weights are looked for. */
+/** The path of the sentence encoder's model file. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const MODEL_FILE = 'minilm.bin'
 
-/** What `portolan model` writes. */
+/** The path that `portolan model` writes to. */
 export function cachedModelFile(cacheFolder: string): string {
   return join(cacheFolder, 'model', MODEL_FILE)
 }
 
 /**
- * The file that PORTOLAN_MODEL names, and no other; else the first that is there: beside the bundle, as in the image, or in
- * the cache, where there is one. Where there is none: the place where it would be.
+ * PORTOLAN_MODEL, if it is set. Otherwise the file beside the bundle, where the image has it, if it exists; otherwise the path in the
+ * cache folder, if one is given. The returned file need not exist.
  */
 export function modelFileOf(env: Readonly<Record<string, string | undefined>>, cacheFolder?: string): string {
   if (env.PORTOLAN_MODEL) return env.PORTOLAN_MODEL

@@ -1,4 +1,4 @@
-/** Weights of another model are refused by what is wrong; what is made of the right ones: test/encoder. */
+/** The errors for weights of another model. The result for the right weights is tested in test/encoder. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomVocabulary } from '../../test/encoder/random-model.ts'

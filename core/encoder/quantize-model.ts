@@ -1,20 +1,20 @@
-/** Makes the model file from the published weights: int8 with one scale a row. Pure. */
+/** Makes the model file from the published weights: int8 with one scale per row. Pure. */
 import { Fault } from '../errors.ts'
 import { DIMENSIONS, INNER_DIMENSIONS, LAYERS, MAX_TOKENS, VOCABULARY_WORDS } from './minilm.ts'
 import { writeModel } from './model-file.ts'
 import { readSafetensors, type TensorReader } from './safetensors.ts'
 
-/** Positions that the published model knows. */
+/** Number of positions in the published model. */
 const PUBLISHED_POSITIONS = 512
 const MOST = 127
-/** Adding and taking it away rounds a double to the nearest integer, halves to the even one. */
+/** Adding and subtracting this number rounds a double to the nearest integer, halves to even. */
 const ROUNDING = 1.5 * 2 ** 52
 
 type Tensors = Map<string, Uint8Array>
 
 /**
- * The bytes of a model file, 23 MB, of the weights (`model.safetensors`) and words (`vocab.txt`) of all-MiniLM-L6-v2.
- * Equal input gives equal bytes. Throws Fault `io` where they are those of another model.
+ * Returns the bytes of a model file (23 MB) from the weights (`model.safetensors`) and vocabulary (`vocab.txt`) of all-MiniLM-L6-v2.
+ * Equal input gives equal bytes. Throws Fault `io` if they belong to another model.
  */
 export function makeModel(safetensors: Uint8Array, vocabulary: Uint8Array): Uint8Array {
   checkVocabulary(vocabulary)
@@ -28,13 +28,13 @@ export function makeModel(safetensors: Uint8Array, vocabulary: Uint8Array): Uint
   return writeModel(tensors, vocabulary)
 }
 
-/** Which tokens stand for which numbers is part of the model. */
+/** The numbers of the tokens must be those that the weights were trained with. */
 function checkVocabulary(vocabulary: Uint8Array): void {
   const words = new TextDecoder().decode(vocabulary).trimEnd().split('\n')
   if (words.length !== VOCABULARY_WORDS)
     throw new Fault(
       'io',
-      `The vocabulary has ${words.length} words, not ${VOCABULARY_WORDS}: it is another model's`,
+      `The vocabulary has ${words.length} words, not ${VOCABULARY_WORDS}: it belongs to another model`,
     )
 }
 
@@ -54,7 +54,7 @@ function putLayer(tensors: Tensors, layer: number, read: TensorReader): void {
   putNorm(tensors, `${layer}.outputNorm`, read, `${from}.output.LayerNorm`)
 }
 
-/** All texts are of the first token type, so that its embedding is part of the position's. */
+/** The position embeddings, each with the embedding of the first token type added, because all texts have that type. */
 function positions(read: TensorReader): Float32Array {
   const places = read('embeddings.position_embeddings.weight', [PUBLISHED_POSITIONS, DIMENSIONS])
   const types = read('embeddings.token_type_embeddings.weight', [2, DIMENSIONS])
@@ -68,7 +68,7 @@ function putNorm(tensors: Tensors, to: string, read: TensorReader, from: string)
   put(tensors, `${to}.bias`, read(`${from}.bias`, [DIMENSIONS]))
 }
 
-/** Scales each row so that its greatest value becomes 127. */
+/** Scales each row so that its greatest absolute value becomes 127. */
 function putMatrix(tensors: Tensors, to: string, values: Float32Array, rows: number): void {
   const columns = values.length / rows
   const weights = new Int8Array(values.length)

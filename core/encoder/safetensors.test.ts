@@ -1,4 +1,4 @@
-/** Tensors of a safetensors file, and files that are none. */
+/** Reading tensors of a safetensors file, and refusing invalid files. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSafetensors } from './safetensors.ts'
@@ -17,14 +17,14 @@ const tensor = (start: number, end: number, shape: number[], dtype = 'F32') => (
 })
 const values = Buffer.from(new Float32Array([1, 2.5, -3, 4]).buffer)
 
-test('tensors are read by name and shape, wherever they begin', () => {
+test('tensors are read by name and shape, at any alignment', () => {
   for (const name of ['a', 'ab', 'abc', 'abcd']) {
     const read = readSafetensors(file({ [name]: tensor(4, 16, [3]), __metadata__: {} }, values))
     assert.deepEqual([...read(name, [3])], [2.5, -3, 4])
   }
 })
 
-test('a tensor that is not there, of another type or shape, or cut off is told by its name', () => {
+test('the error for a missing, truncated or unexpected tensor contains its name', () => {
   const header = { half: tensor(0, 8, [4], 'F16'), wide: tensor(0, 16, [2, 2]), long: tensor(4, 20, [4]) }
   const read = readSafetensors(file(header, values))
   assert.throws(() => read('none', [4]), { code: 'io', message: /no tensor none of 4 float32/ })
@@ -33,7 +33,7 @@ test('a tensor that is not there, of another type or shape, or cut off is told b
   assert.throws(() => read('long', [4]), { code: 'io', message: /long of the model is cut off/ })
 })
 
-test('bytes that are no safetensors file are refused', () => {
+test('bytes that are not a safetensors file are refused', () => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.alloc(8, 0xff),

@@ -1,15 +1,15 @@
-/** Reads float32 tensors of a safetensors file: a length, a JSON header, raw values. Pure. */
+/** Reads float32 tensors from a safetensors file, which consists of a length, a JSON header and raw values. Pure. */
 import { Fault } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 
-/** Bytes of the header's length, a 64-bit integer, little endian. */
+/** Size of the header's length field, a 64-bit integer, little endian. */
 const LENGTH_BYTES = 8
 const MAX_HEADER_BYTES = 1024 * 1024
 
-/** A tensor by name and expected shape. Throws Fault `io` where there is no such tensor of float32. */
+/** Returns a tensor by its name and expected shape. Throws Fault `io` if there is no such float32 tensor. */
 export type TensorReader = (name: string, shape: readonly number[]) => Float32Array
 
-/** Throws Fault `io` where the bytes are no safetensors file. See https://huggingface.co/docs/safetensors, "Format". */
+/** Throws Fault `io` if the bytes are not a safetensors file. See https://huggingface.co/docs/safetensors, "Format". */
 export function readSafetensors(bytes: Uint8Array): TensorReader {
   const { header, data } = split(bytes)
   return (name, shape) => {
@@ -17,13 +17,13 @@ export function readSafetensors(bytes: Uint8Array): TensorReader {
     if (!isObject(tensor) || tensor.dtype !== 'F32' || String(tensor.shape) !== String(shape))
       throw new Fault(
         'io',
-        `The model has no tensor ${name} of ${shape.join(' × ')} float32: it is another one`,
+        `The model has no tensor ${name} of ${shape.join(' × ')} float32: it is another model`,
       )
     const [start, end] = Array.isArray(tensor.data_offsets) ? tensor.data_offsets : []
     const size = shape.reduce((product, side) => product * side, 4)
     if (typeof start !== 'number' || !(start >= 0) || end !== start + size || end > data.length)
       throw new Fault('io', `The tensor ${name} of the model is cut off`)
-    // a copy, as the values need not begin where a Float32Array may; slice() of a Buffer would be none
+    // A Float32Array must be aligned, so the values are copied. (`slice` of a Buffer would not copy.)
     return new Float32Array(new Uint8Array(data.subarray(start, end)).buffer)
   }
 }
@@ -33,7 +33,7 @@ function split(bytes: Uint8Array): { header: JsonObject; data: Uint8Array } {
   const length = bytes.length < LENGTH_BYTES ? Number.NaN : Number(view.getBigUint64(0, true))
   const end = LENGTH_BYTES + length
   if (!(length <= MAX_HEADER_BYTES && end <= bytes.length))
-    throw new Fault('io', 'The weights are no safetensors file')
+    throw new Fault('io', 'The weights are not a safetensors file')
   return { header: parse(bytes.subarray(LENGTH_BYTES, end)), data: bytes.subarray(end) }
 }
 
@@ -44,5 +44,5 @@ function parse(text: Uint8Array): JsonObject {
   } catch (cause) {
     throw new Fault('io', 'The header of the weights is not readable', { cause })
   }
-  throw new Fault('io', 'The header of the weights is no object')
+  throw new Fault('io', 'The header of the weights is not an object')
 }

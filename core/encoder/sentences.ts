@@ -1,4 +1,4 @@
-/** Vectors of queries and of searchable texts by the embedded model, in steps that others may come between. */
+/** Computes the vectors of queries and searchable texts with the embedded model, in short steps. */
 import type { SearchText } from '../catalog/search-text.ts'
 import { blend, quantize, type Vector } from '../catalog/vectors.ts'
 import { MAX_TOKENS } from './minilm.ts'
@@ -6,18 +6,18 @@ import { openWords, readModel } from './model-file.ts'
 import { createTransformer, type Scratch } from './transformer.ts'
 import { createTokenizer } from './word-piece.ts'
 
-/** The texts of an item together are at most MAX_TOKENS, the rows of one pass. */
+/** Both texts of an item are encoded in one pass, so their sum must not exceed MAX_TOKENS. */
 const FULL_TOKENS = 64
 const NAME_TOKENS = 32
 
-/** Each gives way after some 2 ms of work; a query may be encoded between two steps of a text, and none else. */
+/** The generators yield after about 2 ms of work each. Between two steps of a text, a query may be encoded, but nothing else. */
 export type Sentences = {
   query(text: string): Generator<void, Vector>
-  /** Of both texts, in one pass. */
+  /** Encodes the full text and the name in one pass, and returns their weighted mean. */
   text(text: Pick<SearchText, 'full' | 'name'>): Generator<void, Vector>
 }
 
-/** Throws Fault `io`, which says what to do, where the model or the kernels are not there or damaged. */
+/** Throws Fault `io`, whose message says what to do, if the model or the kernels are missing or damaged. */
 export function loadSentences(modelFile: string): Sentences {
   let vocabulary = ''
   const load = (tensors: Uint8Array) => {
@@ -41,7 +41,7 @@ export function loadSentences(modelFile: string): Sentences {
   }
 }
 
-/** Takes all steps; `between` is called after each but the last. */
+/** Runs all steps; `between` is called after each except the last. */
 export function finish(steps: Generator<void, Vector>, between?: () => void): Vector {
   for (;;) {
     const step = steps.next()

@@ -1,10 +1,10 @@
-/** Work that is done one after the other: what waits is bounded, and can be cancelled. */
+/** A queue that runs one job at a time; waiting jobs are limited in number and can be cancelled. */
 import { Fault } from '../errors.ts'
 
-/** Settles as `work` does; throws Fault `cancelled` as soon as the signal aborts, and `io` where too much waits already. */
+/** Returns the result of `work`. Rejects with Fault `cancelled` as soon as the signal aborts, and `unavailable` if the queue is full. */
 export type SerialQueue = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>
 
-/** Work that has begun is not broken off by its signal: what comes after it waits for its end. */
+/** A running job is not interrupted by its signal: the next one still waits for its end. */
 export function createSerialQueue(maxWaiting: number): SerialQueue {
   const waiting = new Set<() => Promise<void>>()
   let busy = false
@@ -21,7 +21,7 @@ export function createSerialQueue(maxWaiting: number): SerialQueue {
     if (signal?.aborted) return Promise.reject(cancelled(signal))
     if (waiting.size >= maxWaiting)
       return Promise.reject(
-        new Fault('unavailable', 'The sentence encoder has too much to do', { retryable: true }),
+        new Fault('unavailable', 'The sentence encoder is overloaded', { retryable: true }),
       )
     return new Promise((resolve, reject) => {
       const run = async () => {
@@ -40,5 +40,5 @@ export function createSerialQueue(maxWaiting: number): SerialQueue {
 }
 
 function cancelled(signal?: AbortSignal): Fault {
-  return new Fault('cancelled', 'Nobody waits for the sentence vector any more', { cause: signal?.reason })
+  return new Fault('cancelled', 'The encoding of a text was cancelled', { cause: signal?.reason })
 }

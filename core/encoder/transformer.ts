@@ -1,17 +1,17 @@
-/** The forward pass of the model: from the tokens of texts to their sentence vectors, in short steps. */
+/** The forward pass of the model: computes the sentence vectors of tokenized texts, in short steps. */
 import { type Kernel, loadKernel } from './kernel.ts'
 import { type MemoryPlan, planMemory } from './memory.ts'
 import { DIMENSIONS, INNER_DIMENSIONS, LAYERS, MAX_TOKENS, modelLayout } from './minilm.ts'
 import type { ReadWord } from './model-file.ts'
 
-/** The kernels take rows in fours. */
+/** The kernels process four rows at a time. */
 const TILE_ROWS = 4
-/** GELU is read from a table of so many values a unit from -8 to 8; the last one is only the neighbour of the one before. */
+/** GELU is interpolated in a table from -8 to 8 with so many values per unit. One more entry lets the interpolation read a neighbour. */
 const GELU_STEPS = 256
 const GELU_END = 8
 const GELU_ENTRIES = 2 * GELU_END * GELU_STEPS + 2
 
-/** Where one pass keeps what it computes: two that take turns need one each. */
+/** Addresses of the intermediate results of one pass. Interleaved passes need one Scratch each. */
 export type Scratch = {
   values: number
   wide: number
@@ -22,11 +22,11 @@ export type Scratch = {
 }
 
 export type Transformer = {
-  /** For one pass at a time, of texts of at most MAX_TOKENS tokens together. */
+  /** For one pass at a time, of texts with at most MAX_TOKENS tokens in total. */
   readonly documents: Scratch
-  /** For another one, that may run between any two steps of the first. */
+  /** For a second pass, which may run between two steps of the first. */
   readonly query: Scratch
-  /** The unit vector of each text. Gives way after each step, half a layer: some 2 ms with 64 tokens. */
+  /** Returns a unit vector for each text. Yields after each half layer: about 2 ms of work for 64 tokens. */
   encode(scratch: Scratch, texts: readonly Uint16Array[]): Generator<void, Float32Array[]>
 }
 
@@ -37,15 +37,15 @@ type Model = {
   at(tensor: string): number
   readWord: ReadWord
 }
-/** One text's rows among those of the pass. */
+/** The rows of one text within a pass. */
 type Part = { start: number; rows: number }
 
-/** `load` is given room for the tensors (see minilm.ts), and fills it. Throws Fault `io` where the kernels are not there. */
+/** `load` fills the given array with the tensors (see minilm.ts). Throws Fault `io` if the kernels are missing. */
 export function createTransformer(load: (tensors: Uint8Array) => void, readWord: ReadWord): Transformer {
   const plan = planMemory()
   const layout = modelLayout()
-  const tensors = plan.room(layout.bytes)
-  const gelu = plan.room(GELU_ENTRIES * 4)
+  const tensors = plan.reserve(layout.bytes)
+  const gelu = plan.reserve(GELU_ENTRIES * 4)
   const documents = planScratch(plan)
   const query = planScratch(plan)
   const memory = plan.create()
@@ -142,7 +142,7 @@ function normalize({ kernel, at }: Model, { values }: Scratch, norm: string, row
   kernel.normalize(rows, DIMENSIONS, values, at(`${norm}.gain`), at(`${norm}.bias`))
 }
 
-/** The mean of the vectors of all tokens, at length 1. */
+/** The mean of the vectors of all tokens, scaled to length 1. */
 function unitMean(floats: Float32Array, values: number, { start, rows }: Part): Float32Array {
   const sum = new Float32Array(DIMENSIONS)
   let from = values + start * DIMENSIONS
@@ -152,14 +152,14 @@ function unitMean(floats: Float32Array, values: number, { start, rows }: Part): 
   return sum.map(value => value / length)
 }
 
-function planScratch({ room }: MemoryPlan): Scratch {
+function planScratch({ reserve }: MemoryPlan): Scratch {
   return {
-    values: room(MAX_TOKENS * DIMENSIONS * 4),
-    wide: room(MAX_TOKENS * INNER_DIMENSIONS * 4),
-    quantized: room(MAX_TOKENS * INNER_DIMENSIONS * 2),
-    scales: room(MAX_TOKENS * 4),
-    context: room(MAX_TOKENS * DIMENSIONS * 4),
-    scores: room(MAX_TOKENS * 4),
+    values: reserve(MAX_TOKENS * DIMENSIONS * 4),
+    wide: reserve(MAX_TOKENS * INNER_DIMENSIONS * 4),
+    quantized: reserve(MAX_TOKENS * INNER_DIMENSIONS * 2),
+    scales: reserve(MAX_TOKENS * 4),
+    context: reserve(MAX_TOKENS * DIMENSIONS * 4),
+    scores: reserve(MAX_TOKENS * 4),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Vectors that outlive their process: cut off, damaged, of another encoder, too many, or not writable at all. */
+/** The vector cache across restarts, with truncated, damaged, foreign or too many records, and without write access. */
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
@@ -47,7 +47,7 @@ async function found(options: VectorCacheOptions, ids: number[]): Promise<number
   })
 }
 
-test('what was put is there at once, and at the next start', async t => {
+test('a vector can be read immediately and after a restart', async t => {
   const options = place(t)
   const cache = await openVectorCache(options)
   cache.put(keyOf(1), vectorOf(1))
@@ -59,7 +59,7 @@ test('what was put is there at once, and at the next start', async t => {
   assert.equal(statSync(options.file).size, 3 * RECORD_BYTES)
 })
 
-test('a record that was cut off costs itself alone, and the file is tidy after the start', async t => {
+test('only a truncated record itself is lost, and the next start repairs the file', async t => {
   const options = place(t)
   await fill(options, [1, 2, 3])
   writeFileSync(options.file, readFileSync(options.file).subarray(0, 2.5 * RECORD_BYTES))
@@ -69,7 +69,7 @@ test('a record that was cut off costs itself alone, and the file is tidy after t
   assert.deepEqual(await found(options, [1, 2, 3, 4]), [1, 2, 4])
 })
 
-test('damaged records, those of another encoder and plain rubbish are not read', async t => {
+test('damaged records, those of another encoder, and garbage are ignored', async t => {
   const options = place(t)
   await fill(options, [1, 2, 3])
   const bytes = readFileSync(options.file)
@@ -82,7 +82,7 @@ test('damaged records, those of another encoder and plain rubbish are not read',
   assert.equal(statSync(options.file).size, 0)
 })
 
-test('only the newest are kept, in memory and on disk', async t => {
+test('only the newest vectors are kept, in memory and on disk', async t => {
   const options = place(t, { maxVectors: 3 })
   await fill(options, [1, 2, 3])
   await fill(options, [4, 5])
@@ -99,7 +99,7 @@ test('only the newest are kept, in memory and on disk', async t => {
   assert.equal(statSync(options.file).size, 6 * RECORD_BYTES)
 })
 
-test('two that share the file lose nothing of each other', async t => {
+test('two caches that share a file do not lose records of each other', async t => {
   const options = place(t)
   const [one, other] = await Promise.all([openVectorCache(options), openVectorCache(options)])
   for (let id = 0; id < 20; id++) {
@@ -112,7 +112,7 @@ test('two that share the file lose nothing of each other', async t => {
   assert.deepEqual(await found(options, ids), ids)
 })
 
-test('where nothing can be written all goes on, and it is told once', async t => {
+test('if the file cannot be written, the cache works in memory, and the failure is reported once', async t => {
   const failures: unknown[] = []
   const options = place(t, { onFailure: error => failures.push(error) })
   writeFileSync(join(options.file, '..', '..', 'a'), 'in the way')
@@ -125,7 +125,7 @@ test('where nothing can be written all goes on, and it is told once', async t =>
   assert.equal(failures.length, 1)
 })
 
-test('tidying leaves no other file behind, and keys or vectors of another size are not kept', async t => {
+test('rewriting leaves no temporary file, and keys or vectors of another size are ignored', async t => {
   const options = place(t)
   await fill(options, [1])
   appendFileSync(options.file, 'torn')
@@ -137,7 +137,7 @@ test('tidying leaves no other file behind, and keys or vectors of another size a
   assert.equal(statSync(options.file).size, RECORD_BYTES)
 })
 
-test('the vectors of 10,000 tools are read in a moment', async t => {
+test('the vectors of 10,000 tools are read in less than half a second', async t => {
   const options = place(t, { dimensions: 384, maxVectors: 20_000 })
   const cache = await openVectorCache(options)
   for (let id = 0; id < 10_000; id++) cache.put(keyOf(id), { scale: 1, values: new Int8Array(384).fill(id) })

@@ -1,11 +1,11 @@
-/** Vectors on disk by the keys of their texts: a file of records of one size that only grows, until a start tidies it. */
+/** Caches vectors on disk by the keys of their texts: in a file of fixed-size records, which are appended, and cleaned up at a start. */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { crc32 } from 'node:zlib'
 import type { Vector } from '../catalog/vectors.ts'
 
-/** As long as the keys of search-text.ts are; others are not kept. */
+/** The length of the keys made by search-text.ts; vectors with other keys are not stored. */
 const KEY_BYTES = 22
 const CHECK_BYTES = 4
 const SCALE_BYTES = 4
@@ -13,34 +13,34 @@ const VALUES_AT = CHECK_BYTES + SCALE_BYTES + KEY_BYTES
 
 export type VectorCacheOptions = {
   file: string
-  /** Records of another one are not read, and dropped. */
+  /** The id of the encoder. Records of other encoders are removed. */
   encoder: string
   dimensions: number
-  /** The oldest are dropped. */
+  /** Beyond this, the oldest are removed. */
   maxVectors: number
-  /** Told of the first failure of writing; nothing is written after it. */
+  /** Called at the first failed write; nothing is written afterwards. */
   onFailure?: (error: unknown) => void
 }
 
 export type VectorCache = {
   get(key: string): Vector | undefined
-  /** Kept at once, written soon: what cannot be written is made anew another time. */
+  /** Stores the vector in memory immediately, and in the file soon after. */
   put(key: string, vector: Vector): void
-  /** Waits for what is being written. */
+  /** Waits for pending writes. */
   close(): Promise<void>
 }
 
 /**
- * Any number of processes may share the file: each reads what is there at its start and appends what it makes. A record
- * that was cut off, or damaged, is not read. Never throws.
+ * Any number of processes may share the file: each reads it when it starts, and appends new records. Truncated and damaged records
+ * are ignored. Never throws.
  */
 export async function openVectorCache(options: VectorCacheOptions): Promise<VectorCache> {
   const { file, maxVectors, onFailure } = options
   const format = recordFormat(options)
   const bytes = await readFile(file).catch(() => Buffer.alloc(0))
-  const { vectors, tidy } = readRecords(bytes, format, maxVectors)
+  const { vectors, clean } = readRecords(bytes, format, maxVectors)
   const writing = createWriting(file, maxVectors, onFailure)
-  if (!tidy) writing.replace([...vectors].map(([key, vector]) => format.write(key, vector)))
+  if (!clean) writing.replace([...vectors].map(([key, vector]) => format.write(key, vector)))
   return {
     get: key => vectors.get(key),
     put(key, vector) {
@@ -56,11 +56,11 @@ export async function openVectorCache(options: VectorCacheOptions): Promise<Vect
 type RecordFormat = {
   bytes: number
   write(key: string, vector: Vector): Buffer
-  /** Undefined where the record is not whole, or of another encoder. */
+  /** Undefined if the record is damaged, incomplete or of another encoder. */
   read(record: Buffer): [string, Vector] | undefined
 }
 
-/** check (crc32 of the encoder's name and the rest), scale (float32), key, values. */
+/** A record consists of a check (crc32 of the encoder's id and the rest), the scale (float32), the key and the values. */
 function recordFormat({ encoder, dimensions }: VectorCacheOptions): RecordFormat {
   const seed = crc32(encoder)
   const checkOf = (record: Buffer): number => crc32(record.subarray(CHECK_BYTES), seed)
@@ -86,18 +86,18 @@ function recordFormat({ encoder, dimensions }: VectorCacheOptions): RecordFormat
   }
 }
 
-/** The newest of the records; `tidy` where each is whole and they are not too many. */
+/** Returns the newest records. `clean` is false if the file has invalid or too many records and should be rewritten. */
 function readRecords(bytes: Buffer, format: RecordFormat, maxVectors: number) {
   const vectors = new Map<string, Vector>()
-  let tidy = true
+  let clean = true
   for (let at = 0; at < bytes.length; at += format.bytes) {
     const record = format.read(bytes.subarray(at, at + format.bytes))
     if (record) vectors.set(...record)
-    else tidy = false
+    else clean = false
   }
-  if (bytes.length > maxVectors * format.bytes) tidy = false
+  if (bytes.length > maxVectors * format.bytes) clean = false
   dropOldest(vectors, maxVectors)
-  return { vectors, tidy }
+  return { vectors, clean }
 }
 
 function dropOldest(vectors: Map<string, Vector>, maxVectors: number): void {
@@ -107,7 +107,7 @@ function dropOldest(vectors: Map<string, Vector>, maxVectors: number): void {
   }
 }
 
-/** One write after the other; records that come meanwhile are written together. */
+/** Writes one after another; records that are added during a write are written together. */
 function createWriting(file: string, maxRecords: number, onFailure?: (error: unknown) => void) {
   let pending: Buffer[] = []
   let left = maxRecords
@@ -136,7 +136,7 @@ function createWriting(file: string, maxRecords: number, onFailure?: (error: unk
   }
 }
 
-/** Whole or not at all, whoever else does the same. */
+/** Replaces the file atomically. */
 async function replaceFile(file: string, bytes: Buffer): Promise<void> {
   const made = `${file}.${process.pid}`
   try {

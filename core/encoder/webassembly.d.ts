@@ -1,4 +1,4 @@
-/** What we use of WebAssembly: the types of Node do not have it, and those of browsers bring too much along. */
+/** The part of the WebAssembly API that we use: Node's types lack it, and the `dom` library would add too many other types. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum?: number })

@@ -1,4 +1,4 @@
-/** Tokens as BERT makes them: cases of its own tokenizer, and that no text whatever is too much. */
+/** The tokenizer compared with BERT's rules, and its limits for arbitrary texts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,42 +15,42 @@ const words = (text: string, maxTokens = 64): string =>
     .map(token => vocabulary[token])
     .join(' ')
 
-test('a word is cut into the longest pieces that are known, whatever its case and accents', () => {
+test('a word is split into the longest known pieces, regardless of case and accents', () => {
   assert.equal(words('GitHub gets'), 'git ##hub get ##s')
   assert.equal(words('Héllo HELLO'), 'hello hello')
   assert.equal(words('git-hub_get.s'), 'git - h ##u ##b _ get . s')
   assert.equal(words('($5)'), '( $ 5 )')
 })
 
-test('Chinese characters stand alone; kana and Hangul letters stay in their words', () => {
+test('each Chinese character is a word; kana and Hangul letters stay in their words', () => {
   assert.equal(words('中文git'), '中 文 git')
   assert.equal(words('gitか'), 'git ##か')
 })
 
-test('control characters and what could not be read are dropped, blanks of all kinds part words', () => {
+test('control and replacement characters are dropped; all kinds of white space separate words', () => {
   assert.equal(words('gi\u0000t\u200b\uFFFD\u00ADhub'), 'git ##hub')
   assert.equal(words('git\u3000get\thello\u00a0file\nget'), 'git get hello file get')
 })
 
-test('a final sigma is what lower case makes of it, and a sharp s stays', () => {
+test('lower case follows JavaScript for a final sigma, and leaves a sharp s as it is', () => {
   assert.equal(words('ΑΣ'), 'α ##ς')
   assert.equal(words('ß'), 'ß')
 })
 
-test('a word with an unknown character, or of more than a hundred, is unknown as a whole', () => {
+test('a word with an unknown character, or with more than 100 characters, is one unknown token', () => {
   assert.equal(words('git→hub get'), '[UNK] get')
   assert.equal(words('🙂'), '[UNK]')
   assert.equal(words(`${'a'.repeat(100)} get`, 128).split(' ').length, 101)
   assert.equal(words(`${'a'.repeat(101)} get`), '[UNK] get')
 })
 
-test('a text is framed, and cut to the tokens allowed', () => {
+test('tokens are enclosed in [CLS] and [SEP], and truncated to the limit', () => {
   assert.deepEqual([...tokenize('', 8)], [2, 3])
   assert.deepEqual([...tokenize('get get get get', 4)], [2, 4, 4, 3])
   assert.equal(tokenize('githubs', 4).length, 4)
 })
 
-test('no text is too much: the tokens are known ones, and never more than allowed', () => {
+test('any text gives valid tokens, and never more than the limit', () => {
   const anything = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 300 }),
     fc.string({ unit: 'grapheme', maxLength: 100 }),
@@ -68,7 +68,7 @@ test('no text is too much: the tokens are known ones, and never more than allowe
   )
 })
 
-test('a million characters of the worst kind are not all looked at', () => {
+test('a million characters of the worst case take less than a second', () => {
   const worst = `${'a'.repeat(99)}→ `.repeat(10_000)
   const started = cpuMs()
   tokenize(worst, 128)

@@ -1,4 +1,4 @@
-/** Splits texts into tokens as BERT does (uncased): cleaned, split at blanks and punctuation, then the longest known pieces. Pure. */
+/** Splits texts into tokens as BERT (uncased) does: cleans them, splits at white space and punctuation, then into known pieces. Pure. */
 
 /** See BasicTokenizer and WordpieceTokenizer of https://github.com/google-research/bert/blob/master/tokenization.py. */
 export type Tokenizer = (text: string, maxTokens: number) => Uint16Array
@@ -6,21 +6,21 @@ export type Tokenizer = (text: string, maxTokens: number) => Uint16Array
 const UNKNOWN = '[UNK]'
 const FIRST = '[CLS]'
 const LAST = '[SEP]'
-/** A longer word is unknown. */
+/** A longer word is one unknown token. */
 const MAX_WORD_CHARACTERS = 100
-/** What stands beyond so many characters a token is not looked at. */
+/** Limits the characters that are read to this number per allowed token. */
 const CHARACTERS_PER_TOKEN = 128
 
-/** Control characters, private and unassigned ones, and the sign of what could not be read; blanks are not among them. */
+/** Control, private and unassigned characters, and U+FFFD; but not tab, line feed and carriage return. */
 const DROPPED = /(?![\t\n\r])[\p{C}\uFFFD]/gu
-/** Chinese characters stand alone; kana and Hangul do not. */
+/** Each Chinese character is a word; kana and Hangul are not in this set. */
 const CHINESE =
   /[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B73F}\u{2B740}-\u{2B81F}\u{2B820}-\u{2CEAF}\u{2F800}-\u{2FA1F}]/gu
 const ACCENTS = /\p{Mn}/gu
-/** All ASCII but letters, digits and blanks counts as punctuation, so that signs such as $ and + do. */
+/** All ASCII characters except letters, digits and white space count as punctuation, also symbols such as $ and +. */
 const WORDS = /[\p{P}$+<=>^`|~]|[^\s\p{P}$+<=>^`|~]+/gu
 
-/** `vocabulary`: a token a line, its number is that of the line. */
+/** `vocabulary` has one token per line; the number of a token is that of its line, from 0. */
 export function createTokenizer(vocabulary: string): Tokenizer {
   const numbers = new Map(vocabulary.split('\n').map((token, number) => [token.trimEnd(), number]))
   const longest = numbers.keys().reduce((most, token) => Math.max(most, token.length), 0)
@@ -46,7 +46,7 @@ function basicWords(text: string): Iterable<RegExpExecArray> {
     .matchAll(WORDS)
 }
 
-/** The longest known beginning, then the longest known continuation, and so on; undefined where there is none. */
+/** The longest known prefix, then the longest known continuation, and so on; undefined if one is missing. */
 function pieces(numbers: ReadonlyMap<string, number>, longest: number, word: string): number[] | undefined {
   const characters = [...word]
   if (characters.length > MAX_WORD_CHARACTERS) return undefined

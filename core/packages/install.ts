@@ -1,4 +1,4 @@
-/** Installs one package of npm or PyPI into a folder of its own, and tells which of its programs is to be started. */
+/** Installs one npm or PyPI package into a separate folder, and finds the program to start. */
 import { mkdir, rm } from 'node:fs/promises'
 import { Fault, messageOf } from '../errors.ts'
 import { installNpm } from './npm.ts'
@@ -8,22 +8,22 @@ import type { RunOptions } from './run.ts'
 export type PackageSource = {
   kind: 'npm' | 'pypi'
   package: string
-  /** Absent: the latest. */
+  /** Default: the latest. */
   version?: string
-  /** The program, where the package has several. */
+  /** The program to start, if the package has several. */
   bin?: string
 }
 
 export type InstallOptions = RunOptions & {
-  /** The registry or index to install from; absent: the installer's own. */
+  /** The registry or index to install from. Default: the one that npm, uv or pip is configured with. */
   registry?: string
 }
 
-/** What an installation left behind: the version that it got, and the path of the program to start. */
+/** The installed version, and the path of the program to start. */
 export type Installed = { version: string; program: string }
 
 /**
- * Makes `folder` anew; where the installation fails nothing is left of it. Throws Fault `io` (details.reason
+ * Replaces `folder` by the installation, and removes it if the installation fails. Throws Fault `io` (details.reason
  * InstallFailed, PackageManagerMissing or BinNotFound) or `cancelled`.
  */
 export async function installPackage(

@@ -1,4 +1,4 @@
-/** Installs npm packages into a folder of their own and finds the program that a package brings. */
+/** Installs an npm package into a separate folder and finds its program. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Fault } from '../errors.ts'
@@ -9,8 +9,8 @@ import { run } from './run.ts'
 const QUIET = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
 
 /**
- * Installs `source` under `folder`. Install scripts run, as they do with npx: servers with native parts need them, built
- * for the Node that is found first on the PATH.
+ * Installs `source` below `folder`. Install scripts run, as with npx, because servers with native modules need them. The modules are
+ * built for the first Node on the PATH.
  */
 export async function installNpm(
   source: PackageSource,
@@ -28,7 +28,7 @@ export async function installNpm(
   return { version: String(manifest.version ?? source.version), program: join(home, program) }
 }
 
-/** The program of a package as a command: JavaScript runs on the Node at the path `node`, anything else as it is. */
+/** The command that starts a package's program: JavaScript runs on the Node at the path `node`, anything else directly. */
 export async function npmCommand(
   program: string,
   node: string,
@@ -59,7 +59,7 @@ function binsOf(manifest: JsonObject, name: string): Record<string, string> {
   )
 }
 
-/** The program asked for, else the one named like the package, else the only one (npx's rule). */
+/** The requested program, otherwise the one with the package's name, otherwise the only one (as npx does). */
 function chooseBin(source: PackageSource, bins: Record<string, string>): string {
   const names = Object.keys(bins)
   const same = new Set(Object.values(bins)).size === 1 ? names[0] : undefined
@@ -67,7 +67,7 @@ function chooseBin(source: PackageSource, bins: Record<string, string>): string 
   const program = name === undefined ? undefined : bins[name]
   if (program !== undefined) return program
   const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
-  throw new Fault('io', `Which program of ${source.package} is meant? Set \`bin\`: ${known}.`, {
+  throw new Fault('io', `Set \`bin\` to the program of ${source.package} to start: ${known}.`, {
     details: { reason: 'BinNotFound' },
   })
 }

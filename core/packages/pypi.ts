@@ -1,4 +1,4 @@
-/** Installs PyPI packages into a virtual environment of their own, by uv where it is found, else by python's venv and pip. */
+/** Installs a PyPI package into a separate virtual environment: with uv if it is installed, otherwise with Python's venv and pip. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../errors.ts'
@@ -8,7 +8,7 @@ import { type RunOptions, run } from './run.ts'
 const OLDEST_PYTHON = [3, 10] as const
 const PYTHONS = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10']
 
-/** Installs `source` under `folder` and returns the console script that the package brings. */
+/** Installs `source` below `folder` and returns its console script. */
 export async function installPypi(
   source: PackageSource,
   folder: string,
@@ -30,7 +30,7 @@ export async function installPypi(
   return readInstalled(source, venv)
 }
 
-/** pip takes nothing from an index without TLS, unless it is told to trust that host. */
+/** pip installs from an index without TLS only if its host is a trusted one. */
 function pipIndex(registry: string | undefined): string[] {
   if (!registry) return []
   const { protocol, hostname } = new URL(registry)
@@ -49,16 +49,16 @@ async function findPython(options: RunOptions): Promise<string> {
   const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`
   for (const python of PYTHONS) if (await succeeds(python, ['-c', check], options)) return python
   options.signal.throwIfAborted()
-  throw missing(`Neither uv nor a python ${major}.${minor} or newer with venv was found on the PATH.`)
+  throw missing(`Neither uv nor Python ${major}.${minor} or newer with venv was found on the PATH.`)
 }
 
 function explainVenv(error: unknown): never {
   if (error instanceof Fault && error.code === 'cancelled') throw error
-  throw missing(`uv was not found, and python could not make a virtual environment.`, error)
+  throw missing(`uv was not found, and Python could not create a virtual environment.`, error)
 }
 
 function missing(what: string, cause?: unknown): Fault {
-  return new Fault('io', `${what} Install uv, then try again: the other servers work without it.`, {
+  return new Fault('io', `${what} Install uv, then try again. The other servers work without it.`, {
     cause,
     details: { reason: 'PackageManagerMissing' },
   })
@@ -82,7 +82,7 @@ function isInfoOf(folder: string, name: string): boolean {
   return match?.[1] !== undefined && normal(match[1]) === normal(name)
 }
 
-/** The name as PyPI compares names (PEP 503); extras such as `pkg[cli]` do not count. */
+/** The normalized name (PEP 503), without extras such as `[cli]`. */
 function normal(name: string): string {
   return name
     .replace(/\[.*$/, '')
@@ -101,7 +101,7 @@ function chooseScript(source: PackageSource, scripts: string[]): string {
     (scripts.length === 1 ? scripts[0] : scripts.find(name => normal(name) === normal(source.package)))
   if (script !== undefined && scripts.includes(script)) return script
   const known = scripts.length === 0 ? 'it has none' : `it has ${scripts.join(', ')}`
-  throw new Fault('io', `Which program of ${source.package} is meant? Set \`bin\`: ${known}.`, {
+  throw new Fault('io', `Set \`bin\` to the program of ${source.package} to start: ${known}.`, {
     details: { reason: 'BinNotFound' },
   })
 }

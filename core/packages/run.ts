@@ -1,4 +1,4 @@
-/** Runs one installer command to its end and keeps the last lines of what it said. */
+/** Runs one installer command and keeps the last lines of its output for the error message. */
 import { spawn } from 'node:child_process'
 import { Fault } from '../errors.ts'
 import type { Reaper } from '../mcp/client/stdio/reaper.ts'
@@ -12,15 +12,15 @@ export type RunOptions = {
   env: Readonly<Record<string, string>>
   cwd?: string
   signal: AbortSignal
-  /** Ends the command where this process is killed. */
+  /** Kills the command if this process is killed. */
   reaper?: Reaper
-  /** The command is ended after this long; absent: ten minutes. */
+  /** The command is killed after this time. Default: ten minutes. */
   limitMs?: number
 }
 
 /**
- * Runs `command`, resolves with its standard output (at most 64 KiB) once it ended with code 0.
- * Throws Fault `io` with the last lines of its output; `cancelled` when the signal aborts. The whole process group is ended with it.
+ * Runs `command` and resolves with its standard output (about 64 KiB at most) if it exits with code 0. Rejects with Fault `io` and the
+ * last lines of its output otherwise, or with `cancelled` when the signal aborts. The signal and the time limit kill its process group.
  */
 export function run(command: string, args: string[], options: RunOptions): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // the group is gone already
+    // The process group has already ended.
   }
 }
 

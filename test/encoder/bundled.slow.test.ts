@@ -1,4 +1,4 @@
-/** The encoder's worker with the model, as the bundle has it. */
+/** The encoder's worker, bundled, with the model. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,13 +18,13 @@ test('the worker that encodes works from the bundle, with its kernels beside it'
   await bundle(folder)
   const modelFile = testModelFile()
   const worker = new Worker(join(folder, 'encoder-worker.js'), { workerData: { modelFile }, env: {} })
-  const [readiness] = await once(worker, 'message')
-  assert.deepEqual(readiness, {})
-  worker.postMessage({ id: 1, question: { query: 'send a message' } })
-  const [answer] = await once(worker, 'message')
+  const [ready] = await once(worker, 'message')
+  assert.deepEqual(ready, {})
+  worker.postMessage({ id: 1, request: { query: 'send a message' } })
+  const [reply] = await once(worker, 'message')
   await worker.terminate()
   const encoder = await createEmbeddedEncoder({ modelFile })
   const vector = await encoder?.encodeQuery('send a message')
   await encoder?.close()
-  assert.deepEqual(answer, { id: 1, vectors: [vector] })
+  assert.deepEqual(reply, { id: 1, vectors: [vector] })
 })

@@ -1,9 +1,9 @@
-/** Stands in for the encoder's worker where its death is tested: there is no way to kill a real one from outside. */
+/** Replaces the encoder's worker in tests of a crash, because the real worker cannot be made to crash from outside. */
 import { parentPort } from 'node:worker_threads'
-import type { Asked } from '../../core/encoder/encoder-thread.ts'
+import type { RequestMessage } from '../../core/encoder/encoder-thread.ts'
 
-parentPort?.on('message', ({ id, question }: Asked) => {
-  if ('query' in question && question.query === 'die') throw new Error('died')
+parentPort?.on('message', ({ id, request }: RequestMessage) => {
+  if ('query' in request && request.query === 'die') throw new Error('died')
   parentPort?.postMessage({ id, vectors: [{ scale: 1, values: new Int8Array(1) }] })
 })
 parentPort?.postMessage({})

@@ -1,15 +1,15 @@
-/** What stands between the matrix products: rounding to int16, layer norm, and the GELU of the feed-forward part. */
+/** The operations between the matrix products: rounding to int16, layer norm, and the GELU of the feed-forward part. */
 import { laneMaximum, laneSum } from './lanes'
 
 /** The greatest int16 activation: 8191 · 127 · 1536 columns still fits into an int32 sum. */
 const MOST: f32 = 8191
 /** Added to the variance, as in the published configuration (`layer_norm_eps`). */
 const EPSILON: f32 = 1e-12
-/** GELU is read from a table from -8 to 8; beyond it is 0 and the identity. */
+/** GELU is interpolated in a table from -8 to 8. Below, it is 0; above, the identity. */
 const TABLE_END: f32 = 8
 const TABLE_STEPS: f32 = 256
 
-/** quantized[r, c] = round(values[r, c] · 8191 / max |values[r]|); scales[r] takes it back. Columns are a multiple of 8. */
+/** quantized[r, c] = round(values[r, c] · 8191 / max |values[r]|); scales[r] = max |values[r]| / 8191. `columns` is a multiple of 8. */
 export function quantize(rows: i32, columns: i32, values: usize, quantized: usize, scales: usize): void {
   for (let row = 0; row < rows; row++) {
     const from = values + ((<usize>(row * columns)) << 2)
@@ -46,7 +46,10 @@ export function normalize(rows: i32, columns: i32, values: usize, gain: usize, b
   }
 }
 
-/** GELU in place, x · Φ(x) (https://arxiv.org/abs/1606.08415), between the values of a table of 4,097 and one to spare. */
+/**
+ * GELU in place, x · Φ(x) (https://arxiv.org/abs/1606.08415), interpolated linearly in a table of 4,097 values and one more, which is
+ * read but has no weight.
+ */
 export function gelu(count: i32, values: usize, table: usize): void {
   const end = values + ((<usize>count) << 2)
   for (let at = values; at < end; at += 4) {

@@ -1,4 +1,4 @@
-/** Attention of a text's tokens to one another, head by head: softmax(Q · Kᵀ / √32) · V (https://arxiv.org/abs/1706.03762). */
+/** Self-attention of the tokens of a text, for each head: softmax(Q · Kᵀ / √32) · V (https://arxiv.org/abs/1706.03762). */
 import { laneSum } from './lanes'
 
 /** Dimensions of a head, and their bytes. */
@@ -6,7 +6,7 @@ const HEAD: i32 = 32
 const HEAD_BYTES: usize = 128
 /** 1 / √32 */
 const SCALE: f32 = 0.17677669529663687
-/** Below it e^x is as good as nothing beside the greatest, which is 1. */
+/** Below this, e^x is negligible compared with the greatest term, which is 1. */
 const LEAST: f32 = -87
 
 /**
@@ -79,7 +79,7 @@ function exponentials(rows: i32, scores: usize, most: f32): f32 {
 function exponential(x: v128): v128 {
   const small = f32x4.ge(x, f32x4.splat(LEAST))
   const whole = f32x4.nearest(f32x4.mul(x, f32x4.splat(Mathf.LOG2E)))
-  // ln 2 in two parts, so that their products are exact
+  // ln 2 is split into two parts, so that their products are exact.
   const rough = f32x4.sub(x, f32x4.mul(whole, f32x4.splat(0.693359375)))
   const rest = f32x4.sub(rough, f32x4.mul(whole, f32x4.splat(-2.1219444e-4)))
   let sum = f32x4.splat(1.98756915e-4)

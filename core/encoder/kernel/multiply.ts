@@ -1,16 +1,16 @@
-/** Matrix product of int16 activations with int8 weights, summed as int32: exact, so that any order gives the same result. */
+/** Matrix product of int16 activations with int8 weights. The int32 sums are exact, so their order does not matter. */
 
-/** The tile: as many rows by as many outputs as accumulators fit into sixteen vector registers. */
+/** The tile size: its accumulators and operands fit into sixteen vector registers. */
 const TILE_ROWS: i32 = 4
 const TILE_OUTPUTS: i32 = 2
-/** Values of one step along the columns: a vector of int8. */
+/** Values per step along the columns: one vector of int8. */
 const STEP: usize = 16
-/** Rows that stay in the first-level cache while all weights pass by. */
+/** So many rows stay in the L1 cache while all weights are read. */
 const BLOCK_ROWS: i32 = 16
 
 /**
- * output[r, o] = Σ_c input[r, c] · weights[o, c] · inputScales[r] · weightScales[o] + bias[o], added to what is there where
- * `add` is 1. Rows are a multiple of 4, columns of 16, outputs of 2.
+ * output[r, o] = Σ_c input[r, c] · weights[o, c] · inputScales[r] · weightScales[o] + bias[o]. If `add` is 1, this is added to the
+ * existing output. `rows` is a multiple of 4, `columns` of 16, `outputs` of 2.
  */
 export function multiply(
   rows: i32,
@@ -112,7 +112,7 @@ function scaled(products: v128, inputScales: v128, weightScale: usize, bias: usi
   return f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(products), scale), v128.load32_splat(bias))
 }
 
-/** Two outputs of each row stand side by side. */
+/** Stores the tile; the two outputs of a row are adjacent. */
 function putTile(output: usize, stride: usize, first: v128, second: v128, add: i32): void {
   const upper = v128.shuffle<f32>(first, second, 0, 4, 1, 5)
   const lower = v128.shuffle<f32>(first, second, 2, 6, 3, 7)
@@ -122,7 +122,7 @@ function putTile(output: usize, stride: usize, first: v128, second: v128, add: i
   put(output + 3 * stride, lower, 1, add)
 }
 
-/** Stores two of four values, those of the upper half where `half` is 1. */
+/** Stores the lower (`half` 0) or upper (1) two of four values. */
 function put(output: usize, values: v128, half: i32, add: i32): void {
   let pair = half === 0 ? values : v128.shuffle<f32>(values, values, 2, 3, 2, 3)
   if (add) pair = f32x4.add(pair, v128.load64_zero(output))
