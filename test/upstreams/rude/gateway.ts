@@ -1,4 +1,7 @@
-/** A process with rude servers as children, to be killed: `node gateway.ts MODE…` writes their pids as one line of JSON. */
+/**
+ * A process with rude servers as children, to be killed: `node gateway.ts MODE…` writes their pids as one line of JSON.
+ * It echoes what it is sent, which shows that its event loop came round.
+ */
 import { systemClock } from '../../../core/async.ts'
 import { startReaper } from '../../../core/mcp/client/stdio/reaper.ts'
 import { createStdioUpstream } from '../../../core/mcp/client/stdio/stdio-upstream.ts'
@@ -16,4 +19,4 @@ const upstreams = process.argv
 const { signal } = new AbortController()
 const answers = await Promise.all(upstreams.map(upstream => upstream.request(toolCall('pid'), signal)))
 process.stdout.write(`${JSON.stringify(answers.map(answer => Number(textOf(answer))))}\n`)
-process.stdin.resume()
+process.stdin.pipe(process.stdout)

@@ -22,6 +22,13 @@ async function startGateway(...modes: string[]): Promise<{ gateway: ChildProcess
   return { gateway, groups }
 }
 
+async function oneTurn({ stdin, stdout }: ChildProcess): Promise<void> {
+  assert.ok(stdin && stdout)
+  const echoed = once(createInterface(stdout), 'line')
+  stdin.write('turn\n')
+  await echoed
+}
+
 const anyLives = (groups: number[]) => groups.some(groupLives)
 
 test('kill -9 of the gateway leaves nothing behind: polite, stubborn and fruitful servers end', async () => {
@@ -37,6 +44,8 @@ test('a reaper that is killed is started again and knows all groups', onLinux, a
   assert.ok(first)
   process.kill(first, 'SIGKILL')
   assert.ok(await until(() => (reaper() ?? first) !== first), 'no new reaper')
+  // the new reaper is a process before the gateway has written the groups into its pipe, which it does in the same turn
+  await oneTurn(gateway)
   gateway.kill('SIGKILL')
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
