@@ -14,6 +14,8 @@ import type { Slots } from './start-slots.ts'
 
 /** Minimum time between attempts that calls of a failed server cause. */
 const WANTED_EVERY_MS = 2_000
+/** Until then a start does only what the first searches need: they are answered from cached lists. */
+const CACHED_FIRST_MS = 1_000
 
 export type DiscoveryTarget = {
   /** metadata.name of the McpServer. */
@@ -24,7 +26,7 @@ export type DiscoveryTarget = {
   intervalMs: () => number
   /** Whether it is a process, which is not started only because its list is old. */
   process: boolean
-  /** Discover at once even if a list is cached: a remote server, or one that is kept running. */
+  /** Discover soon even if a list is cached: a remote server, or one that is kept running. */
   eager: boolean
 }
 
@@ -128,7 +130,8 @@ export class ServerDiscovery {
       this.#upstreamState = 'asleep'
       this.#changed()
     }
-    if (!found || eager) await this.#run()
+    if (!found) await this.#run()
+    else if (eager) this.#after(CACHED_FIRST_MS, () => void this.#run())
   }
 
   #changed(): void {
@@ -185,12 +188,16 @@ export class ServerDiscovery {
   }
 
   #runAfter(ms: number): void {
-    this.#timer?.cancel()
-    this.#timer = this.#deps.clock.after(ms, () => {
+    this.#after(ms, () => {
       this.#due = true
       // A process that is asleep is not started only because its list is old: it is read at the next start.
       if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
     })
+  }
+
+  #after(ms: number, run: () => void): void {
+    this.#timer?.cancel()
+    if (!this.#life.signal.aborted) this.#timer = this.#deps.clock.after(ms, run)
   }
 
   async #run(): Promise<void> {
