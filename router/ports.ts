@@ -119,13 +119,14 @@ function sharedOptions({ options, clock, metrics, served, pool, semantic }: Port
 
 /** Creates a port's sessions, whose ids name this replica if others can reach it, and the state kept for its clients. */
 function boundTo(
-  { options: { address }, clock }: PortsOptions,
+  { options: { address }, clock, served }: PortsOptions,
   key: string | Uint8Array,
   port: number,
 ): { sessions: SignedSessions; clients: FrontClients; owner?: string } {
   const owner = address === undefined ? undefined : ownerAt(address, port)
   const sessions = createSessions({ key, owner: owner ?? SOLE_OWNER, clock })
-  return { sessions, clients: createClients({ clock, signer: sessions.signer }), owner }
+  const tellsApart = () => served.current()?.config.access.auth !== undefined
+  return { sessions, clients: createClients({ clock, signer: sessions.signer, tellsApart }), owner }
 }
 
 /** Creates the store of texts that were cut out of results; every replica can read them by their handles. */

@@ -27,6 +27,8 @@ export interface Clients {
 export type FrontClients = Clients & {
   readonly clock: Clock
   readonly signer: Signer
+  /** Whether callers are told apart, so that what an upstream hands out is bound to one of them. */
+  readonly tellsApart: () => boolean
   readonly heartbeats: Heartbeats
   readonly streams: Streams
   readonly asks: ClientRequests
@@ -46,13 +48,15 @@ export type ClientsOptions = {
   clock?: Clock
   /** Absent: creates a key of its own, which no other replica can verify. */
   signer?: Signer
+  /** Default: never. */
+  tellsApart?: () => boolean
   /** Open streams at once; default 4,096. */
   maxStreams?: number
 }
 
 /** The state of one endpoint, or of several that share their sessions. */
 export function createClients(options: ClientsOptions = {}): FrontClients {
-  const { clock = systemClock, maxStreams } = options
+  const { clock = systemClock, tellsApart = () => false, maxStreams } = options
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options
   const heartbeats = new Heartbeats(clock)
   const streams = new Streams(heartbeats, maxStreams)
@@ -62,7 +66,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
   const ending = new AbortController()
   return {
-    ...{ clock, signer, heartbeats, streams, asks, held, levels, subscriptions },
+    ...{ clock, signer, tellsApart, heartbeats, streams, asks, held, levels, subscriptions },
     ending: ending.signal,
     notify(client, notification) {
       const least = levels.get(client)

@@ -1,6 +1,7 @@
 /** Passes a validated request to the handler, and translates questions for the caller's era. */
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import { wantsInput } from '../protocol/message.ts'
+import { openBound, sealBound } from './bound.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { answerInputRounds } from './input-rounds.ts'
@@ -15,7 +16,19 @@ export function canBeAsked(method: string): boolean {
 }
 
 /** `response` answers the POST that carried the request. */
-export function handle(
+export async function handle(
+  handler: McpHandler,
+  clients: FrontClients,
+  request: McpRequest,
+  response: PostResponse,
+): Promise<McpResponse> {
+  if (!clients.tellsApart()) return handleInEra(handler, clients, request, response)
+  const opened = openBound(request, clients.signer)
+  if ('error' in opened) return opened
+  return sealBound(request, await handleInEra(handler, clients, opened, response), clients.signer)
+}
+
+function handleInEra(
   handler: McpHandler,
   clients: FrontClients,
   request: McpRequest,

@@ -205,7 +205,7 @@ function isOver(): Fault {
 }
 
 /** The params that are the same in every POST of a call. */
-function stableParams({ _meta, inputResponses, requestState, ...params }: JsonObject): JsonObject {
+export function stableParams({ _meta, inputResponses, requestState, ...params }: JsonObject): JsonObject {
   return params
 }
 

@@ -1,5 +1,5 @@
-/** Signed tokens that name their owner: session ids, ids of questions to clients, and `requestState` of held calls. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+/** Signed tokens that name their owner (session ids, ids of questions, `requestState` of held calls), and sealed texts of upstreams. */
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../async.ts'
 
 /** `state`: requestState of a held call; `again`: requestState of a call to be repeated; `ask`: id of a question to a client. */
@@ -18,6 +18,10 @@ export type Signer = {
   /** A token that begins with a marker, so that it can be found in a body. */
   mark(kind: MarkKind, lifeMs: number): string
   readMark(kind: MarkKind, text: unknown): Signed | undefined
+  /** Encrypts a text that can be opened again only with the same `context` (AES-256-GCM). */
+  seal(text: string, context: string): string
+  /** Undefined if the value was not sealed by us, or with another context. */
+  open(sealed: unknown, context: string): string | undefined
   /** Whether a token names our key, even if its signature is wrong. */
   claimsOurs(text: unknown): boolean
   /** The owner of the first valid mark in a JSON body; undefined if there is none. */
@@ -30,6 +34,10 @@ const LETTERS: Readonly<Record<MarkKind, string>> = {
   again: 'a',
   ask: 'q',
 }
+const SEALED = 'u'
+const CIPHER = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
 const MAX_TEXT_LENGTH = 320
 const NONCE_BYTES = 18
 const KEY_NAME_LENGTH = 8
@@ -64,8 +72,22 @@ export function createSigner({
     return signed && signed.expires > clock.now() ? signed : undefined
   }
 
+  const sealKey = createHmac('sha256', key).update('portolan seal').digest()
+  const sealPrefix = `${prefix}${SEALED}.`
+
   return {
     owner,
+    seal(text, context) {
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv(CIPHER, sealKey, iv).setAAD(Buffer.from(context))
+      const parts = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+      return `${sealPrefix}${Buffer.concat(parts).toString('base64url')}`
+    },
+    open(sealed, context) {
+      if (typeof sealed !== 'string' || !sealed.startsWith(sealPrefix)) return undefined
+      const bytes = Buffer.from(sealed.slice(sealPrefix.length), 'base64url')
+      return bytes.length < IV_BYTES + TAG_BYTES ? undefined : decrypt(sealKey, bytes, context)
+    },
     session(lifeMs, note) {
       const text = note === '' ? fresh(lifeMs) : `${fresh(lifeMs)}.${note}`
       return `${text}.${sign(text)}`
@@ -89,6 +111,17 @@ export function createSigner({
       }
       return undefined
     },
+  }
+}
+
+function decrypt(key: Buffer, bytes: Buffer, context: string): string | undefined {
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-TAG_BYTES))
+    const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
+    return Buffer.concat([text, decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
   }
 }
 

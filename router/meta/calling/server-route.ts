@@ -29,6 +29,14 @@ const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['prompts/list', 'prompts'],
 ])
 
+/** What can be asked of a task whose id was bound to its caller. */
+const TASK_METHODS: ReadonlySet<string> = new Set([
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+])
+
 export function handleServer(work: Work, name: string): McpResponse | Promise<McpResponse> {
   const { catalog, request } = work
   const { method } = request
@@ -38,7 +46,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
   if (method === 'tools/call') return callTool(work, server)
   const list = LISTS.get(method)
   if (list) return listOf(work, server, list)
-  if (method.startsWith('tasks/') && !carriesTasks(server, catalog.catalogs.get(name)))
+  if (method.startsWith('tasks/') && !carriesTasks(server, catalog))
     return notFound(
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
@@ -73,7 +81,7 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   const limited = work.limits.call(catalog.config, request.caller.identity, server.name, tool.tool)
   if (limited)
     return refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool: tool.tool })
-  const carried = params.task === undefined || carriesTasks(server, catalog.catalogs.get(server.name))
+  const carried = params.task === undefined || carriesTasks(server, catalog)
   const sent = carried ? params : untasked(params)
   const argumentsText = textAt(request, 'arguments')
   const answer = await forward(work, { server, method, params: sent, tool, argumentsText })
@@ -107,7 +115,7 @@ function outsideView({ catalog, request }: Work, server: RouterServer): McpRespo
       return promptOutside(catalog, server, ref?.name)
     }
     default:
-      return notFound(`Method ${quote(method)} is not served here.`)
+      return TASK_METHODS.has(method) ? undefined : notFound(`Method ${quote(method)} is not served here.`)
   }
 }
 

@@ -1,8 +1,7 @@
 /** Describes what a route offers its clients: a gateway's capabilities, or those of one server that work for clients here. Pure. */
 import type { Implementation, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
 import type { Profile, RouterServer } from '../../../core/catalog/router-config.ts'
-import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
-import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { declares } from '../../../core/mcp/protocol/declares.ts'
 import { isModernVersion } from '../../../core/mcp/protocol/revisions.ts'
 import type { McpRoute, RouteDescription } from '../../../core/mcp/server/handler.ts'
@@ -22,8 +21,16 @@ export function isServed({ config }: Catalog, profile: Profile): boolean {
   return profile === config.profile || config.allowedProfiles.includes(profile)
 }
 
-/** Whether a task's results can be requested later: only if each client has its own session, or the server uses none. */
-export function carriesTasks({ sessions }: RouterServer, known: ServerCatalog | undefined): boolean {
+/**
+ * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. Under a view only
+ * where callers are told apart, since only then the ids of tasks are bound to them.
+ */
+export function carriesTasks(
+  { name, sessions }: RouterServer,
+  { catalogs, view, config }: Pick<Catalog, 'catalogs' | 'view' | 'config'>,
+): boolean {
+  const known = catalogs.get(name)
+  if (view && !config.access.auth) return false
   return sessions === 'perClient' || (known !== undefined && isModernVersion(known.protocol))
 }
 
@@ -44,16 +51,13 @@ function describeGateway(catalog: Catalog, name: Profile, tells: boolean): Route
   }
 }
 
-function describeServer(
-  { catalogs, servers, config }: Catalog,
-  name: string,
-  tells: boolean,
-): RouteDescription | undefined {
+function describeServer(catalog: Catalog, name: string, tells: boolean): RouteDescription | undefined {
+  const { catalogs, servers, config } = catalog
   const server = servers.get(name)
   if (!config.exposeServers || !server) return undefined
   const known = catalogs.get(name)
   const declared = Object.entries(known?.capabilities ?? { tools: {} }).flatMap(([capability, value]) => {
-    const carried = carriedOf(server, known, capability, value, tells)
+    const carried = carriedOf(server, catalog, capability, value, tells)
     return carried === undefined ? [] : [[capability, carried] as const]
   })
   return {
@@ -66,7 +70,7 @@ function describeServer(
 /** The part of a capability that works for clients here; undefined: none. Unknown capabilities pass, as unknown methods do. */
 function carriedOf(
   server: RouterServer,
-  known: ServerCatalog | undefined,
+  catalog: Catalog,
   capability: string,
   value: JsonValue | undefined,
   tells: boolean,
@@ -80,10 +84,17 @@ function carriedOf(
     case 'logging':
       return hasOwnLog(server) ? {} : undefined
     case 'tasks':
-      return carriesTasks(server, known) ? value : undefined
+      return carriesTasks(server, catalog) ? taskCapability(value, catalog) : undefined
     default:
       return value
   }
+}
+
+/** Nobody can tell whose tasks a server would list. */
+function taskCapability(value: JsonValue | undefined, { config }: Catalog): JsonValue | undefined {
+  if (!config.access.auth || !isObject(value)) return value
+  const { list: _, ...rest } = value
+  return rest
 }
 
 function listCapability(value: JsonValue | undefined, tells: boolean): JsonObject {

@@ -1,0 +1,120 @@
+/**
+ * Binds to its caller what an upstream hands out to continue with: the state of a call (`requestState`) and the ids of tasks. They are
+ * sealed on the way out and opened on the way in, so that another caller cannot use them, nor a server read another server's.
+ */
+import { createHash } from 'node:crypto'
+import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
+import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
+import type { McpRequest, McpRoute } from './handler.ts'
+import { stableParams } from './held-call.ts'
+import type { Signer } from './signed.ts'
+
+const RELATED_TASK = 'io.modelcontextprotocol/related-task'
+const TASKS = 'tasks/'
+
+/** The request as it goes to the upstream, or why it is refused. */
+export function openBound(request: McpRequest, signer: Signer): McpRequest | { error: JsonRpcError } {
+  const { method, params, caller } = request
+  if (method === 'tasks/list') return { error: NO_TASK_LIST }
+  if (caller.era === 'legacy' && (params.requestState ?? params.inputResponses) !== undefined)
+    return openTask({ ...request, params: withoutAnswers(params) }, signer)
+  const state = params.requestState
+  // What we issued ourselves is checked where it is kept.
+  if (state === undefined || isOwn(state, signer)) return openTask(request, signer)
+  const requestState = signer.open(state, stateOf(request))
+  if (requestState === undefined) return { error: INVALID_STATE }
+  return openTask({ ...request, params: { ...params, requestState } }, signer)
+}
+
+/** The answer as it goes to the caller of `request`, which is the one that the caller sent. */
+export function sealBound(request: McpRequest, reply: McpResponse, signer: Signer): McpResponse {
+  if (reply.error) return reply
+  const { requestState } = reply.result
+  const result =
+    typeof requestState !== 'string' || isOwn(requestState, signer)
+      ? reply.result
+      : { ...reply.result, requestState: signer.seal(requestState, stateOf(request)) }
+  const sealed = sealTasks(request, result, signer)
+  return sealed === reply.result ? reply : { result: sealed }
+}
+
+function openTask(request: McpRequest, signer: Signer): McpRequest | { error: JsonRpcError } {
+  const { method, params, caller, route } = request
+  const to = taskOf(route, caller.identity.id)
+  const bound = { ...request, caller: { ...caller, notify: sealing(caller.notify, signer, to) } }
+  if (!method.startsWith(TASKS)) return bound
+  const taskId = signer.open(params.taskId, to)
+  return taskId === undefined
+    ? { error: { code: INVALID_PARAMS, message: 'Task not found' } }
+    : { ...bound, params: { ...params, taskId } }
+}
+
+function sealing(notify: McpRequest['caller']['notify'], signer: Signer, to: string) {
+  return (
+    notify &&
+    ((notification: Notification) => {
+      const { method, params } = notification
+      const seal = method === 'notifications/tasks/status' ? sealIds : sealRelated
+      notify(params ? { ...notification, params: seal(params, signer, to) } : notification)
+    })
+  )
+}
+
+function sealTasks({ method, route, caller }: McpRequest, result: JsonObject, signer: Signer): JsonObject {
+  const isTask = method.startsWith(TASKS) || result.resultType === 'task' || isObject(result.task)
+  const isRelated = isObject(result._meta) && isObject(result._meta[RELATED_TASK])
+  if (!isTask && !isRelated) return result
+  const to = taskOf(route, caller.identity.id)
+  const sealed = isTask ? sealIds(result, signer, to) : sealRelated(result, signer, to)
+  return isObject(sealed.task) ? { ...sealed, task: sealIds(sealed.task, signer, to) } : sealed
+}
+
+function sealIds(value: JsonObject, signer: Signer, to: string): JsonObject {
+  const { taskId } = value
+  const related = sealRelated(value, signer, to)
+  return typeof taskId === 'string' ? { ...related, taskId: signer.seal(taskId, to) } : related
+}
+
+function sealRelated(value: JsonObject, signer: Signer, to: string): JsonObject {
+  const meta = value._meta
+  const related = isObject(meta) ? meta[RELATED_TASK] : undefined
+  if (!isObject(meta) || !isObject(related) || typeof related.taskId !== 'string') return value
+  const sealed = { ...related, taskId: signer.seal(related.taskId, to) }
+  return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } }
+}
+
+/** A state belongs to one call of one caller, which is repeated with the same params. */
+function stateOf({ route, method, params, caller }: McpRequest): string {
+  const call = createHash('sha256')
+    .update(canonicalJson(stableParams(params)))
+    .digest('base64url')
+  return ['state', caller.identity.id, placeOf(route), method, call].join('\n')
+}
+
+function taskOf(route: McpRoute, identityId: string): string {
+  return ['task', identityId, placeOf(route)].join('\n')
+}
+
+function placeOf(route: McpRoute): string {
+  return route.kind === 'server' ? `server ${route.server}` : route.profile
+}
+
+function isOwn(state: JsonValue, signer: Signer): boolean {
+  return (signer.readMark('state', state) ?? signer.readMark('again', state)) !== undefined
+}
+
+/** The 2025 era has no such params: its clients are asked on streams. */
+function withoutAnswers({ requestState: _, inputResponses: __, ...params }: JsonObject): JsonObject {
+  return params
+}
+
+const INVALID_STATE: JsonRpcError = {
+  code: INVALID_PARAMS,
+  message: 'requestState is not valid; call the tool again.',
+  data: { reason: 'invalid_request_state' },
+}
+const NO_TASK_LIST: JsonRpcError = {
+  code: METHOD_NOT_FOUND,
+  message: 'tasks/list is not served here: the server cannot tell whose tasks it would list.',
+}
