@@ -56,7 +56,7 @@ export const callerStories: Stories = (running, options) => {
       (await kubectl('create', 'token', 'default', '--namespace', 'callers', '--audience', audience)).trim()
     const account = await searchWith(agent, await tokenOf('portolan'))
     assert.equal(account.status, 200)
-    assert.equal(account.found.length, 4)
+    assert.ok(account.found.includes('kit:echo') && account.found.includes('kit:pid'))
     assert.equal((await searchWith(agent, await tokenOf('another'))).status, 401)
 
     await space.apply(secret('callers', { ci: RENEWED }))
