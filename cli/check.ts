@@ -21,7 +21,7 @@ export function checkCommand(terminal: Terminal): Command {
     .addOption(secretsOption())
     .addOption(outputOption())
     .action(async (paths: string[], { gateway, secrets, output }: ManifestOptions & OutputOption) => {
-      const reading = await readPaths({
+      const read = await readPaths({
         files: new ManifestFiles(paths, terminal.env),
         env: terminal.env,
         gateway,
@@ -29,6 +29,7 @@ export function checkCommand(terminal: Terminal): Command {
         digestKey: randomBytes(32),
         now: Date.now(),
       })
+      const reading = { ...read, problems: [...read.problems, ...read.access] }
       if (output === 'json') terminal.out(JSON.stringify(asJson(reading), null, 2))
       else tell(reading, terminal)
       const { length } = reading.problems

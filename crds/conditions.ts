@@ -1,7 +1,13 @@
 /** Types and reasons of status conditions as constants, and the schema of a condition. */
 import * as z from 'zod'
 
-export const CONDITION = { accepted: 'Accepted', ready: 'Ready', toolsDiscovered: 'ToolsDiscovered' } as const
+export const CONDITION = {
+  accepted: 'Accepted',
+  ready: 'Ready',
+  toolsDiscovered: 'ToolsDiscovered',
+  authReady: 'AuthReady',
+  accessResolved: 'AccessResolved',
+} as const
 
 /** Reasons in conditions, in problems and in what agents see of a server. */
 export const REASON = {
@@ -38,11 +44,21 @@ export const REASON = {
   discovered: 'Discovered',
   discoveryPending: 'DiscoveryPending',
   discoveryFailed: 'DiscoveryFailed',
+  // AuthReady
+  anonymous: 'Anonymous',
+  keysStale: 'KeysStale',
+  keysUnavailable: 'KeysUnavailable',
+  issuerMismatch: 'IssuerMismatch',
+  // AccessResolved
+  resolved: 'Resolved',
+  noRules: 'NoRules',
+  ruleMatchesNothing: 'RuleMatchesNothing',
+  toolsUnreachable: 'ToolsUnreachable',
 } as const
 
 /** metav1.Condition. */
 export const condition = z.strictObject({
-  type: z.string().max(316).describe('Accepted, Ready or ToolsDiscovered.'),
+  type: z.string().max(316).describe('Accepted, Ready, ToolsDiscovered, AuthReady or AccessResolved.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
   reason: z.string().max(1_024).describe('One word in CamelCase.'),
   message: z.string().max(32_768).describe('A sentence for people.'),

@@ -137,7 +137,7 @@ const gatewaySpec = z.strictObject({
 const count = z.int().min(0)
 
 export const gatewayStatus = z.strictObject({
-  conditions: conditions.describe('Accepted, Ready.'),
+  conditions: conditions.describe('Accepted, Ready, AuthReady, AccessResolved.'),
   observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
   url: z.string().optional().describe('Where agents reach the gateway within the cluster.'),
   servers: z
@@ -170,6 +170,18 @@ export const gatewayStatus = z.strictObject({
     })
     .optional()
     .describe('How tools are found.'),
+  access: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('Name of the rule.'),
+        servers: count.describe('Servers that it selects.'),
+        tools: count.optional().describe('Tools that it grants; absent until its servers were discovered.'),
+      }),
+    )
+    .max(256)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+    .describe('What each rule of `spec.access` grants.'),
   routers: z
     .array(
       z.strictObject({

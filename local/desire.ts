@@ -2,6 +2,7 @@
 
 import type { ConfigMapValues } from '../core/catalog/endpoint.ts'
 import { DEFAULT_NAMESPACE, type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
+import type { RouterConfig } from '../core/catalog/router-config.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
 import type { ConfigMap } from '../crds/config-map.ts'
@@ -22,6 +23,8 @@ export type Desired = {
   running: PlacedServer[]
   secrets: Secret[]
   configMaps: ConfigMap[]
+  /** As the manifests alone say it: no server was observed yet. */
+  config: RouterConfig
   problems: Problem[]
 }
 
@@ -61,6 +64,7 @@ export function desire(
     running,
     secrets: manifests.flatMap(({ manifest }) => (manifest.kind === 'Secret' ? [manifest] : [])),
     configMaps,
+    config: resolved.config,
     problems,
   }
 }

@@ -1,4 +1,5 @@
 /** Reads the paths once: from files to the servers to run, with all their values. */
+import { reportAccess } from '../core/catalog/access-report.ts'
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
@@ -33,6 +34,8 @@ export type Reading = {
   callerTokens?: Record<string, string>
   /** All errors, with file, line and field. */
   problems: Problem[]
+  /** What is useless in the gateway's rules, as far as the manifests alone say it: the router logs that, and more. */
+  access: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
   files: string[]
@@ -61,9 +64,20 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
       ...embeddings.problems,
       ...callers.problems,
     ],
+    access: accessFindings(desired, loaded, callers.values),
     notes: loaded.notes,
     files: loaded.files,
   }
+}
+
+function accessFindings(
+  { config, gateway }: Desired,
+  { manifests }: Loaded,
+  tokens: Record<string, string> | undefined,
+): Problem[] {
+  if (!gateway) return []
+  const facts = { ...config, catalogs: new Map(), tokens: tokens && new Set(Object.keys(tokens)) }
+  return reportAccess(facts).findings.map(finding => placed(finding, gateway, manifests))
 }
 
 async function withInputs(

@@ -6,6 +6,7 @@ import type { Identity } from '../core/mcp/identity.ts'
 import { createClients, type FrontClients } from '../core/mcp/server/clients.ts'
 import { createSessions, type SignedSessions } from '../core/mcp/server/session-ids.ts'
 import { createAccess } from './access/access.ts'
+import type { AccessStates } from './access/access-state.ts'
 import type { Authentication } from './access/authentication.ts'
 import { createInternalCredentials, type InternalCredentials } from './access/internal-credential.ts'
 import { createLimits } from './access/limits.ts'
@@ -31,6 +32,7 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   served: Newest<Catalog>
   semantic: Pick<Semantic, 'encodeQuery' | 'status'>
   authentication: Authentication
+  states: AccessStates
 }
 
 export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
@@ -144,7 +146,7 @@ function adminOptions(
   { host, port, pod, gateway, missing, authenticate }: AdminPort,
   key: string | Uint8Array,
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
-  const { served, pool, observer, semantic, metrics } = given
+  const { served, pool, observer, semantic, metrics, states } = given
   const current = exposed(served)
   const bound = boundTo(given, key, port)
   const { clients } = bound
@@ -156,6 +158,7 @@ function adminOptions(
         { pod, gateway, missing: missing(), search: semantic.status(), tokens: metrics.tokens() },
         served.current(),
         pool.status(),
+        states,
       ),
     sidecars: authenticate && {
       authenticate,

@@ -5,6 +5,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import type { Tracer } from '../core/trace.ts'
+import { createAccessStates } from './access/access-state.ts'
 import { type AuthenticationOptions, createAuthentication } from './access/authentication.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Readiness } from './http/serve.ts'
@@ -105,15 +106,19 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
   })
   let told = LOOPBACK_HOST.test(options.host)
-  const onSwapped = ({ config }: Catalog) => {
+  const onSwapped = (catalog: Catalog) => {
+    const { config } = catalog
     pool.update(config)
     if (!told && admitsAnyone(config)) log.warn({ host: options.host }, OPEN_TO_ALL)
     told = true
+    states.adopt(catalog)
   }
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
   const credentials = options.credentials ?? { secret: () => undefined }
   const authentication = createAuthentication({ ...credentials, clock, log })
-  const ports = await openPorts({ authentication, options, clock, pool, metrics, served, observer, semantic })
+  const states = createAccessStates({ authentication, secret: credentials.secret, log })
+  const parts = { pool, metrics, served, observer, semantic, authentication, states }
+  const ports = await openPorts({ ...parts, options, clock })
   const stop = new AbortController()
   const watching = swaps.follow(options.source, stop.signal)
   const { address } = ports.agents

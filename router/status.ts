@@ -1,5 +1,6 @@
 /** The router's status: which catalog it serves and the state of its servers. Pure; never secrets. */
 import type { JsonObject } from '../core/json.ts'
+import type { AccessState, AccessStates } from './access/access-state.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { exposedTokens } from './meta/profiles/profiles.ts'
 import type { SearchStatus } from './semantic/semantic.ts'
@@ -27,12 +28,15 @@ export type RouterStatus = {
   missing: string[]
   /** State of search by meaning. */
   search: SearchStatus
+  /** The keys of each issuer of JSON Web Tokens, and what the rules grant; absent before the first catalog. */
+  access?: AccessState
 }
 
 export function routerStatus(
   who: Pick<RouterStatus, 'pod' | 'gateway' | 'missing' | 'search' | 'tokens'>,
   catalog: Catalog | undefined,
   lanes: readonly PoolMemberStatus[],
+  states: Pick<AccessStates, 'of'>,
 ): RouterStatus {
   const laneOf = new Map(lanes.map(lane => [lane.server, lane]))
   return {
@@ -45,6 +49,7 @@ export function routerStatus(
       const lastCall = lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString()
       return { name, state: status.state, lastCall, breaker: breaker?.state ?? 'closed' }
     }),
+    ...(catalog && { access: states.of(catalog) }),
   }
 }
 

@@ -70,6 +70,7 @@ export function kindDefinitions(): KindDefinition[] {
         { name: 'Servers', type: 'integer', jsonPath: '.status.servers.selected' },
         { name: 'Tools', type: 'integer', jsonPath: '.status.tools' },
         { name: 'Saved', type: 'string', jsonPath: '.status.tokens.saved' },
+        { name: 'Auth', type: 'string', jsonPath: '.status.conditions[?(@.type=="AuthReady")].reason' },
         readyColumn('reason'),
         AGE,
         { name: 'Generation', type: 'integer', jsonPath: '.status.generation', priority: 1 },

@@ -39,8 +39,18 @@ const JOIN_MS = 100
 /** Minimum time between two plans of a gateway: each may make every router load a new catalog. */
 const MIN_GAP_MS = 500
 const OWNED = {
-  fields: ['observedGeneration', 'url', 'servers', 'tools', 'generation', 'tokens', 'search', 'routers'],
-  conditions: [CONDITION.accepted, CONDITION.ready],
+  fields: [
+    'observedGeneration',
+    'url',
+    'servers',
+    'tools',
+    'generation',
+    'tokens',
+    'search',
+    'access',
+    'routers',
+  ],
+  conditions: [CONDITION.accepted, CONDITION.ready, CONDITION.authReady, CONDITION.accessResolved],
 }
 
 export type GatewayControllerOptions = OperatorContext & {

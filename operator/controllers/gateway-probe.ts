@@ -25,7 +25,7 @@ const HANDSHAKE_LIMIT_MS = 5_000
 const HANDSHAKE_RETRY = { firstMs: 200, longestMs: 60_000 }
 
 /** Result of probing a gateway. */
-export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens' | 'search'>
+export type Seen = Pick<GatewayWorld, 'reports' | 'handshake' | 'exposedTokens' | 'search' | 'access'>
 
 export type GatewayProbe = {
   controller: Controller
@@ -118,10 +118,21 @@ async function probe(
   reports.sort((a, b) => (a.pod < b.pod ? -1 : 1))
   const exposedTokens = said.find(one => one?.exposedTokens !== undefined)?.exposedTokens
   const { search, loading } = searchOf(said)
+  const access = accessOf(said)
+  const fetching = access?.keys.some(({ state }) => state === 'pending') ?? false
   const newest = generationOf(caches, key)
   const behind =
-    loading || reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
-  return { seen: { reports, handshake, exposedTokens, search }, behind }
+    loading ||
+    fetching ||
+    reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
+  return { seen: { reports, handshake, exposedTokens, search, access }, behind }
+}
+
+/** The keys of every router, since each fetches its own; the report of the one with the newest catalog. */
+function accessOf(said: readonly (RouterStatus | undefined)[]): Seen['access'] {
+  const all = said.flatMap(one => (one?.access ? [{ ...one.access, generation: one.generation ?? 0 }] : []))
+  const [newest] = all.toSorted((a, b) => b.generation - a.generation)
+  return newest && { keys: all.flatMap(({ keys }) => keys), report: newest.report }
 }
 
 /** Reports the router with a problem, if any. Routers that still load their encoder are skipped and asked again soon. */

@@ -62,7 +62,7 @@ export function notReady(verdict: Verdict, generation: number): PlannedCondition
   return condition(CONDITION.ready, 'False', verdict, generation)
 }
 
-function condition(
+export function condition(
   type: string,
   status: PlannedCondition['status'],
   { reason, message }: Verdict,

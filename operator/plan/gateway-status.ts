@@ -4,6 +4,7 @@ import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
+import { accessStatus } from './access-status.ts'
 import {
   accepted,
   deniedVerdict,
@@ -42,7 +43,12 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
   }
   const trouble = troubleOf(world, plan)
   const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
-  return { ...standing(world, plan.config), conditions: [accepted(plan.warnings, generation), condition] }
+  const { access, conditions } = accessStatus(world, plan.config, generation)
+  return {
+    ...standing(world, plan.config),
+    ...(access.length > 0 && { access }),
+    conditions: [accepted(plan.warnings, generation), condition, ...conditions],
+  }
 }
 
 /** The status of a manifest that could not be parsed. */

@@ -1,5 +1,7 @@
 /** Input and output of planning: the observed world, and the objects and status that follow from it. Types only. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
+import type { AccessReport } from '../../core/catalog/access-report.ts'
+import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
@@ -101,6 +103,8 @@ export type GatewayWorld = {
   exposedTokens?: number
   /** How routers report to search tools. */
   search?: McpGatewayStatus['search']
+  /** How routers report authentication and access to stand: the keys of each, and what the rules grant in the newest catalog. */
+  access?: { keys: KeyState[]; report: AccessReport }
   taken: readonly Taken[]
   /** As in ServerWorld. */
   refused?: string
@@ -110,7 +114,7 @@ export type GatewayWorld = {
 }
 
 export type GatewayPlanStatus = Omit<McpGatewayStatus, 'conditions'> & {
-  /** Accepted and Ready. */
+  /** Accepted and Ready; AuthReady and AccessResolved, if it is accepted. */
   conditions: PlannedCondition[]
 }
 /** The status depends on how applying the plan went: see `gatewayStatus`. */

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
+import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { messageOf } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -15,6 +16,8 @@ import type { ServiceAccounts } from './service-accounts.ts'
 export type Authentication = {
   /** Who sends a request with this `Authorization` header. At once if the credential is known; never rejects. */
   identify(access: AccessConfig, authorization: string | undefined): Found | Promise<Found>
+  /** How the keys of each issuer of JSON Web Tokens stand; fetches those that are due, so that no request has to wait for them. */
+  keys(access: AccessConfig): KeyState[]
   close(): Promise<void>
 }
 
@@ -40,10 +43,14 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   const { clock, secret } = options
   const tokensOf = createNamedTokensOf()
   let current: Verifier | undefined
+  const verifierOf = (auth: AuthConfig): Verifier => {
+    if (current?.auth !== auth) current = verifierFor(auth, current, options)
+    return current
+  }
   return {
     identify({ auth }, authorization) {
       if (!auth) return ANONYMOUS
-      if (current?.auth !== auth) current = verifierFor(auth, current, options)
+      const current = verifierOf(auth)
       const token = readBearer(authorization)
       if (token === undefined) return auth.anonymous ? ANONYMOUS : NO_TOKEN
       if (typeof token !== 'string') return token
@@ -54,6 +61,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       const named = auth.tokens && tokensOf(secret(auth.tokens.secretName)).find(token)
       return named ?? verifyOnce(current, key, token, options)
     },
+    keys: ({ auth }) => (auth ? verifierOf(auth).jwt.keys() : []),
     close: async () => current?.jwt.close(),
   }
 }

@@ -6,6 +6,7 @@ import { Agent } from 'undici'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
 import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
+import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -13,6 +14,8 @@ import type { Log } from '../../core/log.ts'
 export type IssuerKeys = {
   /** Finds the key of a token, for jose. Rejects with Fault `unavailable` if there are no keys that are current enough. */
   readonly find: JWTVerifyGetKey
+  /** How they stand; fetches those that are due, without waiting. */
+  state(): KeyState
   close(): Promise<void>
 }
 
@@ -24,6 +27,7 @@ const MOST_STALE_MS = 24 * 60 * 60_000
 const MIN_FETCH_MS = 5_000
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
+const MAX_MESSAGE = 500
 /** RFC 8414 and OpenID Connect Discovery 1.0. */
 const DISCOVERY_PATHS = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
 
@@ -31,27 +35,22 @@ export function createIssuerKeys(
   issuer: JwtIssuerConfig,
   { clock, log }: { clock: Clock; log: Log },
 ): IssuerKeys {
-  const agent = new Agent({
-    connect: {
-      timeout: TIMEOUT_MS,
-      lookup: guardedLookup,
-      ...(issuer.ca !== undefined && { ca: issuer.ca }),
-    },
-    headersTimeout: TIMEOUT_MS,
-    bodyTimeout: TIMEOUT_MS,
-  })
+  const agent = agentFor(issuer)
   let known = issuer.jwks && {
     find: createLocalJWKSet(issuer.jwks as unknown as JSONWebKeySet),
     atMs: clock.now(),
   }
   let triedMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
+  let failure: Failure | undefined
 
   const fetchKeys = async (): Promise<void> => {
     try {
       const jwks = await fetchKeySet(issuer, agent)
       known = { find: createLocalJWKSet(jwks as unknown as JSONWebKeySet), atMs: clock.now() }
+      failure = undefined
     } catch (error) {
+      failure = { message: messageOf(error), isMismatch: error instanceof IssuerMismatch }
       log.warn({ issuer: issuer.name, error: messageOf(error) }, 'the keys of an issuer could not be fetched')
     }
   }
@@ -65,12 +64,13 @@ export function createIssuerKeys(
     return fetching
   }
 
+  const isFixed = !issuer.keysFrom
+  const isOlder = (ms: number) => !known || (!isFixed && clock.now() - known.atMs > ms)
   return {
     async find(header, token) {
-      const isFixed = !issuer.keysFrom
       if (!known) await refresh()
-      else if (!isFixed && clock.now() - known.atMs > KEYS_LIFE_MS) void refresh()
-      if (!known || (!isFixed && clock.now() - known.atMs > MOST_STALE_MS)) throw unavailable(issuer)
+      else if (isOlder(KEYS_LIFE_MS)) void refresh()
+      if (!known || isOlder(MOST_STALE_MS)) throw unavailable(issuer)
       try {
         return await known.find(header, token)
       } catch (error) {
@@ -79,8 +79,37 @@ export function createIssuerKeys(
         return known.find(header, token)
       }
     },
+    state() {
+      if (isOlder(KEYS_LIFE_MS)) void refresh()
+      const state = stateOf(failure, isOlder(MOST_STALE_MS), known !== undefined)
+      return { issuer: issuer.name, state, ...(failure && told(failure, known?.atMs)) }
+    },
     close: () => agent.destroy(),
   }
+}
+
+function agentFor({ ca }: JwtIssuerConfig): Agent {
+  return new Agent({
+    connect: { timeout: TIMEOUT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) },
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  })
+}
+
+type Failure = { message: string; isMismatch: boolean }
+
+/** What answers as an issuer names another one. */
+class IssuerMismatch extends Fault {}
+
+function stateOf(failure: Failure | undefined, isTooOld: boolean, isKnown: boolean): KeyState['state'] {
+  if (failure?.isMismatch) return 'mismatch'
+  if (isTooOld) return failure || isKnown ? 'unavailable' : 'pending'
+  return failure ? 'stale' : 'ready'
+}
+
+function told({ message }: Failure, fetchedMs: number | undefined): Pick<KeyState, 'message' | 'fetchedAt'> {
+  const fetchedAt = fetchedMs === undefined ? undefined : new Date(fetchedMs).toISOString()
+  return { message: message.slice(0, MAX_MESSAGE), ...(fetchedAt !== undefined && { fetchedAt }) }
 }
 
 function unavailable({ name }: JwtIssuerConfig): Fault {
@@ -103,12 +132,12 @@ async function discover(issuer: string, agent: Agent): Promise<string> {
     try {
       const metadata = await fetchJson(`${base}${path}`, agent)
       if (metadata.issuer !== issuer)
-        throw new Fault('invalid_data', `The metadata at ${base}${path} is of another issuer`)
+        throw new IssuerMismatch('invalid_data', `The metadata at ${base}${path} is of another issuer`)
       if (typeof metadata.jwks_uri === 'string' && isAllowed(metadata.jwks_uri, issuer))
         return metadata.jwks_uri
       throw new Fault('invalid_data', `The metadata at ${base}${path} names no usable jwks_uri`)
     } catch (error) {
-      failure ??= error
+      if (!failure || error instanceof IssuerMismatch) failure = error
     }
   }
   throw failure

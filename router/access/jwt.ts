@@ -9,6 +9,7 @@ import {
 } from 'jose'
 import type { Clock } from '../../core/async.ts'
 import type { JwtIssuerConfig, Revocation } from '../../core/catalog/access-config.ts'
+import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
@@ -18,6 +19,8 @@ import { createIssuerKeys } from './issuer-keys.ts'
 export type JwtVerifier = {
   /** Undefined: the token is of none of the issuers. Rejects with Fault `unavailable` while there are no keys. */
   verify(token: string): Promise<Identity | Refused | undefined>
+  /** How the keys of each issuer stand; fetches those that are due. */
+  keys(): KeyState[]
   close(): Promise<void>
 }
 
@@ -74,6 +77,7 @@ export function createJwtVerifier(
         throw error
       }
     },
+    keys: () => [...known.values()].map(({ keys }) => keys.state()),
     close: async () => {
       await Promise.all(known.values().map(({ keys }) => keys.close()))
     },

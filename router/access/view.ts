@@ -1,9 +1,9 @@
 /** What a caller may use: the union of what its rules grant, within the most that the gateway offers. Pure. */
 import type { AccessConfig, AccessRule, Grant, ToolGrant } from '../../core/catalog/access-config.ts'
+import { concerns, isGranted, isToolGranted } from '../../core/catalog/grants.ts'
 import { matches } from '../../core/catalog/policy.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
-import { isObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { matchingRules, missingScopes } from './rules.ts'
 import { deniedForms, formsOf, type UriForms } from './uri-forms.ts'
@@ -37,8 +37,8 @@ export function viewOf({ rules, tools: most }: AccessConfig, identity: Identity)
 /** Whether a tool is visible. */
 export function seesTool(view: View, server: RouterServer, definition: ToolDefinition): boolean {
   return (
-    isWithin(view.most, server, definition) &&
-    rulesFor(view, server).some(({ tools }) => isWithin(tools, server, definition))
+    isToolGranted(view.most, server, definition) &&
+    rulesFor(view, server).some(({ tools }) => isToolGranted(tools, server, definition))
   )
 }
 
@@ -58,7 +58,7 @@ export function seesPrompt(view: View, server: RouterServer, prompt: string): bo
 /** The scopes that a call of a visible tool needs and the caller lacks, of the rule that asks for the fewest; empty: it may be called. */
 export function scopesFor(view: View, server: RouterServer, definition: ToolDefinition): readonly string[] {
   const grants = ({ servers, tools }: AccessRule) =>
-    speaksOf(servers, server) && isWithin(tools, server, definition)
+    concerns({ servers }, server) && isToolGranted(tools, server, definition)
   if (view.granting.some(grants)) return []
   const asking = view.challenging.filter(grants).sort((a, b) => a.scopes.length - b.scopes.length)
   return asking[0]?.scopes ?? []
@@ -84,26 +84,7 @@ function grantsAll({ allow, deny }: Grant): boolean {
 }
 
 function rulesFor({ granting, challenging }: View, server: RouterServer): AccessRule[] {
-  return [...granting, ...challenging].filter(({ servers }) => speaksOf(servers, server))
-}
-
-function speaksOf(servers: readonly string[], { name }: RouterServer): boolean {
-  return servers.includes(name) || servers[0] === '*'
-}
-
-function isWithin(grant: ToolGrant, server: RouterServer, definition: ToolDefinition): boolean {
-  return isGranted(grant, definition.name) && (!grant.readOnly || isReadOnly(server, definition))
-}
-
-/** By the manifest; by the server's own word only where it is trusted. */
-function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
-  const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
-  if (override !== undefined) return override
-  return tools.trustHints === true && isObject(annotations) && annotations.readOnlyHint === true
-}
-
-function isGranted({ allow, deny }: Grant, name: string): boolean {
-  return allow.some(pattern => matches(pattern, name)) && !deny.some(pattern => matches(pattern, name))
+  return [...granting, ...challenging].filter(rule => concerns(rule, server))
 }
 
 function isUriGranted({ allow, deny }: Grant, { spelled, meant }: UriForms): boolean {

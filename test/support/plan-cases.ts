@@ -59,7 +59,9 @@ type World = {
   taken?: ServerWorld['taken']
   refused?: string
   slices?: Record<string, { digest: string; parts: number }>
-} & Partial<Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search'>>
+} & Partial<
+  Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search' | 'access'>
+>
 
 /** A gateway's plan with what is said of it in the same world. */
 export type ToldGatewayPlan = Pick<GatewayPlan, 'objects' | 'secrets' | 'afterMs' | 'config'> & {
@@ -158,6 +160,7 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
     handshake,
     exposedTokens,
     search,
+    access,
     refused,
   } = world
   return {
@@ -171,6 +174,7 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
     handshake,
     exposedTokens,
     search,
+    access,
     taken,
     refused,
     settings: { ...SETTINGS, ...settings },

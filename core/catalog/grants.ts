@@ -1,0 +1,27 @@
+/** What one rule grants: tools, resources and prompts by their names, and tools that are known to only read. Pure. */
+import { isObject } from '../json.ts'
+import type { AccessRule, Grant, ToolGrant } from './access-config.ts'
+import { matches } from './policy.ts'
+import type { RouterServer } from './router-config.ts'
+import type { ToolDefinition } from './server-catalog.ts'
+
+/** By URI, or by the name of a prompt. */
+export function isGranted({ allow, deny }: Grant, name: string): boolean {
+  return allow.some(pattern => matches(pattern, name)) && !deny.some(pattern => matches(pattern, name))
+}
+
+export function isToolGranted(grant: ToolGrant, server: RouterServer, definition: ToolDefinition): boolean {
+  return isGranted(grant, definition.name) && (!grant.readOnly || isReadOnly(server, definition))
+}
+
+/** Whether a rule is about a server. */
+export function concerns({ servers }: Pick<AccessRule, 'servers'>, { name }: RouterServer): boolean {
+  return servers.includes(name) || servers[0] === '*'
+}
+
+/** By the manifest; by the server's own word only where it is trusted. */
+function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
+  const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
+  if (override !== undefined) return override
+  return tools.trustHints === true && isObject(annotations) && annotations.readOnlyHint === true
+}

@@ -1,0 +1,31 @@
+/** What a gateway's status tells of its callers: how authentication and access stand, and what each rule grants. Pure. */
+import { type AccessReport, reportAccess } from '../../core/catalog/access-report.ts'
+import { type AccessVerdict, accessVerdict, authVerdict } from '../../core/catalog/access-verdicts.ts'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import { CONDITION } from '../../crds/conditions.ts'
+import { condition } from './conditions.ts'
+import type { GatewayPlanStatus, GatewayWorld, PlannedCondition } from './plan.ts'
+
+/** Until a router reports, what the manifests alone say. */
+export function accessStatus(
+  world: GatewayWorld,
+  config: RouterConfig,
+  generation: number,
+): { access: NonNullable<GatewayPlanStatus['access']>; conditions: PlannedCondition[] } {
+  const report = world.access?.report ?? manifestReport(world, config)
+  const told = (type: string, { status, ...verdict }: AccessVerdict) =>
+    condition(type, status, verdict, generation)
+  return {
+    access: report.rules,
+    conditions: [
+      told(CONDITION.authReady, authVerdict(config.access.auth, world.access?.keys)),
+      told(CONDITION.accessResolved, accessVerdict(report)),
+    ],
+  }
+}
+
+function manifestReport({ references }: GatewayWorld, config: RouterConfig): AccessReport {
+  const secret = config.access.auth?.tokens?.secretName
+  const found = references.find(({ kind, name }) => kind === 'Secret' && name === secret)
+  return reportAccess({ ...config, catalogs: new Map(), tokens: found && new Set(found.keys) })
+}

@@ -1,0 +1,66 @@
+/** What a gateway's status tells of its callers, against a real API server: authentication, access, and a column for people. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { runRouter, startRouter } from './router.ts'
+import { conditionOf, createWorld, reasonOf } from './world.ts'
+
+const skip = skipApiServer()
+const router = { replicas: 1, debug: false }
+const jwt = [{ name: 'login', issuer: 'https://login.example.com', audiences: ['a'] }]
+
+let api: ApiServer
+
+before(
+  async () => {
+    if (!skip) api = await startApiServer()
+  },
+  { timeout: 120_000 },
+)
+after(() => api?.stop())
+
+const told = (gateway: McpGateway) =>
+  [reasonOf(gateway, 'AuthReady'), reasonOf(gateway, 'AccessResolved')].join()
+
+test('a gateway without auth is anonymous; rules that the manifests alone show to be useless are told', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api.access, 'callers')
+  await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
+  await world.gateway('tools', { router })
+  await world.untilGateway('tools', gateway => told(gateway) === 'Anonymous,NoRules')
+  const access = [{ name: 'ops', servers: { matchLabels: { team: 'ops' } } }]
+  await world.gateway('tools', { router, access } as object)
+  const { status } = await world.untilGateway(
+    'tools',
+    gateway => told(gateway) === 'Anonymous,RuleMatchesNothing',
+  )
+  assert.match(
+    conditionOf(status, 'AccessResolved')?.message ?? '',
+    /^spec\.access\[0\]\.servers: the rule "ops"/,
+  )
+  assert.deepEqual(status?.access, [{ name: 'ops', servers: 0, tools: 0 }])
+})
+
+test('what routers report of keys and rules becomes conditions, counts and a column', { skip }, async t => {
+  const world = await createWorld(t, api.access, 'reported')
+  await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
+  const spec = { router, url: 'https://mcp.example.com', auth: { jwt }, access: [{ name: 'all' }] }
+  await world.gateway('tools', spec as object)
+  await world.untilGateway('tools', gateway => told(gateway) === 'Starting,Resolved')
+  const said = await startRouter(t, '127.0.7.9')
+  const report = { rules: [{ name: 'all', servers: 1, tools: 3 }], findings: [] }
+  const says = (state: string, more: object = {}) =>
+    said.says({ generation: 1, access: { keys: [{ issuer: 'login', state, ...more }], report } })
+  says('ready')
+  await runRouter(world, 'tools', '127.0.7.9')
+  const { status } = await world.untilGateway('tools', gateway => told(gateway) === 'Ready,Resolved')
+  assert.deepEqual(status?.access, [{ name: 'all', servers: 1, tools: 3 }])
+  says('unavailable', { message: 'login.example.com answered 500' })
+  const away = await world.untilGateway('tools', gateway => told(gateway) === 'KeysUnavailable,Resolved')
+  assert.match(conditionOf(away.status, 'AuthReady')?.message ?? '', /"login".*answered 500/)
+  const [header, row] = (await api.kubectl(['get', 'mcpgateways', '-n', world.namespace])).split('\n')
+  const at = header?.indexOf('AUTH') ?? -1
+  assert.equal(row?.slice(at).split(/\s/)[0], 'KeysUnavailable', `${header}\n${row}`)
+})
