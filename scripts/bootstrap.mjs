@@ -1,4 +1,4 @@
-/** Installs and builds what a fresh clone lacks (packages, Node 24, kernels) and says so. Plain JavaScript for Node 20. */
+/** Installs and builds what a fresh clone lacks: packages, Node 24, the WebAssembly kernels. Plain JavaScript for Node 20. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const modules = join(root, 'node_modules')
 const stamp = join(modules, '.portolan-lock')
 const ORPHAN_CHECK_MS = 500
 
-/** Path of a Node 24 executable; packages and kernels, where missing or outdated, are installed and built first. */
+/** Returns the path of a Node 24 executable. Before, installs packages and builds kernels if they are missing or outdated. */
 export async function readyNode() {
   const node = await installedNode()
   await buildKernel(node).catch(error => {
@@ -34,7 +34,7 @@ async function installedNode() {
   return node
 }
 
-/** True after an `npm ci` or `npm install` of this very lockfile that was not ours. */
+/** True if the user has already run `npm ci` or `npm install` with the current lockfile. */
 function hasEverything(node) {
   const installed = join(modules, '.package-lock.json')
   if (!existsSync(node) || !existsSync(installed)) return false
@@ -51,7 +51,7 @@ async function install() {
   say('portolan: installing packages and Node 24 (once) ')
   const dots = setInterval(() => say('.'), 1000)
   const output = []
-  // npm ci does the same, and stumbles over what an interrupted install left.
+  // npm ci would delete the folder, too, but it fails if an interrupted installation left the folder incomplete.
   rmSync(modules, { recursive: true, force: true })
   const npm = spawn(
     process.platform === 'win32' ? 'npm.cmd' : 'npm',
@@ -59,7 +59,7 @@ async function install() {
     { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32' },
   )
   const stop = signal => {
-    say('\nportolan: stopped while installing; the next start takes it up again\n')
+    say('\nportolan: stopped while installing; the next start installs again\n')
     process.kill(process.platform === 'win32' ? npm.pid : -npm.pid, 'SIGKILL')
     process.exit(signal === 'SIGINT' ? 130 : 143)
   }
@@ -79,20 +79,20 @@ async function install() {
 }
 
 /**
- * The environment with a place for compiled code: without it every start compiles anew, and tests strip types anew too.
- * Set from outside, because Node reads the first script before that script could say so.
+ * Adds Node's compile cache to the environment: without it, every start compiles again, and tests also strip types again. It is an
+ * environment variable because a script cannot enable the cache before Node has loaded the script itself.
  */
-export function compiled(env) {
+export function withCompileCache(env) {
   return { NODE_COMPILE_CACHE: join(modules, '.cache', 'portolan-compiled'), ...env }
 }
 
 /** Runs the command line of Portolan; resolves with its exit code. */
 export async function runPortolan(node, args) {
   const command = await portolanCommand(node, args)
-  return runInPlace(node, command, { ...MALLOC, ...compiled(process.env) })
+  return runInPlace(node, command, { ...MALLOC, ...withCompileCache(process.env) })
 }
 
-/** The words after `node` that run a command of Portolan from its bundle, which is built first where it is outdated. */
+/** The arguments of `node` for a command of Portolan. Builds the bundle first if it is outdated. */
 export async function portolanCommand(node, args) {
   const bundle = await readyBundle(node).catch(error => {
     process.stderr.write(`portolan: ${error.message}\n`)
@@ -101,15 +101,16 @@ export async function portolanCommand(node, args) {
   return [...NODE_OPTIONS, join(bundle, 'portolan.js'), ...args]
 }
 
-/** Runs a command in place of this process, which is gone where the system and this Node know how; else as its child. */
+/** Replaces this process by the command (execve) if the system and this Node can do that; otherwise runs it as a child. */
 async function runInPlace(node, args, env) {
   if (process.platform !== 'win32' && process.execve) return process.execve(node, [node, ...args], env)
   return runAsChild(node, args, { env, byNpm: env.npm_command !== undefined })
 }
 
 /**
- * Same streams (standard output may go elsewhere), same exit code, signals handed on. The IPC channel tells the child when
- * this process is gone, even by kill -9. `byNpm`: npm that is told to end ends only the shell between, which is seen here.
+ * Runs a child with the streams of this process (except perhaps standard output), forwards signals to it, and resolves with its exit
+ * code. The IPC channel closes when this process ends, even by kill -9, so that the child ends, too. `byNpm`: a signal to npm ends only
+ * the shell between npm and this process, so the child is also ended when the parent process changes.
  */
 export async function runAsChild(node, args, { env, byNpm, stdout = 'inherit' }) {
   const child = spawn(node, args, { stdio: ['inherit', stdout, 'inherit', 'ipc'], env })
@@ -125,12 +126,12 @@ export async function runAsChild(node, args, { env, byNpm, stdout = 'inherit' })
   return code ?? 1
 }
 
-function whenOrphaned(tell) {
+function whenOrphaned(onOrphaned) {
   const parent = process.ppid
   const timer = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(timer)
-    tell()
+    onOrphaned()
   }, ORPHAN_CHECK_MS)
   timer.unref()
 }

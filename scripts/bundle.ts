@@ -1,20 +1,20 @@
-/** `npm run build`: bundles the program into dist/, or into the folder given, as clones, the image and the npm package run it. */
+/** `npm run build`: bundles the program into dist/ or the given folder. Clones, the image and the npm package run this bundle. */
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { buildKernel } from './kernel.mjs'
 
 const root = dirname(import.meta.dirname)
-/** Packages of the CommonJS kind ask for Node's own modules in a way that modules do not know. */
+/** CommonJS packages load Node's modules with `require`, which ES modules lack. */
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
-/** A file that is read beside the source, as source code names it. */
+/** How source code refers to a file beside it. */
 const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
 const MANIFEST = join(root, 'package.json')
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
 /**
- * Writes `bridge.cjs`, one file for any container, `portolan.js` with its chunks, workers, data and the licences of what is in
- * it, and `command.js`, which the npm package starts it by. `folder` is emptied before. Equal sources give equal bytes.
+ * Empties `folder`, then writes `bridge.cjs` (a single file for any container), `portolan.js` with its chunks, workers and data,
+ * `command.js` (the entry point of the npm package), and the licences of all bundled packages. Equal sources give equal bytes.
  */
 export async function bundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -26,7 +26,7 @@ export async function bundle(folder: string): Promise<void> {
   await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(metafiles.flat()))
 }
 
-/** Bundles a program of which nothing but one file is needed; as CommonJS (`.cjs`) it takes 9 MB less than as a module. */
+/** Bundles a program into a single file. As CommonJS (`.cjs`) it takes 9 MB less memory than as an ES module. */
 export async function bundleFile(entry: string, outfile: string): Promise<Metafile> {
   const files = new Set<string>()
   const kind: BuildOptions = outfile.endsWith('.cjs') ? { format: 'cjs', banner: {} } : {}
@@ -54,7 +54,7 @@ async function bundleProgram(folder: string): Promise<Metafile[]> {
     ...options,
     entryPoints: Object.fromEntries(sources.map(file => [placeOf(file, ''), file])),
   })
-  // workers have data of their own
+  // `files` now also contains the data files of the workers.
   for (const file of [...files].filter(file => !isSource(file) && file !== MANIFEST))
     await copyFile(file, join(folder, basename(file)))
   const { name, version, license, type } = JSON.parse(await readFile(MANIFEST, 'utf8'))
@@ -63,8 +63,8 @@ async function bundleProgram(folder: string): Promise<Metafile[]> {
 }
 
 /**
- * Writes what is not ASCII as escapes, which esbuild does in strings alone: V8 keeps a source with one character beyond
- * Latin-1 as two bytes a character. A backslash before such a character means nothing, and goes.
+ * Escapes all non-ASCII characters (esbuild does that in strings only), because V8 stores a source with any character beyond Latin-1
+ * as two bytes per character. A backslash before such a character has no meaning and is removed.
  */
 async function escapeFile(file: string): Promise<void> {
   const text = await readFile(file, 'utf8')
@@ -99,10 +99,10 @@ function settings(files: Set<string>): BuildOptions {
     target: 'node22',
     banner: { js: REQUIRE },
     legalComments: 'none',
-    // names stay, for stack traces
+    // Identifiers are not minified, so that stack traces are readable.
     minifySyntax: true,
     minifyWhitespace: true,
-    // jsonc-parser's other form asks for its parts in a way that cannot be bundled
+    // The UMD build of jsonc-parser loads its parts in a way that cannot be bundled.
     mainFields: ['module', 'main'],
     logLevel: 'warning',
     plugins: [filesBeside(files), requiredHttp],
@@ -110,8 +110,8 @@ function settings(files: Set<string>): BuildOptions {
 }
 
 /**
- * An import of `node:http` reads all of its exports, WebSocket too, for which Node loads its own copy of undici: 90 ms of CPU.
- * An export of a required module is read when it is used.
+ * Replaces imports of `node:http` by `require`. An import reads all exports, and for WebSocket Node then loads its own copy of undici,
+ * which takes 90 ms of CPU time; with `require`, an export is read when it is used.
  */
 const requiredHttp: Plugin = {
   name: 'required-http',
@@ -125,7 +125,7 @@ const requiredHttp: Plugin = {
   },
 }
 
-/** Collects the files that our own sources read beside themselves, and lets them be found beside the bundle. */
+/** Collects the files that our sources read from their own folder, and rewrites the references to the bundle's folder. */
 function filesBeside(files: Set<string>): Plugin {
   return {
     name: 'files-beside',
@@ -143,12 +143,12 @@ function filesBeside(files: Set<string>): Plugin {
   }
 }
 
-/** A worker is bundled too; anything else stays as it is. */
+/** Workers are TypeScript sources, which are bundled, too; other files are copied. */
 function isSource(file: string): boolean {
   return file.endsWith('.ts')
 }
 
-/** The name in the bundle, `.ts` replaced. */
+/** The name of the file in the bundle; `extension` replaces `.ts`. */
 function placeOf(file: string, extension: string): string {
   return isSource(file) ? `${basename(file, '.ts')}${extension}` : basename(file)
 }

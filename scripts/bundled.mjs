@@ -1,4 +1,4 @@
-/** Keeps a bundle of this clone's sources, built again whenever they change. Plain JavaScript for Node 20. */
+/** Keeps a bundle of this clone's sources, and rebuilds it when they change. Plain JavaScript for Node 20. */
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -18,16 +18,16 @@ import { promisify } from 'node:util'
 
 const FOLDERS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'scripts']
 const FILES = ['package.json', 'package-lock.json']
-/** Made of its sources while they are bundled. */
-const MADE = /\bkernel\.wasm/
+/** Generated files, which are not sources. */
+const GENERATED = /\bkernel\.wasm/
 const INDEX = 'current.json'
-/** Older ones may still be run by a gateway, which loads parts of itself when they are needed. */
+/** A running gateway may still need an older bundle, because it loads some chunks later. */
 const BUNDLES_KEPT = 4
 
 /**
- * Path of the folder with the bundle of the sources below `root`. Sizes and times of change tell whether anything may have
- * changed, a digest of the contents whether it has. Any number of processes may do this: a bundle appears at once and whole.
- * Throws with what the bundler said.
+ * Returns the folder with the bundle of the sources below `root`, and builds it if needed. Sizes and modification times show whether
+ * anything may have changed; then a digest of the contents decides. Safe for concurrent processes: a bundle appears atomically.
+ * Throws an error with the bundler's output.
  */
 export async function readyBundle(node, root = dirname(dirname(fileURLToPath(import.meta.url)))) {
   const cache = join(root, 'node_modules', '.cache', 'portolan-bundle')
@@ -39,7 +39,7 @@ export async function readyBundle(node, root = dirname(dirname(fileURLToPath(imp
   const folder = join(cache, name)
   if (!existsSync(folder)) await build(node, root, folder)
   utimesSync(folder, new Date(), new Date())
-  writeWhole(join(cache, INDEX), JSON.stringify({ seen, name }))
+  writeAtomically(join(cache, INDEX), JSON.stringify({ seen, name }))
   removeOld(cache)
   return folder
 }
@@ -48,7 +48,7 @@ function sourcesOf(root) {
   const paths = FOLDERS.flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true }).map(path => join(folder, path)),
   )
-  return [...FILES, ...paths.filter(path => !path.endsWith('.test.ts') && !MADE.test(path))]
+  return [...FILES, ...paths.filter(path => !path.endsWith('.test.ts') && !GENERATED.test(path))]
     .sort()
     .map(path => ({ path, stats: statSync(join(root, path)) }))
     .filter(({ stats }) => stats.isFile())
@@ -75,7 +75,7 @@ async function build(node, root, folder) {
     await promisify(execFile)(node, ['--disable-warning=ExperimentalWarning', script, made])
     renameSync(made, folder)
   } catch (error) {
-    // another process was faster
+    // If the folder exists, another process has built the same bundle in the meantime.
     if (!existsSync(folder))
       throw new Error(`the sources could not be bundled:\n${error.stderr || error.message}`)
   } finally {
@@ -83,7 +83,7 @@ async function build(node, root, folder) {
   }
 }
 
-function writeWhole(path, text) {
+function writeAtomically(path, text) {
   const made = `${path}.${randomUUID()}`
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(made, text)

@@ -1,10 +1,10 @@
-/** Makes CustomResourceDefinitions of the schemas in crds/: structural OpenAPI v3 with CEL rules. Pure. */
+/** Generates CustomResourceDefinitions from the schemas in crds/: structural OpenAPI v3 with CEL rules. Pure. */
 import { z } from 'zod'
 import { mcpGatewaySchema } from '../crds/gateway.ts'
 import { API_GROUP, NAME_RULES } from '../crds/object-meta.ts'
 import { mcpServerSchema } from '../crds/server.ts'
 
-/** As much of OpenAPI v3 as a structural schema may use. */
+/** The part of OpenAPI v3 that our structural schemas use. */
 export type Schema = {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   description?: string
@@ -38,7 +38,7 @@ export type KindDefinition = {
 
 const AGE: PrintColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
 
-/** Our kinds, as the API server is to know them. */
+/** Our kinds, with their schemas and the columns of `kubectl get`. */
 export function kindDefinitions(): KindDefinition[] {
   return [
     {
@@ -79,7 +79,7 @@ export function kindDefinitions(): KindDefinition[] {
   ]
 }
 
-/** The whole CustomResourceDefinition of a kind. */
+/** The CustomResourceDefinition of a kind. */
 export function customResourceDefinition(definition: KindDefinition) {
   const { kind, plural, shortName, columns } = definition
   return {
@@ -111,7 +111,7 @@ export function customResourceDefinition(definition: KindDefinition) {
   }
 }
 
-/** The schema of a kind as the API server takes it: the root's metadata may be restricted by rules alone. */
+/** The structural schema of a kind. The API server allows no schema for the root's metadata, so its restrictions are CEL rules. */
 export function structuralSchema({ description, schema }: KindDefinition): Schema {
   const { spec, status } = plainSchema(schema, explainPattern).properties ?? {}
   return {
@@ -131,13 +131,13 @@ export function structuralSchema({ description, schema }: KindDefinition): Schem
 
 type Override = (context: { zodSchema: z.core.$ZodType; jsonSchema: object }) => void
 
-/** JSON schema of what users write, descriptions included. */
+/** The JSON schema of a manifest, with descriptions. */
 export function plainSchema(schema: z.ZodObject, override?: Override): Schema {
   const options = { target: 'openapi-3.0', io: 'input', unrepresentable: 'any', override } as const
   return z.toJSONSchema(schema, options) as Schema
 }
 
-/** A pattern that has a message becomes a rule: of a pattern the API server would only print the expression. */
+/** Replaces a pattern that has a message by a CEL rule, because for a pattern the API server would print only the expression. */
 function explainPattern({ zodSchema, jsonSchema }: Parameters<Override>[0]): void {
   const node = jsonSchema as Schema
   const message = node.pattern && patternMessage(zodSchema as Checked, node.pattern)
@@ -148,7 +148,7 @@ function explainPattern({ zodSchema, jsonSchema }: Parameters<Override>[0]): voi
   delete node.pattern
 }
 
-/** As much of zod's own structure as is read here. */
+/** The part of zod's internal structure that is read here. */
 type Checked = {
   _zod: {
     def: {

@@ -1,4 +1,4 @@
-/** `npm run generate`: writes what is generated from crds/, scripts/dashboards/ and the meta-tools, or with `--check` names what has drifted. */
+/** `npm run generate`: writes the files generated from crds/, scripts/dashboards/ and the meta-tools; with `--check`, lists outdated ones. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
@@ -10,7 +10,7 @@ import { referencePage } from './reference.ts'
 
 const HEADER = '# Generated from crds/*.ts by `npm run generate`: do not edit.\n'
 
-/** Paths from the project's root, with their contents. */
+/** Paths relative to the project's root, with their contents. */
 export function generatedFiles(): Map<string, string> {
   const kinds = kindDefinitions()
   const crds = kinds.flatMap(kind => {
@@ -33,14 +33,14 @@ export function generatedFiles(): Map<string, string> {
 function main(): number {
   const root = dirname(import.meta.dirname)
   const check = process.argv.includes('--check')
-  const drifted = [...generatedFiles()].filter(([path, content]) => read(join(root, path)) !== content)
-  for (const [path, content] of drifted) {
-    process.stdout.write(`${path} ${check ? 'has drifted: run npm run generate' : 'written'}\n`)
+  const outdated = [...generatedFiles()].filter(([path, content]) => read(join(root, path)) !== content)
+  for (const [path, content] of outdated) {
+    process.stdout.write(`${path} ${check ? 'is outdated: run npm run generate' : 'written'}\n`)
     if (check) continue
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), content)
   }
-  return check && drifted.length > 0 ? 1 : 0
+  return check && outdated.length > 0 ? 1 : 0
 }
 
 function read(path: string): string | undefined {

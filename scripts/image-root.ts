@@ -1,4 +1,4 @@
-/** Assembles the root folder of the image `portolan/portolan`, from the bundle and the Node that runs this. */
+/** Assembles the root folder of the image `portolan/portolan` from the bundle and the Node executable that runs this script. */
 import {
   chmodSync,
   copyFileSync,
@@ -17,24 +17,24 @@ import { sharedLibraries } from './shared-libraries.ts'
 
 const root = dirname(import.meta.dirname)
 
-/** How a container of the image starts; the Dockerfile says the same. */
+/** How a container of the image starts. Keep it equal to the Dockerfile. */
 export const IMAGE_START = {
   entrypoint: ['/portolan/node', ...NODE_OPTIONS, '/app/portolan.js'],
   env: { ...MALLOC, HOME: '/tmp' },
   user: '65532:65532',
 }
 
-/** What the image is made of. */
+/** The parts of the image. */
 export type ImageParts = {
   /** The folder that scripts/bundle.ts filled. */
   bundle: string
-  /** The file of the sentence encoder; without it the image finds tools by words alone. */
+  /** The model file of the sentence encoder; without it, search matches words only. */
   model?: string
 }
 
 /**
- * Fills `folder`, which is emptied before. `/portolan` alone is what other containers are lent: it starts by
- * `ld.so --library-path lib node bridge.cjs` in any image of this kind of processor, whatever its libc.
+ * Empties and fills `folder`. The containers of MCP servers get a copy of `/portolan` only: it starts the bridge with
+ * `ld.so --library-path lib node bridge.cjs` in any image of the same CPU architecture, whatever its libc.
  */
 export function assembleImageRoot(folder: string, { bundle, model }: ImageParts): void {
   rmSync(folder, { recursive: true, force: true })
@@ -44,7 +44,7 @@ export function assembleImageRoot(folder: string, { bundle, model }: ImageParts)
   addSystem(folder)
 }
 
-/** Where this machine has the model; undefined where it was never fetched. */
+/** The path of the model file on this machine; undefined if it has not been fetched. */
 export function fetchedModel(env: NodeJS.ProcessEnv): string | undefined {
   const file = modelFileOf(env, cacheFolder(env))
   return existsSync(file) ? file : undefined
@@ -52,13 +52,14 @@ export function fetchedModel(env: NodeJS.ProcessEnv): string | undefined {
 
 function addRuntime(folder: string): void {
   const { loader, libraries } = sharedLibraries(process.execPath)
-  if (!loader) throw new Error(`${process.execPath} has no loader: it cannot be lent to other images`)
+  if (!loader)
+    throw new Error(`${process.execPath} is linked statically: it cannot be copied into other images`)
   const lib = join(folder, 'portolan', 'lib')
   mkdirSync(lib, { recursive: true })
   copyFileSync(process.execPath, join(folder, 'portolan', 'node'))
   copyFileSync(loader, join(folder, 'portolan', 'ld.so'))
   for (const library of libraries) copyFileSync(library, join(lib, basename(library)))
-  // `node` finds them by itself in this image, where its loader looks first
+  // Symbolic links at the usual paths, so that `node` also starts directly in this image.
   link(folder, loader, '/portolan/ld.so')
   for (const place of new Set(libraries.map(dirname))) link(folder, place, '/portolan/lib')
 }
@@ -93,7 +94,7 @@ function main(): void {
   const [folder] = process.argv.slice(2)
   if (!folder) throw new Error('usage: node image-root.ts FOLDER, after bundle.ts')
   const model = fetchedModel(process.env)
-  if (!model) process.stderr.write('without the model of `portolan model`: tools are found by words alone\n')
+  if (!model) process.stderr.write('without the model of `portolan model`: search matches words only\n')
   assembleImageRoot(resolve(folder), { bundle: join(root, 'dist'), model })
   process.stdout.write(`${resolve(folder)}\n`)
 }

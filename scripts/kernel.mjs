@@ -1,4 +1,4 @@
-/** Builds core/encoder/kernel.wasm from its AssemblyScript sources where they have changed. Plain JavaScript for Node 20. */
+/** Builds core/encoder/kernel.wasm from its AssemblyScript sources if they have changed. Plain JavaScript for Node 20. */
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const compiler = join(root, 'node_modules', 'assemblyscript')
-/** No garbage collector and no checks: the kernels allocate nothing, and work in the memory that they are given. */
+/** Without a garbage collector and checks: the kernels allocate nothing, and work in a memory that they import. */
 const OPTIONS = [
   '--runtime',
   'stub',
@@ -22,8 +22,8 @@ const OPTIONS = [
 ]
 
 /**
- * Makes `kernel.wasm` in `folder` of the files in its `kernel/`; true where there was something to do. Each file appears at
- * once and whole, so that any number of processes may do it. Throws with what the compiler said.
+ * Compiles the files in `folder`/kernel/ to `kernel.wasm`; true if it was outdated. Safe for concurrent processes: files appear
+ * atomically. Throws an error with the compiler's output.
  */
 export async function buildKernel(node, folder = join(root, 'core', 'encoder')) {
   const sources = readdirSync(join(folder, 'kernel'))

@@ -1,4 +1,4 @@
-/** After every install: puts the command `portolan` into node_modules/.bin, where `npx portolan` looks for it. */
+/** npm's postinstall script: links the command `portolan` into node_modules/.bin, where `npx portolan` finds it. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

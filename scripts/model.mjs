@@ -1,13 +1,13 @@
-/** Fetches the sentence encoder's model before a start or a test, where it is not there. Plain JavaScript for Node 20. */
+/** Fetches the sentence encoder's model before a start or a test, if it is missing. Plain JavaScript for Node 20. */
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { compiled, portolanCommand, runAsChild } from './bootstrap.mjs'
+import { portolanCommand, runAsChild, withCompileCache } from './bootstrap.mjs'
 
-/** A start without network would else wait each time for what cannot be had. */
+/** After a failure, so that not every start without a network waits for another attempt. */
 const TRY_AGAIN_MS = 60 * 60_000
 const STOPPED = 130
 
-/** As core/encoder/model-place.ts and local/config.ts say it, for a Node that cannot read them. */
+/** The same path as in core/encoder/model-place.ts and local/config.ts, which Node 20 cannot load. */
 export function modelFile(env) {
   if (env.PORTOLAN_MODEL) return env.PORTOLAN_MODEL
   const cache = env.PORTOLAN_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || '.', '.cache'), 'portolan')
@@ -15,8 +15,8 @@ export function modelFile(env) {
 }
 
 /**
- * True where the model is there in the end. Without it everything works by words, so that a failure is told, no more.
- * `sure`: looks into one that is there, which takes a second, and tries whatever failed before.
+ * Resolves with true if the model is available. A failure is only reported, because without the model search matches words. With
+ * `sure`, an existing model is verified (about a second), and a recent failure is tried again.
  */
 export async function readyModel(node, env, { sure = false } = {}) {
   const file = modelFile(env)
@@ -25,13 +25,19 @@ export async function readyModel(node, env, { sure = false } = {}) {
   if (there && !sure) return true
   const say = text => process.stderr.write(`portolan: ${text}\n`)
   if (!sure && isRecent(failed)) {
-    say('without search by meaning: its model could not be fetched lately; `npx portolan model` tries again')
+    say(
+      'search matches words only, because the model could not be fetched recently; `npx portolan model` tries again',
+    )
     return false
   }
   if (!there) say('fetching the model for search by meaning (once, 84 MB)')
   const command = await portolanCommand(node, ['model'])
   const byNpm = env.npm_command !== undefined
-  const code = await runAsChild(node, command, { env: compiled(env), byNpm, stdout: process.stderr.fd })
+  const code = await runAsChild(node, command, {
+    env: withCompileCache(env),
+    byNpm,
+    stdout: process.stderr.fd,
+  })
   if (code === STOPPED) process.exit(code)
   if (code === 0) rmSync(failed, { force: true })
   else remember(failed)

@@ -1,6 +1,6 @@
 /**
- * What `npm pack` puts into the npm package: the bundle, and a manifest and README of its own, which stand in the place of the
- * clone's while npm packs. `package.mjs prepack`, then `package.mjs postpack`. Plain JavaScript for Node 20.
+ * Prepares `npm pack`: builds the bundle, and replaces the clone's package.json and README.md by those of the npm package while npm
+ * packs. npm runs `package.mjs prepack`, then `package.mjs postpack`. Plain JavaScript for Node 20.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,24 +8,24 @@ import { join } from 'node:path'
 import { readyNode, root } from './bootstrap.mjs'
 
 const REPLACED = ['package.json', 'README.md']
-/** The clone's own files, while others stand in their place. */
+/** Where the clone's own files are meanwhile. */
 const aside = join(root, '.portolan', 'pack')
 
 const steps = {
   async prepack() {
     const node = await readyNode()
-    putBack()
+    restore()
     execFileSync(node, ['--disable-warning=ExperimentalWarning', join(root, 'scripts', 'bundle.ts')])
     mkdirSync(aside, { recursive: true })
     for (const file of REPLACED) copyFileSync(join(root, file), join(aside, file))
     writeFileSync(join(root, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
     copyFileSync(join(root, 'docs', 'npm.md'), join(root, 'README.md'))
   },
-  postpack: putBack,
+  postpack: restore,
 }
 
-/** Also what an interrupted `npm pack` left. */
-function putBack() {
+/** Restores the clone's files, also after an interrupted `npm pack`. */
+function restore() {
   for (const file of REPLACED)
     if (existsSync(join(aside, file))) renameSync(join(aside, file), join(root, file))
   rmSync(aside, { recursive: true, force: true })
@@ -39,7 +39,7 @@ function manifest() {
     ...{ name, version, description, keywords, license },
     type: 'module',
     bin: { portolan: 'dist/command.js' },
-    // a command, not a library
+    // The package is a command, not a library.
     exports: { './package.json': './package.json' },
     files: ['dist', '!dist/bridge.cjs'],
     engines: { node: '>=22.19' },

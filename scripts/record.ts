@@ -1,6 +1,7 @@
 /**
- * `npm run record -- PATH… FOLDER` starts the servers of manifests and client configs and records what they list,
- * `npm run record -- FOLDER -- COMMAND ARG…` one command; a JSON file each, as the replay upstream reads them.
+ * Records the catalogs of MCP servers as JSON files, one per server, which test/upstreams/replay can replay.
+ * `npm run record -- PATH… FOLDER` records the servers of manifests and client configs,
+ * `npm run record -- FOLDER -- COMMAND ARG…` the server that the command starts.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -28,9 +29,9 @@ const USAGE = `usage: npm run record -- PATH… FOLDER
 const START_TIMEOUT_MS = 60_000
 const DIGEST_KEY_BYTES = 32
 
-/** One server to record: what is known of it beforehand, and how it is reached. */
+/** One server to record. */
 type Recording = {
-  /** Absent: as the server calls itself. */
+  /** Default: the name in the server's own `serverInfo`. */
   name?: string
   source: { package: string; version?: string; args: readonly string[]; env: string[] }
   upstream: Upstream
@@ -109,7 +110,7 @@ function describeSource(spec: McpServer['spec']): Omit<Recording['source'], 'env
   return { package: remote?.transport ?? 'remote', args: [] }
 }
 
-/** Writes the file of one server; false, with a reason on stderr, where it does not list its tools. */
+/** Writes the file of one server. If the server cannot be listed, prints the reason to stderr and returns false. */
 async function record(
   { name, source, upstream }: Recording,
   folder: string,

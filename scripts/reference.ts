@@ -2,7 +2,7 @@
 import { API_VERSION, NAME_RULES } from '../crds/object-meta.ts'
 import { type KindDefinition, plainSchema, type Schema } from './crd.ts'
 
-/** Markdown, a section a kind: what a user may write, field by field, and what Portolan reports. */
+/** Returns Markdown with a section for each kind: the fields of its spec and status. */
 export function referencePage(kinds: readonly KindDefinition[]): string {
   const intro = [
     '# Reference',

@@ -1,19 +1,19 @@
 /** The project's own tasks: start, check, test, e2e, bench, conformance, build and more. Plain JavaScript for Node 20; the work runs on Node 24. */
 import { delimiter, dirname, join } from 'node:path'
-import { compiled, readyNode, root, runPortolan } from './bootstrap.mjs'
+import { readyNode, root, runPortolan, withCompileCache } from './bootstrap.mjs'
 import { readyModel } from './model.mjs'
 import { step, stepsAtOnce } from './steps.mjs'
 import { fastGroups, isFast, runsFolder, testArgs, testFilesOf, withNothing } from './test-runs.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
-/** What did not change since the last time is not checked again. */
+/** Incremental: unchanged files are not checked again. */
 const TYPES = [
   '--noEmit',
   '--incremental',
   '--tsBuildInfoFile',
   join(root, 'node_modules', '.cache', 'types.tsbuildinfo'),
 ]
-/** Fast tests stand beside the code or are pure; those named *.slow.test.ts run in `test` alone. */
+/** The folders with fast tests; `check` ignores their *.slow.test.ts files, which only `test` runs. */
 const FAST = [
   ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
   ...['test/contract', 'test/golden', 'test/architecture.test.ts'],
@@ -21,7 +21,7 @@ const FAST = [
 
 const [task, ...rest] = process.argv.slice(2)
 const node = await readyNode()
-const env = { ...compiled(process.env), PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
+const env = { ...withCompileCache(process.env), PATH: `${dirname(node)}${delimiter}${process.env.PATH}` }
 
 const tasks = {
   start: async () => {
@@ -68,7 +68,7 @@ if (!tasks[task]) {
 const folder = runsFolder()
 await tasks[task]()
 
-/** What needs it says so where it is skipped; where REQUIRE_MODEL is 1 there is nothing to skip. */
+/** Fetches the model. If that fails, tests that need it are skipped with a reason, but with REQUIRE_MODEL=1 the run fails here. */
 async function model() {
   if ((await readyModel(node, env, { sure: true })) || env.REQUIRE_MODEL !== '1') return
   process.stderr.write('✗ the model of the sentence encoder is required here\n')
@@ -87,12 +87,12 @@ function checks() {
   ]
 }
 
-/** Runs Node 24 with these arguments. */
+/** Runs a script on Node 24. */
 function script(title, args) {
   return step({ title, command: node, args: [QUIET, ...args], env })
 }
 
-/** Those of these files that need nothing but the packages of this project, and find nothing else. */
+/** Steps for the fast tests among these files, which run in an environment with nothing but the npm packages. */
 function fastTests(files) {
   const nothing = withNothing(env, folder())
   return fastGroups(files.filter(isFast)).map((group, at) => {
@@ -114,7 +114,7 @@ async function someTests(files) {
   await slowTests('slow tests', files)
 }
 
-/** Builds and fetches what slow tests need. */
+/** Builds and fetches the dependencies of slow tests. */
 async function needs() {
   await model()
   await script('what slow tests need', ['test/needs/main.ts'])

@@ -1,8 +1,8 @@
-/** The steps of a task: commands that run one after the other, or side by side. Plain JavaScript for Node 20. */
+/** Runs the commands of a task, one after another or concurrently. Plain JavaScript for Node 20. */
 import { spawn } from 'node:child_process'
 import { root } from './bootstrap.mjs'
 
-/** Runs one command with the streams of this process; its failure ends this process. */
+/** Runs one command with the streams of this process. If it fails, this process exits with its code. */
 export async function step({ title, command, args, env }) {
   const started = Date.now()
   process.stderr.write(`▸ ${title}\n`)
@@ -11,8 +11,8 @@ export async function step({ title, command, args, env }) {
 }
 
 /**
- * Runs commands side by side. What each writes appears when it has ended, as one piece. This process ends with a failure
- * after the last of them where any fails.
+ * Runs commands concurrently. The output of each is printed when it has ended. If one fails, this process exits with its code after
+ * all have ended.
  */
 export async function stepsAtOnce(steps) {
   const started = Date.now()
@@ -30,7 +30,7 @@ export async function stepsAtOnce(steps) {
   for (const { title, code } of failed) end(title, code, started)
 }
 
-/** When its streams have ended too. */
+/** Resolves when the process and its output streams have ended. */
 function exitCode(child) {
   return new Promise((resolve, reject) => child.on('error', reject).on('close', code => resolve(code ?? 1)))
 }

@@ -1,4 +1,4 @@
-/** Runs test files with Node's runner, and sums up several runs at the end. Plain JavaScript for Node 20. */
+/** Arguments for running test files with Node's test runner, and a summary of several runs. Plain JavaScript for Node 20. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -7,9 +7,9 @@ import { root } from './bootstrap.mjs'
 
 const TALLY = pathToFileURL(join(root, 'scripts', 'tally.mjs')).href
 const FAST_LIMIT_MS = 300_000
-/** More than two cores can run at once: many tests wait, for servers to start or for timers. */
+/** More than two cores can execute at a time, because many tests wait for servers or timers. */
 const FAST_GROUPS = 4
-/** Of a whole file with a cluster in it; its tests have limits of their own. */
+/** For a whole file, which may start a cluster. Its tests have their own limits. */
 const SLOW_LIMIT_MS = 1_800_000
 
 export function isFast(file) {
@@ -28,12 +28,12 @@ function testFiles(folder) {
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile() && entry.name.endsWith('.test.ts'))
       .map(entry => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
-      // the tests' own clients are installed beside them
+      // The packages of test/clients are installed there.
       .filter(path => !path.includes('node_modules'))
   )
 }
 
-/** The folder of this process's test runs, made when first asked for. With the process it goes, after the summary of the runs is written. */
+/** Returns a function that creates the folder of this process's test runs. When the process exits, prints a summary and removes the folder. */
 export function runsFolder() {
   let folder
   return () => {
@@ -49,8 +49,8 @@ export function runsFolder() {
 }
 
 /**
- * Fast tests find an empty cache and an empty home, always: one that needs what has to be built or fetched first fails
- * here, before it fails on a new machine. It belongs into a *.slow.test.ts, and what it needs into test/needs/.
+ * The environment of fast tests has an empty cache and home folder, so that a test with other dependencies fails on every machine,
+ * not only on a new one. Such a test belongs in a *.slow.test.ts, and its dependencies in test/needs/.
  */
 export function withNothing(env, folder) {
   const { PORTOLAN_MODEL, XDG_CACHE_HOME, ...rest } = env
@@ -62,7 +62,7 @@ export function withNothing(env, folder) {
   return { ...rest, HOME: home, PORTOLAN_CACHE: cache }
 }
 
-/** Files dealt out like cards, so that each group has some of every folder. */
+/** Distributes the files round-robin, so that each group has some of every folder. */
 export function fastGroups(files) {
   const groups = Array.from({ length: Math.min(FAST_GROUPS, files.length) }, () => [])
   for (const [at, file] of files.entries()) groups[at % groups.length].push(file)
@@ -70,13 +70,13 @@ export function fastGroups(files) {
 }
 
 /**
- * Node's arguments for these files. What they tell is also added up in a file of `folder`, for `summary`. `shared`: the files
- * run one after the other in one process, which saves most of the CPU of fast ones: Node starts, and modules load, once.
+ * Node's arguments for these files. Their counts are also written to a file in `folder`, for `summary`. With `shared`, all files run
+ * in one process, one after another, which saves most of the CPU time of fast tests: Node starts, and modules load, only once.
  */
 export function testArgs(files, { folder, title, concurrency = 2, shared = false }) {
   const limit = files.every(isFast) ? FAST_LIMIT_MS : SLOW_LIMIT_MS
   const tally = join(folder, `${title}.tally`)
-  // a run that is killed before it writes anything is counted too
+  // An empty file, so that a run that is killed before it writes anything counts as a failure.
   writeFileSync(tally, '')
   return [
     '--test',
@@ -90,20 +90,20 @@ export function testArgs(files, { folder, title, concurrency = 2, shared = false
   ]
 }
 
-/** What was skipped in all runs, by reason, and a line of totals. A run that ended before its own total counts as a failure. */
+/** The skipped tests of all runs, by reason, and a line of totals. A run that wrote no totals counts as a failure. */
 function summary(folder) {
   const runs = readdirSync(folder).filter(name => name.endsWith('.tally'))
-  const told = runs.map(name =>
+  const reports = runs.map(name =>
     readFileSync(join(folder, name), 'utf8')
       .split('\n')
       .filter(Boolean)
       .map(text => JSON.parse(text)),
   )
-  const counts = told.map(
+  const counts = reports.map(
     lines => lines.find(line => line.counts)?.counts ?? { passed: 0, failed: 1, skipped: 0 },
   )
   const total = outcome => counts.reduce((sum, count) => sum + count[outcome], 0)
-  const skipped = told.flat().flatMap(line => line.skipped ?? [])
+  const skipped = reports.flat().flatMap(line => line.skipped ?? [])
   const totals = `${total('passed')} passed, ${total('failed')} failed, ${total('skipped')} skipped\n`
   return `${skippedByReason(skipped)}${totals}`
 }

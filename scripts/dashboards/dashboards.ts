@@ -4,7 +4,7 @@ import { overview } from './overview.ts'
 import { renderDashboard } from './render.ts'
 import { server } from './server.ts'
 
-/** Paths from the project's root, with their contents. */
+/** Paths relative to the project's root, with their contents. */
 export function dashboardFiles(): [path: string, json: string][] {
   return [overview, server, operator].map(content => [
     `charts/portolan/dashboards/${content.name}.json`,

@@ -1,9 +1,9 @@
-/** The operator: who leads, what it works on, what it costs the API server. */
+/** The dashboard of the operator: leader, reconciles, discovery, API writes. */
 import type { DashboardContent, PanelContent } from './content.ts'
 import { processPanels } from './processes.ts'
 import { ofProcesses, quantile, quantiles, rate } from './queries.ts'
 
-/** The namespace here is the operator's own. */
+/** On this dashboard, the variable `namespace` is the operator's own namespace. */
 const OWN = 'namespace=~"$namespace"'
 const LEADERS = `portolan_leader{${OWN}}`
 const RECONCILES = 'portolan_reconcile_duration_seconds'
@@ -35,14 +35,14 @@ function glance(): PanelContent[] {
       kind: 'name',
       title: 'Leader',
       description:
-        'The pod that works; the others wait. No data: none leads, and nothing changes in the cluster; servers and routers go on as they are.',
+        'The active pod; the others wait. No data: no operator leads, so nothing is changed in the cluster; servers and routers keep running.',
       unit: 'none',
       queries: [[`max by (pod) (${LEADERS}) == 1`, '{{pod}}']],
     },
     {
       kind: 'number',
       title: 'Operators',
-      description: 'Pods of the operator that run. One is enough to work, two to take over at once.',
+      description: 'Running pods of the operator. One is enough; a second one takes over immediately.',
       unit: 'none',
       queries: [[`count(${LEADERS})`]],
       alarm: { at: 1, reverse: true },
@@ -50,7 +50,8 @@ function glance(): PanelContent[] {
     {
       kind: 'number',
       title: 'Servers not ready',
-      description: 'McpServers that are not Ready, those suspended included; below is which, and why.',
+      description:
+        'McpServers that are not Ready, including suspended ones. The table below shows which, and why.',
       unit: 'none',
       queries: [[notReady('McpServer')]],
       alarm: { at: 1 },
@@ -66,7 +67,8 @@ function glance(): PanelContent[] {
     {
       kind: 'number',
       title: 'Failed reconciles',
-      description: 'Reconciles in a second that failed and are tried again. Not 0 for long: look at its log.',
+      description:
+        'Failed reconciles per second; they are retried. Not 0 for long: read the log of the operator.',
       unit: 'ops',
       queries: [[`sum(${rate(`${RECONCILES}_count`, `${OWN}, result!="ok"`)}) or vector(0)`]],
     },
@@ -74,7 +76,7 @@ function glance(): PanelContent[] {
       kind: 'number',
       title: 'API writes',
       description:
-        'Writes to the API server in a second. At rest it is 0: if not, something else changes what the operator owns.',
+        'Writes to the API server per second. Without changes it should be 0; if not, something else changes objects of the operator.',
       unit: 'ops',
       queries: [[`sum(${rate(WRITES, OWN)}) or vector(0)`]],
     },
@@ -88,7 +90,7 @@ function objects(): PanelContent[] {
     {
       kind: 'areas',
       title: 'McpServers by reason',
-      description: 'Reasons of the condition Ready. docs/metrics.md says of each alert what to do.',
+      description: 'Reasons of the condition Ready. docs/metrics.md says what to do for each alert.',
       unit: 'none',
       queries: [[byReason('McpServer'), '{{reason}}']],
     },
@@ -96,14 +98,14 @@ function objects(): PanelContent[] {
       kind: 'areas',
       title: 'McpGateways by reason',
       description:
-        'Reasons of the condition Ready: NoServersSelected and NoReplicas are for their manifests to mend.',
+        'Reasons of the condition Ready. NoServersSelected and NoReplicas: correct the manifest of the gateway.',
       unit: 'none',
       queries: [[byReason('McpGateway'), '{{reason}}']],
     },
     {
       kind: 'table',
       title: 'Servers that are not ready',
-      description: 'Which, and why: kubectl describe mcpserver has the whole sentence.',
+      description: 'Names and reasons. kubectl describe mcpserver shows the whole message.',
       unit: 'none',
       queries: [[`max by (namespace, server, reason) (${conditions}) == 0`]],
     },
@@ -116,7 +118,7 @@ function reconciles(): PanelContent[] {
       kind: 'lines',
       title: 'Reconciles',
       description:
-        'By controller and result: fault is the world failing in a way that is known, and is tried again; bug is for its authors.',
+        'By controller and result. fault: an expected failure, such as an unreachable server, which is retried. bug: please report it.',
       unit: 'ops',
       queries: [
         [`sum by (controller, result) (${rate(`${RECONCILES}_count`, OWN)})`, '{{controller}} {{result}}'],
@@ -125,7 +127,7 @@ function reconciles(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Time of reconciles (p95)',
-      description: 'By controller. Slow: the API server is, or servers take long to answer (discovery).',
+      description: 'By controller. High: the API server is slow, or (for discovery) MCP servers are.',
       unit: 's',
       queries: [[quantile(0.95, RECONCILES, OWN, 'controller'), '{{controller}}']],
     },
@@ -133,7 +135,7 @@ function reconciles(): PanelContent[] {
       kind: 'lines',
       title: 'Queue depth',
       description:
-        'What is due and waits. Not 0 for minutes: the operator is short of CPU, or the API server is slow.',
+        'Objects that wait for a reconcile. Not 0 for minutes: the operator needs more CPU, or the API server is slow.',
       unit: 'none',
       queries: [[`max by (controller) (portolan_queue_depth{${OWN}})`, '{{controller}}']],
     },
@@ -145,15 +147,14 @@ function discovery(): PanelContent[] {
     {
       kind: 'areas',
       title: 'Discoveries',
-      description:
-        'Servers whose lists were read, or could not be, in a second. Failed ones are tried again, ever more rarely.',
+      description: 'Discoveries of server catalogs per second. Failed ones are retried with growing delays.',
       unit: 'ops',
       queries: [[`sum by (outcome) (${rate(`${DISCOVERIES}_count`, OWN)})`, '{{outcome}}']],
     },
     {
       kind: 'lines',
       title: 'Time of discoveries',
-      description: 'What it takes to read the lists of one server.',
+      description: 'How long it takes to read the catalog of one server.',
       unit: 's',
       queries: quantiles(DISCOVERIES, OWN),
     },
@@ -166,7 +167,7 @@ function writes(): PanelContent[] {
       kind: 'areas',
       title: 'API writes by kind',
       description:
-        'Requests that may have changed something; leases and events do not count. At rest there are none.',
+        'Write requests, without leases and events. There should be none unless something has changed.',
       unit: 'ops',
       queries: [[`sum by (kind, verb) (${rate(WRITES, OWN)})`, '{{kind}} {{verb}}']],
     },

@@ -1,4 +1,4 @@
-/** The overview: how agents fare with all gateways. */
+/** The overview dashboard: calls, errors, search, tokens and catalogs of all gateways. */
 import type { DashboardContent, PanelContent } from './content.ts'
 import { processPanels } from './processes.ts'
 import { FAILED, GATEWAY, increase, NAMESPACE, quantile, quantiles, ROUTERS, rate, share } from './queries.ts'
@@ -8,15 +8,15 @@ const TIMES = 'portolan_call_duration_seconds'
 const DIRECT = 'portolan_tokens_direct_total'
 const SERVED = 'portolan_tokens_served_total'
 const SEARCHES = 'portolan_search_duration_seconds'
-const NOT_WELL = 'state=~"failed|authRequired|notAccepted"'
-/** Every router of a gateway says the same. */
+const UNAVAILABLE = 'state=~"failed|authRequired|notAccepted"'
+/** Every router of a gateway reports the same value. */
 const ONCE = 'max by (namespace, gateway)'
 
 export const overview: DashboardContent = {
   name: 'overview',
   title: 'Portolan / Overview',
   description:
-    'How agents fare: calls, errors, latency, search, tokens, servers and catalogs of all gateways.',
+    'What agents experience: calls, errors, latency, search, tokens, servers and catalogs of all gateways.',
   variables: [NAMESPACE, GATEWAY],
   rows: [
     { title: 'At a glance', panels: glance() },
@@ -33,7 +33,7 @@ function glance(): PanelContent[] {
       kind: 'number',
       title: 'Calls',
       description:
-        'Calls and reads that agents make, in a second. None although agents are at work: look whether routers are up, and whether agents have the right URL.',
+        'Calls and reads by agents, per second. 0 although agents are active: check that routers are running, and the URL that agents use.',
       unit: 'ops',
       queries: [[`sum(${rate(CALLS, ROUTERS)})`]],
     },
@@ -41,7 +41,7 @@ function glance(): PanelContent[] {
       kind: 'number',
       title: 'Errors',
       description:
-        'Share of calls in the time shown that failed for a reason of the server or of the way to it. Above 5 %: find the server in "Errors by server".',
+        'Share of calls in the time range that failed because of the server or the connection to it. Above 5 %: find the server in "Errors by server".',
       unit: 'percentunit',
       queries: [[share(CALLS, ROUTERS, FAILED)]],
       alarm: { at: 0.05 },
@@ -50,7 +50,7 @@ function glance(): PanelContent[] {
       kind: 'number',
       title: 'Slow calls (p95)',
       description:
-        'The time that 95 of 100 calls stay below, as servers took it. High: find the slow server on the dashboard "Server".',
+        '95 % of all calls take less time in the server. High: find the slow server on the dashboard "Server".',
       unit: 's',
       queries: [[quantile(0.95, TIMES, `${ROUTERS}, part="upstream"`)]],
     },
@@ -58,24 +58,24 @@ function glance(): PanelContent[] {
       kind: 'number',
       title: 'Tools',
       description:
-        'Tools that agents can find, over all gateways. Fewer than before: a server failed or was taken out.',
+        'Tools that agents can find, over all gateways. Fewer than before: a server failed or was removed.',
       unit: 'none',
       queries: [[`sum(${ONCE} (portolan_catalog_tools{${ROUTERS}}))`]],
     },
     {
       kind: 'number',
-      title: 'Servers not well',
+      title: 'Unavailable servers',
       description:
-        'Servers that agents do not see, since they failed, want credentials or are not accepted. kubectl get mcpservers tells which, and why.',
+        'Servers that are hidden from agents because they failed, need credentials or are not accepted. kubectl get mcpservers shows which, and why.',
       unit: 'none',
-      queries: [[`sum(max by (namespace, gateway, state) (portolan_servers{${ROUTERS}, ${NOT_WELL}}))`]],
+      queries: [[`sum(max by (namespace, gateway, state) (portolan_servers{${ROUTERS}, ${UNAVAILABLE}}))`]],
       alarm: { at: 1 },
     },
     {
       kind: 'number',
       title: 'Tokens saved',
       description:
-        'Of the tokens that all definitions would have cost at each tools/list, the share that the gateways did not spend. Below 0 they cost more than they save: use the profile "direct" for few tools.',
+        'Share of tokens saved, compared with sending all definitions at each tools/list. Below 0 the gateways cost more than they save: use the profile "direct" for few tools.',
       unit: 'percentunit',
       queries: [[`1 - sum(${increase(SERVED, ROUTERS)}) / sum(${increase(DIRECT, ROUTERS)})`]],
       alarm: { at: 0, reverse: true },
@@ -89,7 +89,7 @@ function calls(): PanelContent[] {
       kind: 'areas',
       title: 'Calls by outcome',
       description:
-        'ok and tool_error are answers of tools; rejected are wrong arguments and unknown tools; cancelled were given up by the agent; all others are trouble with a server.',
+        'ok and tool_error: the tool answered; rejected: wrong arguments or an unknown tool; cancelled: by the agent; all others: problems of a server.',
       unit: 'ops',
       queries: [[`sum by (outcome) (${rate(CALLS, ROUTERS)})`, '{{outcome}}']],
     },
@@ -97,7 +97,7 @@ function calls(): PanelContent[] {
       kind: 'lines',
       title: 'Calls by server',
       description:
-        'The ten that are called most. A server that takes all calls may want more replicas (spec.scaling).',
+        'The ten servers with the most calls. A server that gets nearly all calls may need more replicas (spec.scaling).',
       unit: 'ops',
       queries: [[`topk(10, sum by (server) (${rate(CALLS, `${ROUTERS}, server!=""`)}))`, '{{server}}']],
     },
@@ -106,7 +106,7 @@ function calls(): PanelContent[] {
       kind: 'lines',
       title: 'Errors by server',
       description:
-        'The ten with most calls that did not go well, by what happened. Open the dashboard "Server" for the one on top.',
+        'The ten servers with the most failed calls, by outcome. Open the dashboard "Server" for the first one.',
       unit: 'ops',
       queries: [
         [
@@ -118,7 +118,8 @@ function calls(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Most called tools',
-      description: 'The ten tools that are called most. A tool that is called in a loop shows here first.',
+      description:
+        'The ten tools with the most calls. A tool that an agent calls in a loop appears here first.',
       unit: 'ops',
       queries: [
         [
@@ -136,7 +137,7 @@ function latency(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Time in servers',
-      description: 'What servers take for a call. This is nearly all that an agent waits for.',
+      description: 'How long servers take for a call. This is nearly all of the time that an agent waits.',
       unit: 's',
       queries: ofPart('upstream'),
     },
@@ -144,7 +145,7 @@ function latency(): PanelContent[] {
       kind: 'lines',
       title: "Routers' own time",
       description:
-        'What the router adds to a call, waiting for a free slot of the server included. Above some 10 ms: look at its event loop below, and at waiting calls on the dashboard "Server".',
+        'The time that the router adds to a call, including waiting for a free slot of the server. Above about 10 ms: see its event loop below, and waiting calls on the dashboard "Server".',
       unit: 's',
       queries: ofPart('router'),
     },
@@ -157,14 +158,14 @@ function searching(): PanelContent[] {
       kind: 'lines',
       title: 'Searches',
       description:
-        'Searches for tools in a second. Many more than calls: agents do not find what they want; better descriptions and keywords in McpServers help.',
+        'Searches for tools per second. Many more than calls: agents do not find what they need; improve descriptions and keywords of the McpServers.',
       unit: 'ops',
       queries: [[`sum(${rate(`${SEARCHES}_count`, ROUTERS)})`, 'searches']],
     },
     {
       kind: 'lines',
       title: 'Time of searches',
-      description: 'What one search in the catalog takes. Above some 10 ms: the router is short of CPU.',
+      description: 'How long one search in the catalog takes. Above about 10 ms: the router needs more CPU.',
       unit: 's',
       queries: quantiles(SEARCHES, ROUTERS),
     },
@@ -177,7 +178,7 @@ function tokens(): PanelContent[] {
       kind: 'lines',
       title: 'Tokens direct, served and saved',
       description:
-        'Tokens in a second: what all definitions would have cost at each tools/list, what the gateways answered instead, and the difference. Results of tools count on neither side.',
+        'Tokens per second: direct is the cost of all definitions at each tools/list, served is what the gateways answered instead, saved is the difference. Results of tools do not count.',
       unit: 'short',
       queries: [
         [`sum(${rate(DIRECT, ROUTERS)})`, 'direct'],
@@ -189,7 +190,7 @@ function tokens(): PanelContent[] {
       kind: 'lines',
       title: 'Tokens saved by profile',
       description:
-        'The difference for the agents of each profile. Below 0: they search more than they save; use another profile, or "direct" for few tools.',
+        'Tokens saved per second, for each profile. Below 0: searches cost more than the profile saves; use another one, or "direct" for few tools.',
       unit: 'short',
       queries: [[`${byProfile(DIRECT)} - (${byProfile(SERVED)} or 0 * ${byProfile(DIRECT)})`, '{{profile}}']],
     },
@@ -197,7 +198,7 @@ function tokens(): PanelContent[] {
       kind: 'areas',
       title: 'Tokens served by kind',
       description:
-        'What the gateways answered themselves: definitions of the meta-tools, searches, schemas, resources, errors. Much for errors: agents call what they do not know.',
+        'What the gateways answered themselves: definitions of the meta-tools, searches, schemas, resources, errors. Many for errors: agents call unknown tools.',
       unit: 'short',
       queries: [[`sum by (kind) (${rate(SERVED, ROUTERS)})`, '{{kind}}']],
     },
@@ -214,7 +215,7 @@ function servers(): PanelContent[] {
       kind: 'areas',
       title: 'Servers by state',
       description:
-        'As routers see them. Those that are failed, authRequired or notAccepted are hidden from agents.',
+        'States as routers see them. Servers that are failed, authRequired or notAccepted are hidden from agents.',
       unit: 'none',
       queries: [
         [`sum by (state) (max by (namespace, gateway, state) (portolan_servers{${ROUTERS}}))`, '{{state}}'],
@@ -223,7 +224,8 @@ function servers(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Tools by gateway',
-      description: 'Tools that the agents of each gateway can find. A step down: a server was lost.',
+      description:
+        'Tools that the agents of each gateway can find. A step down: a server failed or was removed.',
       unit: 'none',
       queries: [[`${ONCE} (portolan_catalog_tools{${ROUTERS}})`, '{{namespace}}/{{gateway}}']],
     },
@@ -231,7 +233,7 @@ function servers(): PanelContent[] {
       kind: 'lines',
       title: 'Age of lists',
       description:
-        'The ten lists of tools that were read longest ago. Beyond three times spec.discovery.interval: see why on the dashboard "Server".',
+        'The ten oldest lists of tools. Older than three times spec.discovery.interval: see why on the dashboard "Server".',
       unit: 's',
       queries: [
         [
@@ -250,7 +252,8 @@ function catalogs(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Catalog generation by router',
-      description: 'Routers of a gateway serve the same generation, but for a second after a change.',
+      description:
+        'All routers of a gateway should serve the same generation, except for about a second after a change.',
       unit: 'none',
       queries: [[served, '{{namespace}}/{{pod}}']],
     },
@@ -258,7 +261,7 @@ function catalogs(): PanelContent[] {
       kind: 'states',
       title: 'Routers that are behind',
       description:
-        'Whether a router serves an older generation than the newest. For more than a minute: look at its log; it may not reach the API server.',
+        'Whether a router serves an older generation than the newest. For more than a minute: read its log; perhaps it cannot reach the API server.',
       unit: 'none',
       queries: [
         [`${written} > bool on (namespace, gateway) group_right () ${served}`, '{{namespace}}/{{pod}}'],
@@ -269,14 +272,14 @@ function catalogs(): PanelContent[] {
       kind: 'lines',
       title: 'Lists and Secrets not read yet',
       description:
-        'What belongs to the newest config and a router could not read. For more than a minute: look at its log; its Role may be missing.',
+        'Parts of the newest router config that a router could not read. For more than a minute: read its log; perhaps its Role is missing.',
       unit: 'none',
       queries: [[`sum by (namespace, pod) (portolan_catalog_missing{${ROUTERS}})`, '{{namespace}}/{{pod}}']],
     },
     {
       kind: 'lines',
       title: 'Time to reload',
-      description: 'What building and swapping a catalog takes. Calls are answered meanwhile.',
+      description: 'How long it takes to build and replace a catalog. Calls are answered meanwhile.',
       unit: 's',
       queries: quantiles('portolan_reload_duration_seconds', ROUTERS),
     },
@@ -284,7 +287,7 @@ function catalogs(): PanelContent[] {
       kind: 'lines',
       title: 'Reloads that failed',
       description:
-        'Catalogs that did not build; the last good one is served. Not 0: a bug; its stack is in the log.',
+        'Catalogs that could not be built; the last good one is still served. Not 0: a bug; the log has the stack trace.',
       unit: 'ops',
       queries: [
         [

@@ -1,4 +1,4 @@
-/** Writes a dashboard as Grafana reads it, with Grafana's own builders. */
+/** Renders a dashboard as JSON for Grafana, with the builders of Grafana's SDK. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog'
 import {
   BigValueColorMode,
@@ -34,14 +34,14 @@ import type { DashboardContent, PanelContent, RowContent, Variable, Words } from
 
 const TAG = 'portolan'
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' }
-/** Grafana's own width of a row. */
+/** The width of a row in Grafana's grid. */
 const WIDTH = 24
 const NUMBER_HEIGHT = 4
 const CHART_HEIGHT = 8
 const CHARTS_IN_A_ROW = 3
 const FILL_OPACITY = 20
 
-/** As JSON text: the file that Grafana imports. */
+/** Returns the JSON text that Grafana imports. */
 export function renderDashboard(content: DashboardContent): string {
   const dashboard = new DashboardBuilder(content.title)
     .uid(`${TAG}-${content.name}`)
@@ -54,7 +54,7 @@ export function renderDashboard(content: DashboardContent): string {
     .tooltip(DashboardCursorSync.Crosshair)
     .link(linksToOthers())
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
-  for (const variable of content.variables) dashboard.withVariable(chosen(variable))
+  for (const variable of content.variables) dashboard.withVariable(variableOf(variable))
   let id = 1
   for (const row of content.rows) {
     dashboard.withRow(new RowBuilder(row.title).id(id++))
@@ -71,8 +71,8 @@ function linksToOthers(): DashboardLinkBuilder {
     .keepTime(true)
 }
 
-/** All are chosen at first; "all" means those without the label too. */
-function chosen({ name, label, query, single }: Variable): QueryVariableBuilder {
+/** A variable with all values selected by default; "All" also includes series without the label. */
+function variableOf({ name, label, query, single }: Variable): QueryVariableBuilder {
   const variable = new QueryVariableBuilder(name)
     .label(label)
     .datasource(DATASOURCE)

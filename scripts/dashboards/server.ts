@@ -1,12 +1,12 @@
-/** One server: whether it is well, how it is called, what it offers. */
+/** The dashboard of one server: its state, calls and tools. */
 import type { DashboardContent, PanelContent } from './content.ts'
 import { FAILED, GATEWAY, NAMESPACE, quantile, quantiles, ROUTERS, rate, share } from './queries.ts'
 
 const CALLS = 'portolan_calls_total'
 const TIMES = 'portolan_upstream_duration_seconds'
-/** As routers see it, and as the operator does. */
-const CALLED = `${ROUTERS}, server="$server"`
-const KEPT = 'namespace=~"$namespace", server="$server"'
+/** Labels of metrics of routers, and of the operator. */
+const BY_ROUTERS = `${ROUTERS}, server="$server"`
+const BY_OPERATOR = 'namespace=~"$namespace", server="$server"'
 const TRUTH = { 0: ['no', 'red'], 1: ['yes', 'green'] } as const
 const BREAKER = { 0: ['closed', 'green'], 1: ['half open', 'orange'], 2: ['open', 'red'] } as const
 
@@ -37,50 +37,50 @@ function glance(): PanelContent[] {
       kind: 'name',
       title: 'Ready',
       description:
-        'The reason of its condition Ready. Anything but Ready: kubectl describe mcpserver says what is wrong and what to do.',
+        'The reason of the condition Ready. Anything but Ready: kubectl describe mcpserver says what is wrong and what to do.',
       unit: 'none',
-      queries: [[`max by (reason) (portolan_server_condition{${KEPT}, type="Ready"})`, '{{reason}}']],
+      queries: [[`max by (reason) (portolan_server_condition{${BY_OPERATOR}, type="Ready"})`, '{{reason}}']],
       alarm: { at: 1, reverse: true },
     },
     {
       kind: 'number',
       title: 'Calls',
-      description: 'Calls and reads in a second, through the gateways chosen above.',
+      description: 'Calls and reads per second, through the gateways selected above.',
       unit: 'ops',
-      queries: [[`sum(${rate(CALLS, CALLED)})`]],
+      queries: [[`sum(${rate(CALLS, BY_ROUTERS)})`]],
     },
     {
       kind: 'number',
       title: 'Errors',
       description:
-        'Share of its calls in the time shown that failed for a reason of the server or of the way to it. See below which; its pod has a log.',
+        'Share of its calls in the time range that failed because of the server or the connection to it. See the outcomes below, and the log of its pod.',
       unit: 'percentunit',
-      queries: [[share(CALLS, CALLED, FAILED)]],
+      queries: [[share(CALLS, BY_ROUTERS, FAILED)]],
       alarm: { at: 0.05 },
     },
     {
       kind: 'number',
       title: 'Slow calls (p95)',
-      description: 'The time that 95 of 100 calls stay below.',
+      description: '95 % of the calls take less time than this.',
       unit: 's',
-      queries: [[quantile(0.95, TIMES, CALLED)]],
+      queries: [[quantile(0.95, TIMES, BY_ROUTERS)]],
     },
     {
       kind: 'number',
       title: 'Breaker',
       description:
-        'Whether a router refuses calls after five failures in a row (open), tries one (half open) or lets all through (closed).',
+        'Whether a router refuses calls after five consecutive failures (open), tries one (half open) or sends all (closed).',
       unit: 'none',
-      queries: [[`max(portolan_upstream_breaker_state{${CALLED}})`]],
+      queries: [[`max(portolan_upstream_breaker_state{${BY_ROUTERS}})`]],
       words: BREAKER,
     },
     {
       kind: 'number',
       title: 'List read',
       description:
-        'Time since its tools were last read. Beyond three times spec.discovery.interval: look at the condition ToolsDiscovered.',
+        'Time since its tools were last read. More than three times spec.discovery.interval: see the condition ToolsDiscovered.',
       unit: 's',
-      queries: [[`max(portolan_list_age_seconds{${KEPT}})`]],
+      queries: [[`max(portolan_list_age_seconds{${BY_OPERATOR}})`]],
     },
   ]
 }
@@ -90,9 +90,9 @@ function conditions(): PanelContent {
     kind: 'states',
     title: 'Conditions',
     description:
-      'Accepted: its manifest and what that refers to are fine. ToolsDiscovered: its lists were read. Ready: both, and its pods are up.',
+      'Accepted: its manifest and references are valid. ToolsDiscovered: its catalog was read. Ready: both, and its pods are running.',
     unit: 'none',
-    queries: [[`max by (type) (portolan_server_condition{${KEPT}})`, '{{type}}']],
+    queries: [[`max by (type) (portolan_server_condition{${BY_OPERATOR}})`, '{{type}}']],
     words: TRUTH,
   }
 }
@@ -103,24 +103,24 @@ function calls(): PanelContent[] {
       kind: 'areas',
       title: 'Calls by outcome',
       description:
-        'timeout: raise limits.callTimeout or mend the server; unavailable: it is down or its breaker is open; upstream_error: it answers with errors of the protocol.',
+        'timeout: raise limits.callTimeout or fix the server; unavailable: it is down or its breaker is open; upstream_error: it answers with protocol errors.',
       unit: 'ops',
-      queries: [[`sum by (outcome) (${rate(CALLS, CALLED)})`, '{{outcome}}']],
+      queries: [[`sum by (outcome) (${rate(CALLS, BY_ROUTERS)})`, '{{outcome}}']],
     },
     {
       kind: 'lines',
       title: 'Time of calls',
       description:
-        'What it takes for a call. Slow while calls wait below: more replicas or more concurrency.',
+        'How long the server takes for a call. Slow while calls are waiting (see below): add replicas or raise the concurrency.',
       unit: 's',
-      queries: quantiles(TIMES, CALLED),
+      queries: quantiles(TIMES, BY_ROUTERS),
     },
     {
       kind: 'lines',
       title: 'Calls by tool',
-      description: 'The ten of its tools that are called most.',
+      description: 'The ten tools of the server with the most calls.',
       unit: 'ops',
-      queries: [[`topk(10, sum by (tool) (${rate('portolan_tool_calls_total', CALLED)}))`, '{{tool}}']],
+      queries: [[`topk(10, sum by (tool) (${rate('portolan_tool_calls_total', BY_ROUTERS)}))`, '{{tool}}']],
     },
   ]
 }
@@ -129,23 +129,23 @@ function limits(): PanelContent[] {
   return [
     {
       kind: 'lines',
-      title: 'Calls at work and waiting',
+      title: 'Active and waiting calls',
       description:
-        'Calls that it is at work on, and calls that wait since spec.limits.concurrency is reached. Waiting for long: raise it, or scale the server out.',
+        'Calls in progress, and calls that wait because spec.limits.concurrency is reached. Waiting for long: raise it, or add replicas of the server.',
       unit: 'none',
       queries: [
-        [`sum(portolan_upstream_calls_active{${CALLED}})`, 'at work'],
-        [`sum(portolan_upstream_queue_depth{${CALLED}})`, 'waiting'],
+        [`sum(portolan_upstream_calls_active{${BY_ROUTERS}})`, 'active'],
+        [`sum(portolan_upstream_queue_depth{${BY_ROUTERS}})`, 'waiting'],
       ],
     },
     {
       kind: 'states',
       title: 'Breaker by router',
       description:
-        'Each router has a breaker of its own. Open in one alone: that router does not reach the server; open in all: the server is down.',
+        'Each router has its own breaker. Open in only one: that router cannot reach the server; open in all: the server is down.',
       unit: 'none',
       queries: [
-        [`max by (namespace, pod) (portolan_upstream_breaker_state{${CALLED}})`, '{{namespace}}/{{pod}}'],
+        [`max by (namespace, pod) (portolan_upstream_breaker_state{${BY_ROUTERS}})`, '{{namespace}}/{{pod}}'],
       ],
       words: BREAKER,
     },
@@ -157,25 +157,25 @@ function tools(): PanelContent[] {
     {
       kind: 'lines',
       title: 'Tools',
-      description: 'Tools that it offers, after spec.tools.allow and deny.',
+      description: 'Tools that the server offers, after spec.tools.allow and deny.',
       unit: 'none',
-      queries: [[`max(portolan_server_tools{${KEPT}})`, 'tools']],
+      queries: [[`max(portolan_server_tools{${BY_OPERATOR}})`, 'tools']],
     },
     {
       kind: 'lines',
       title: 'Tokens of definitions',
-      description: 'What its tools would cost an agent that is shown all of them (o200k_base).',
+      description: 'What the definitions of all its tools would cost an agent (o200k_base).',
       unit: 'short',
-      queries: [[`max(portolan_server_tool_tokens{${KEPT}})`, 'tokens']],
+      queries: [[`max(portolan_server_tool_tokens{${BY_OPERATOR}})`, 'tokens']],
     },
     {
       kind: 'lines',
       title: 'Age of its list',
-      description: 'Time since its lists were last read, and how often they are to be read.',
+      description: 'Time since its catalog was last read, and the interval of discovery.',
       unit: 's',
       queries: [
-        [`max(portolan_list_age_seconds{${KEPT}})`, 'age'],
-        [`max(portolan_list_interval_seconds{${KEPT}})`, 'interval'],
+        [`max(portolan_list_age_seconds{${BY_OPERATOR}})`, 'age'],
+        [`max(portolan_list_interval_seconds{${BY_OPERATOR}})`, 'interval'],
       ],
     },
   ]

@@ -18,7 +18,7 @@ const admissions = new Map([...schemas].map(([kind, schema]) => [kind, admission
 test('the generated files are those in the repository', () => {
   for (const [path, content] of generatedFiles()) {
     const same = readFileSync(join(root, path), 'utf8') === content
-    assert.ok(same, `${path} has drifted: run npm run generate`)
+    assert.ok(same, `${path} is outdated: run npm run generate`)
   }
 })
 

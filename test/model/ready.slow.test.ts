@@ -40,7 +40,7 @@ test('where it cannot be fetched that is said, and not tried again at once unles
   assert.equal(second.ready, false)
   assert.equal(
     second.stderr,
-    'portolan: without search by meaning: its model could not be fetched lately; `npx portolan model` tries again\n',
+    'portolan: search matches words only, because the model could not be fetched recently; `npx portolan model` tries again\n',
   )
   const sure = await ready({ SURE: '1' })
   assert.match(sure.stderr, /Neither pip nor uv/)

@@ -50,7 +50,7 @@ async function numbersAreTrue(prometheus: Prometheus): Promise<void> {
   const shown = (dashboard: string, title: string) => queryOf(dashboard, title, VARIABLES)
   const answers = await prometheus.ask([
     shown('Overview', 'Errors'),
-    shown('Overview', 'Servers not well'),
+    shown('Overview', 'Unavailable servers'),
     shown('Server', 'Ready'),
     shown('Server', 'List read'),
     shown('Operator', 'Servers that are not ready'),
