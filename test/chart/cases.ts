@@ -157,8 +157,8 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /gateway\/servers\/time'/,
   },
   {
-    title: 'a gateway where nobody serves it',
+    title: 'a gateway in a namespace that the operator does not watch',
     values: { gateway: { enabled: true }, watchNamespaces: ['team-a'] },
-    says: /makes a gateway in the namespace portolan, which watchNamespaces does not name: add it there/,
+    says: /creates a gateway in the namespace portolan, which is not in watchNamespaces: add it/,
   },
 ]

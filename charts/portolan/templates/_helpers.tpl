@@ -1,4 +1,4 @@
-{{/* "portolan" for a release of that name, else "<release>-portolan". */}}
+{{/* The release's name if it contains "portolan", otherwise "<release>-portolan". */}}
 {{- define "portolan.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
@@ -13,14 +13,14 @@
 {{- .Values.operator.serviceAccount.name | default (include "portolan.fullname" .) -}}
 {{- end -}}
 
-{{/* NetworkPolicies of servers let the operator in by the labels name and component: they stay the same in every release. */}}
+{{/* NetworkPolicies of servers allow the operator by the labels name and component, so these must not change between releases. */}}
 {{- define "portolan.operatorLabels" -}}
 app.kubernetes.io/name: portolan
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
-{{/* Of the routers of all gateways, which the operator makes. */}}
+{{/* Labels of the routers of all gateways, which the operator creates. */}}
 {{- define "portolan.routerLabels" -}}
 app.kubernetes.io/name: portolan
 app.kubernetes.io/managed-by: portolan
@@ -36,7 +36,7 @@ app.kubernetes.io/part-of: portolan
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* An image as it is pulled here: (list $ "node:24"). */}}
+{{/* An image with image.registry in front: (list $ "node:24"). */}}
 {{- define "portolan.pulled" -}}
 {{- $registry := (index . 0).Values.image.registry | trimSuffix "/" -}}
 {{- if $registry }}{{ $registry }}/{{ end }}{{ index . 1 -}}
@@ -49,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- include "portolan.pulled" (list . (printf "%s%s" $image.repository $version)) -}}
 {{- end -}}
 
-{{/* Whether the API server knows mutating policies, 1.36 or newer. */}}
+{{/* Whether the API server has MutatingAdmissionPolicy v1 (Kubernetes 1.36 or newer). */}}
 {{- define "portolan.knowsSidecars" -}}
 {{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}yes{{ end -}}
 {{- end -}}
@@ -67,7 +67,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* Variables of OpenTelemetry, where traces are asked for; after PORTOLAN_NAMESPACE and PORTOLAN_POD, which they use. */}}
+{{/* OpenTelemetry's variables, if tracing.endpoint is set. They use PORTOLAN_NAMESPACE and PORTOLAN_POD, so they must follow these. */}}
 {{- define "portolan.tracing" -}}
 {{- with .Values.tracing }}{{ if .endpoint -}}
 OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}

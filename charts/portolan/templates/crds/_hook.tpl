@@ -1,4 +1,4 @@
-{{/* Gone again once the upgrade's hooks have succeeded; lower weights come first. */}}
+{{/* The object is deleted when the hooks of the upgrade have succeeded. Hooks with lower weights run first. */}}
 {{- define "portolan.upgradeHook" -}}
 helm.sh/hook: pre-upgrade
 helm.sh/hook-weight: {{ . | quote }}

@@ -1,4 +1,4 @@
-{{/* What operator/config.ts reads. */}}
+{{/* The environment variables that operator/config.ts reads. */}}
 {{- define "portolan.operatorEnv" -}}
 - name: PORTOLAN_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }

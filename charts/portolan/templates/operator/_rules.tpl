@@ -1,4 +1,4 @@
-{{/* What the operator may do where it serves: the least that works. */}}
+{{/* The operator's minimal permissions in the namespaces that it watches. */}}
 {{- define "portolan.operatorRules" -}}
 - apiGroups: [portolan.dev]
   resources: [mcpservers, mcpgateways]
@@ -6,12 +6,12 @@
 - apiGroups: [portolan.dev]
   resources: [mcpservers/status, mcpgateways/status]
   verbs: [patch]
-# To own objects whose deletion blocks their owner's, where the API server checks it (OpenShift does).
+# Required to set blockOwnerDeletion in owner references, if the API server checks it (OpenShift does).
 - apiGroups: [portolan.dev]
   resources: [mcpservers/finalizers, mcpgateways/finalizers]
   verbs: [update]
-# What it makes. Secrets and ConfigMaps are watched without their content; the rights that it gives to routers (reading
-# ConfigMaps and Secrets by name) are among its own, so it needs no right to escalate.
+# Objects that it creates. Of Secrets and ConfigMaps, it watches only the metadata. The permissions that it grants to routers (to
+# read ConfigMaps and Secrets by name) are a subset of its own, so it does not need the verb `escalate`.
 - apiGroups: [""]
   resources: [configmaps, secrets, serviceaccounts, services]
   verbs: [get, list, watch, create, patch, delete]
@@ -30,7 +30,7 @@
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [get, list, watch, create, patch, delete]
-# Why a server does not start.
+# To find out why a server does not start.
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]

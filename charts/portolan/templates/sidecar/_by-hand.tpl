@@ -1,4 +1,4 @@
-{{/* What the policy adds, for the pods of a cluster that has no such policies. */}}
+{{/* The lines that the policy would add to a pod, for clusters without MutatingAdmissionPolicy. */}}
 {{- define "portolan.sidecarByHand" -}}
 initContainers:
   - name: portolan-router
@@ -35,7 +35,7 @@ initContainers:
       {{- include "portolan.securityContext" . | nindent 6 }}
     volumeMounts:
       - { name: portolan-token, mountPath: /var/run/portolan/token, readOnly: true }
-      # instead of the API token of the pod's ServiceAccount
+      # Hides the API token of the pod's ServiceAccount, which the router does not need.
       - { name: portolan-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
 volumes:
   - name: portolan-token

@@ -1,4 +1,4 @@
-{{/* Pods that ask for a sidecar, where the operator serves. */}}
+{{/* Selects pods with the label portolan.dev/gateway in the watched namespaces. */}}
 {{- define "portolan.sidecarPods" -}}
 resourceRules:
   - apiGroups: [""]
@@ -18,7 +18,7 @@ namespaceSelector:
 {{- end }}
 {{- end -}}
 
-{{/* The port on localhost at which the agent reaches its router. */}}
+{{/* The router's port on localhost. */}}
 {{- define "portolan.sidecarPort" -}}
 object.metadata.?annotations['portolan.dev/port'].orValue('8080')
 {{- end -}}
@@ -27,7 +27,7 @@ object.metadata.?annotations['portolan.dev/port'].orValue('8080')
 {{ include "portolan.sidecarPort" . }}.matches('^[1-9][0-9]{0,4}$') && int({{ include "portolan.sidecarPort" . }}) < 65535
 {{- end -}}
 
-{{/* A map of texts in CEL. */}}
+{{/* A CEL map with string values. */}}
 {{- define "portolan.celMap" -}}
 { {{- range $name, $value := . }}{{ if ne $name (keys $ | sortAlpha | first) }}, {{ end }}'{{ $name }}': '{{ $value }}'{{ end -}} }
 {{- end -}}
