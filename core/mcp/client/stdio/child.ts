@@ -60,6 +60,7 @@ export class Child {
   #leaderGone: Promise<unknown> = Promise.resolve()
   #hasExited = false
   #ending: Promise<void> | undefined
+  #draining: Promise<unknown> | undefined
 
   /** Starts the child; if that fails, `exited` resolves with `notStarted`. */
   constructor(spec: ChildSpec, deps: ChildDeps) {
@@ -86,8 +87,13 @@ export class Child {
   }
 
   /** Rejects if the child's input is closed. */
-  async drained(): Promise<void> {
-    if (this.#child) await once(this.#child.stdin, 'drain')
+  drained(): Promise<unknown> {
+    if (!this.#child) return Promise.resolve()
+    // one listener for all that wait: Node warns of a leak from the eleventh on
+    this.#draining ??= once(this.#child.stdin, 'drain').finally(() => {
+      this.#draining = undefined
+    })
+    return this.#draining
   }
 
   /** Stops reading for a while, to slow down a child that floods its standard output. */

@@ -122,23 +122,22 @@ test('a client’s notifications reach its child, but for those of the handshake
 })
 
 test('10,000 questions at once are all answered or refused, and the child goes on', async t => {
+  const warned = t.mock.method(process, 'emitWarning')
   const { call } = open(t, rudeCommand('polite'))
-  let asked = 0
-  const waiting: (() => void)[] = []
-  const ask: Ask = () => {
-    asked++
-    return new Promise(resolve => waiting.push(() => resolve({ result: ANSWERS.roots })))
-  }
+  const held = Promise.withResolvers<{ result: JsonObject }>()
+  const ask = t.mock.fn<Ask>(() => held.promise)
   const caller = { ask, capabilities: CAN_ALL }
   assert.equal(await call('ask_many', { times: 10_000 }, caller), 'asked')
+  const asked = ask.mock.callCount()
   assert.ok(asked > 0 && asked <= 512, String(asked))
-  for (const answer of waiting) answer()
+  held.resolve({ result: ANSWERS.roots })
   const answered = async (kind: 'result' | 'error') => {
     const seen: JsonObject[] = JSON.parse(await call('seen', {}, { ...caller, maxBytes: 10_000_000 }))
     return seen.filter(message => message[kind]).length
   }
   while ((await answered('result')) < asked);
   assert.ok((await answered('error')) > 0)
+  assert.equal(warned.mock.callCount(), 0)
 })
 
 test('a question that is too long to be read is refused, and takes no call for its own', async t => {
