@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   eval: async () => (await import('./eval.ts')).evalCommand,
   call: async () => (await import('./call.ts')).callCommand,
   can: async () => (await import('./can.ts')).canCommand,
+  approve: async () => (await import('./approve.ts')).approveCommand,
   model: async () => (await import('./model.ts')).modelCommand,
   operator: async () => (await import('./operator.ts')).operatorCommand,
   router: async () => (await import('./router.ts')).routerCommand,

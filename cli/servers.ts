@@ -1,5 +1,7 @@
 /** `portolan servers`: the live state of a gateway's servers. */
 import { Command } from 'commander'
+import { hiddenTextLine } from '../core/catalog/hidden-text.ts'
+import { changesLine } from '../core/catalog/tool-changes.ts'
 import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
 import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
@@ -19,7 +21,9 @@ export function serversCommand(terminal: Terminal): Command {
         terminal.out(
           output === 'json'
             ? JSON.stringify(status.servers, null, 2)
-            : [serverTable(status, terminal.colors), ...notOfferedLine(status)].join('\n\n'),
+            : [serverTable(status, terminal.colors), ...changesLines(status), ...notOfferedLine(status)].join(
+                '\n\n',
+              ),
         )
       } finally {
         await gateway.close()
@@ -36,6 +40,20 @@ export function notOfferedLine({ servers }: Pick<LocalStatus, 'servers'>): strin
   return [
     `Shared by all clients, and so not offered elicitation, sampling and roots: ${named}.\nWith sessions: perClient they would be.`,
   ]
+}
+
+/** Tools that changed since they were approved, and text that hides characters, with what to do. Pure. */
+export function changesLines({ servers }: Pick<LocalStatus, 'servers'>): string[] {
+  const changed = servers.flatMap(({ name, changes }) =>
+    changes
+      ? `${name}: tools changed since they were approved (${changesLine(changes)}), and ${changes.pin === 'Hold' ? 'are held back' : 'are served'}.\n  Look at them with portolan approve ${name} --diff`
+      : [],
+  )
+  const hidden = servers.flatMap(({ name, hiddenText }) =>
+    hiddenText ? `${name}: text hides characters: ${hiddenTextLine(hiddenText)}` : [],
+  )
+  const lines = [...changed, ...hidden]
+  return lines.length > 0 ? [lines.join('\n')] : []
 }
 
 /** One line a server: state, protocol, tools, tokens, and what is wrong. Pure. */

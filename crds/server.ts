@@ -119,7 +119,7 @@ const tools = z.strictObject({
     .enum(['Warn', 'Hold'])
     .optional()
     .describe(
-      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the tool is hidden until the change is approved. The first definition is approved.',
+      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the changed tool, or a new one, is hidden and its calls are refused until the change is approved by `portolan approve`. The first tools that are found are approved.',
     ),
   trustHints: z
     .boolean()

@@ -1,14 +1,16 @@
 /** The servers that run on this machine: one upstream each, replaced only if a manifest's change affects the connection. */
 import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
-import type { ServerObservation } from '../core/catalog/resolve.ts'
+import { DEFAULT_NAMESPACE, type ServerObservation } from '../core/catalog/resolve.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
 import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
-import { refreshOf } from '../crds/object-meta.ts'
+import { approveOf, refreshOf } from '../crds/object-meta.ts'
 import type { McpServer } from '../crds/server.ts'
+import type { Approvals } from './approvals.ts'
 import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
+import { PinnedTools } from './pinned-tools.ts'
 import { type DiscoveryDeps, type Observed, ServerDiscovery } from './server-discovery.ts'
 
 export type DesiredServer = {
@@ -20,6 +22,7 @@ export type DesiredServer = {
 
 export type ChildrenDeps = {
   discovery: DiscoveryDeps
+  approvals: Approvals
   /** Creates the upstream of a server; starts nothing before its first use. */
   launch: (desired: DesiredServer) => Upstream
 }
@@ -80,6 +83,11 @@ export class Children {
     return this.#children.get(name)?.discovery.observed()
   }
 
+  /** Tools may have been approved by another process. */
+  async readApprovals(): Promise<void> {
+    await Promise.all([...this.#children.values()].map(({ discovery }) => discovery.readApprovals()))
+  }
+
   /** Whether every server has a list, cached or discovered, or has failed. */
   settled(): boolean {
     return [...this.#children.values()].every(({ discovery }) => {
@@ -111,8 +119,10 @@ export class Children {
     const connection = connectionDigest(server, inputs.digest)
     const current = this.#children.get(server.metadata.name)
     if (current?.connection === connection) {
-      if (refreshOf(current.server) !== refreshOf(server)) current.discovery.refresh()
+      const isAsked = refreshOf(current.server) !== refreshOf(server)
       current.server = server
+      current.discovery.serveAgain()
+      if (isAsked) current.discovery.refresh()
       return current
     }
     const shared = new SharedUpstream(this.#deps.launch(wanted))
@@ -121,11 +131,24 @@ export class Children {
       name: server.metadata.name,
       revision: `${sourceDigest(server)} ${folder} ${inputs.files}`,
       upstream: shared.lease(),
+      pins: this.#pinsOf(child, folder),
       intervalMs: () => discoveryIntervalMs(child.server),
       process: server.spec.remote === undefined,
       eager: server.spec.remote !== undefined || (server.spec.scaling.min ?? 0) > 0,
     }
     return Object.assign(child, { discovery: new ServerDiscovery(target, this.#deps.discovery) })
+  }
+
+  #pinsOf(child: Pick<Child, 'server'>, folder: string): PinnedTools {
+    const { name: server, namespace = DEFAULT_NAMESPACE } = child.server.metadata
+    const { approvals, discovery } = this.#deps
+    return new PinnedTools({
+      subject: { server, namespace, folder },
+      policy: () => child.server.spec.tools,
+      approve: () => approveOf(child.server),
+      approvals,
+      log: discovery.log,
+    })
   }
 
   #end(child: Child): void {

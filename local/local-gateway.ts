@@ -12,6 +12,7 @@ import { servedTokens } from '../router/meta/profiles/profiles.ts'
 import { type Router, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process-source.ts'
 import { createTokenSums } from '../router/token-use.ts'
+import { type Approvals, createApprovals } from './approvals.ts'
 import { callerCredentials, withToken } from './caller-tokens.ts'
 import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
 import { Children } from './children.ts'
@@ -26,6 +27,7 @@ import type { Reading } from './read.ts'
 import { type Findings, Reloader } from './reloader.ts'
 import { sessionKey } from './session-key.ts'
 import { createSlots } from './start-slots.ts'
+import { watchApprovals } from './watch-approvals.ts'
 import { watchFolders } from './watch-folders.ts'
 
 /** Concurrent starts of processes; one that hangs keeps its slot for at most `lendMs`. */
@@ -102,6 +104,7 @@ type Laptop = {
   life: AbortController
   packages: Packages
   cache: CatalogCache
+  approvals: Approvals
   tokens: TokenCounter
   reaper: Reaper
   files: ManifestFiles
@@ -132,9 +135,11 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     onProgress,
   })
   const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
+  const approvals = createApprovals(cacheFolder)
   const base = {
     packages,
     cache,
+    approvals,
     clock,
     life,
     tokens,
@@ -167,18 +172,14 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
 
 function createChildren(
   { env, log, tracer }: LocalOptions,
-  {
-    clock,
-    tokens,
-    reaper,
-    packages,
-    cache,
-  }: Pick<Laptop, 'clock' | 'tokens' | 'reaper' | 'packages' | 'cache'>,
+  laptop: Pick<Laptop, 'clock' | 'tokens' | 'reaper' | 'packages' | 'cache' | 'approvals'>,
   told: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
 ): Children {
+  const { clock, tokens, reaper, packages, cache, approvals } = laptop
   const starts = createSlots({ ...STARTS, clock })
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   return new Children({
+    approvals,
     launch: desired => launch(desired, { packages, reaper, clock, log, env }),
     discovery: { clock, random: Math.random, countTokens, cache, starts, log, tracer, ...told },
   })
@@ -210,7 +211,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
 }
 
 async function watch(
-  { files, reloader, clock, stopWatching }: Laptop,
+  { files, reloader, clock, stopWatching, approvals, children }: Laptop,
   { secretsFolder, log }: LocalOptions,
 ): Promise<void> {
   const onChange = () => {
@@ -224,6 +225,8 @@ async function watch(
   const concerns = (file: string) => files.concerns(file)
   const folders = await files.folders()
   stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
+  const onApproved = () => void children.readApprovals().catch(onError)
+  stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
   if (secretsFolder === undefined) return
   const secrets = { folders: [secretsFolder], depth: SECRETS_DEPTH, concerns: () => true, onChange, onError }
   stopWatching.push(await watchFolders(secrets, clock))

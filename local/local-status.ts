@@ -1,7 +1,10 @@
 /** The status of a local gateway for /debug/status and the command line, without secrets and values of env. Pure. */
+
+import type { HiddenText } from '../core/catalog/hidden-text.ts'
 import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
 import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import { type ToolChanges, toldChanges } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
 import type { SearchStatus } from '../router/semantic/semantic.ts'
@@ -29,6 +32,10 @@ export type ServerStatusLine = {
   protocol?: string
   /** Client features that it cannot use, and why. */
   notOffered?: string
+  /** Tools that changed since they were approved: told, or held back. */
+  changes?: ToolChanges & { pin?: 'Warn' | 'Hold' }
+  /** Text that hides characters. */
+  hiddenText?: HiddenText
   discovery: {
     /** ISO 8601. */
     at?: string
@@ -120,6 +127,8 @@ function serverLine(
     incomplete: catalog?.incomplete ?? [],
     protocol: catalog?.protocol,
     notOffered: catalog && canAskNothing(server, catalog.protocol) ? NOT_OFFERED : undefined,
+    changes: observed?.changes && { pin: server.tools.pin, ...toldChanges(observed.changes) },
+    hiddenText: observed?.hidden,
     discovery: {
       at: observed?.discoveredAt === undefined ? undefined : new Date(observed.discoveredAt).toISOString(),
       cached: observed?.cached ?? false,

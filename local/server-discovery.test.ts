@@ -9,11 +9,14 @@ import { createLog } from '../core/log.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
 import { createManualClock, type ManualClock } from '../test/support/manual-clock.ts'
 import { answer, type Behaviour, raw, startRude, stream } from '../test/upstreams/http/rude.ts'
+import { createApprovals } from './approvals.ts'
 import { createCatalogCache } from './catalog-cache.ts'
+import { PinnedTools } from './pinned-tools.ts'
 import { type Observed, ServerDiscovery } from './server-discovery.ts'
 import { createSlots } from './start-slots.ts'
 
 const INTERVAL_MS = 600_000
+const UNPINNED = { allow: ['*'], deny: [], overrides: {} }
 const tools = (...names: string[]) =>
   answer({ tools: names.map(name => ({ name, inputSchema: { type: 'object' } })) })
 const toolNames = ({ catalog }: Observed) => catalog?.tools.map(({ definition }) => definition.name)
@@ -57,7 +60,15 @@ async function world(t: TestContext): Promise<World> {
     const told = () => {
       for (const check of [...waiting]) check()
     }
-    const target = { name: 'rude', revision: 'r', upstream, intervalMs: () => INTERVAL_MS, eager, process }
+    const pins = new PinnedTools({
+      subject: { server: 'rude', namespace: 'default', folder },
+      policy: () => UNPINNED,
+      approve: () => '',
+      approvals: createApprovals(folder),
+      log: createLog({ level: 'silent' }),
+    })
+    const intervalMs = () => INTERVAL_MS
+    const target = { name: 'rude', revision: 'r', upstream, intervalMs, pins, eager, process }
     const made = new ServerDiscovery(target, {
       clock,
       random: () => 0.5,

@@ -1,8 +1,10 @@
 /** Keeps one server's lists current: cached ones at first, discovered when due; after a failure the last valid ones stay. */
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../core/async.ts'
+import type { HiddenText } from '../core/catalog/hidden-text.ts'
 import type { ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import type { ToolChanges } from '../core/catalog/tool-changes.ts'
 import { messageOf } from '../core/errors.ts'
 import { discover } from '../core/mcp/discovery/discover.ts'
 import { createSchedule, type Schedule } from '../core/mcp/discovery/schedule.ts'
@@ -10,6 +12,7 @@ import type { Upstream, UpstreamEvent } from '../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../core/trace.ts'
 import type { CatalogCache } from './catalog-cache.ts'
 import { type Failure, failureOf, oneLine } from './failure-state.ts'
+import type { PinnedTools } from './pinned-tools.ts'
 import type { Slots } from './start-slots.ts'
 
 /** Minimum time between attempts that calls of a failed server cause. */
@@ -26,6 +29,8 @@ export type DiscoveryTarget = {
   intervalMs: () => number
   /** Whether it is a process, which is not started only because its list is old. */
   process: boolean
+  /** Decides what of the list is served. */
+  pins: PinnedTools
   /** Discover soon even if a list is cached: a remote server, or one that is kept running. */
   eager: boolean
 }
@@ -54,7 +59,12 @@ export type Observed = {
   message?: string
   /** Since when it is in this state, in milliseconds since the epoch. */
   since: number
+  /** What is served. */
   catalog?: ServerCatalog
+  /** Tools that changed since they were approved. */
+  changes?: ToolChanges
+  /** Text that hides characters. */
+  hidden?: HiddenText
   /** When the list was last read from the server. */
   discoveredAt?: number
   /** The list was read by an earlier process and not yet by this one. */
@@ -75,6 +85,7 @@ export class ServerDiscovery {
   #down: Failure | undefined
   /** Why its list could not be read, even if the server is up. */
   #listFailure: Failure | undefined
+  /** As it was found. */
   #catalog: ServerCatalog | undefined
   #discoveredAt: number | undefined
   #cached = false
@@ -114,6 +125,16 @@ export class ServerDiscovery {
     else void this.#run()
   }
 
+  /** The manifest's policy of its tools may have changed: the list is served accordingly. */
+  serveAgain(): void {
+    void this.#target.pins.load().then(() => this.#changed())
+  }
+
+  /** Reads again what was approved. */
+  async readApprovals(): Promise<void> {
+    if (await this.#target.pins.reload()) this.#changed()
+  }
+
   close(): void {
     this.#life.abort()
     this.#timer?.cancel()
@@ -121,7 +142,8 @@ export class ServerDiscovery {
   }
 
   async #begin(): Promise<void> {
-    const { name, revision, eager } = this.#target
+    const { name, revision, eager, pins } = this.#target
+    await pins.load()
     const found = await this.#deps.cache.load(name, revision)
     if (found && !this.#catalog) {
       this.#catalog = found.catalog
@@ -142,7 +164,7 @@ export class ServerDiscovery {
       state,
       ...(failure ? { reason: failure.reason, message: failure.message } : {}),
       since: state === this.#observed.state ? this.#observed.since : this.#deps.clock.now(),
-      catalog: this.#catalog,
+      ...(this.#catalog && this.#target.pins.serve(this.#catalog)),
       discoveredAt: this.#discoveredAt,
       cached: this.#cached,
       failure: failure ?? this.#listFailure,
@@ -220,6 +242,7 @@ export class ServerDiscovery {
   }
 
   async #readLists(): Promise<undefined> {
+    await this.#target.pins.load()
     const { clock, countTokens } = this.#deps
     const options = { server: this.#target.name, clock, countTokens, previous: this.#catalog }
     for await (const found of discover(this.#target.upstream, options, this.#life.signal)) {

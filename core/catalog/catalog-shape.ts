@@ -14,17 +14,27 @@ export function serverCatalogOf(value: unknown): ServerCatalog | undefined {
 /** As strict as its readers need: we wrote the value, but it may be truncated or of another version. */
 function isServerCatalog(value: unknown): value is ServerCatalog {
   if (!isObject(value) || !isObject(value.capabilities)) return false
-  const { tools, invalid, resources, resourceTemplates, prompts, incomplete } = value
+  const { tools, invalid, resources, resourceTemplates, prompts, incomplete, held } = value
   return (
     typeof value.server === 'string' &&
     typeof value.protocol === 'string' &&
     typeof value.digest === 'string' &&
     Array.isArray(tools) &&
     tools.every(isTool) &&
+    (held === undefined || isHeld(held)) &&
     [invalid, incomplete].every(list => Array.isArray(list) && list.every(isObject)) &&
     isListBy('uri', resources) &&
     isListBy('uriTemplate', resourceTemplates) &&
     isListBy('name', prompts)
+  )
+}
+
+function isHeld(held: unknown): boolean {
+  return (
+    isObject(held) &&
+    typeof held.foundDigest === 'string' &&
+    Array.isArray(held.tools) &&
+    held.tools.every(tool => isTool(tool) && isObject(tool) && typeof tool.change === 'string')
   )
 }
 

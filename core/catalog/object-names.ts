@@ -13,6 +13,11 @@ export function sliceName(server: string, part: number): string {
   return `${server}-catalog-${part}`
 }
 
+/** The ConfigMap of one slice of a server's approved tools. */
+export function approvedName(server: string, part: number): string {
+  return `${server}-approved-${part}`
+}
+
 /** The ConfigMap that feeds a gateway's routers. */
 export function feedName(gateway: string): string {
   return `${gateway}-router`

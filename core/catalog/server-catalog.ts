@@ -20,6 +20,8 @@ export type ServerCatalog = {
   prompts: PromptDefinition[]
   /** Lists that were declared but could not be read, with the reason; the other lists are not affected. */
   incomplete: { list: 'resources' | 'resourceTemplates' | 'prompts'; message: string }[]
+  /** Tools that changed since they were approved and are kept from agents; see pin.ts. */
+  held?: { tools: HeldTool[] /** `digest` of the catalog as it was found. */; foundDigest: string }
   /** sha256 (hex) of everything above in canonical form, without `digest`: equal content, equal digest. */
   digest: string
   /** Sentence vectors of what is offered; absent until they are encoded, and not part of the digest. */
@@ -47,6 +49,9 @@ export type CatalogTool = {
   descriptionTokens: number
   schemaTokens: number
 }
+
+/** `added`: a tool that was not there when the others were approved. */
+export type HeldTool = CatalogTool & { change: 'changed' | 'added' }
 
 /**
  * Definitions as upstreams list them. Discovery has checked only the typed fields: all other fields may be invalid

@@ -1,8 +1,8 @@
 /** Reads a server catalog from the ConfigMaps that carry its slices. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { V1ConfigMap } from '@kubernetes/client-node'
-import { sliceName } from '../catalog/object-names.ts'
-import type { ServerCatalog } from '../catalog/server-catalog.ts'
+import { approvedName, sliceName } from '../catalog/object-names.ts'
+import type { ServerCatalog, ToolDefinition } from '../catalog/server-catalog.ts'
 import { decodeSlices, MAX_SLICES, readSlice, type Slice } from '../catalog/slices.ts'
 import { catalogVersion } from '../catalog/version.ts'
 import { Fault } from '../errors.ts'
@@ -20,9 +20,31 @@ export async function readCatalog(
   namespace: string,
   server: string,
   known: ServerCatalog | undefined,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<ServerCatalog> {
-  const read = (part: number) => readPart(client, namespace, sliceName(server, part), signal)
+  return readSlices(client, namespace, part => sliceName(server, part), known, signal)
+}
+
+/** The tools of a server that were approved, with the faults of `readCatalog`: `not_found` if none ever were. */
+export async function readApproved(
+  client: Reader,
+  namespace: string,
+  server: string,
+  signal?: AbortSignal,
+): Promise<ToolDefinition[]> {
+  const name = (part: number) => approvedName(server, part)
+  const { tools } = await readSlices(client, namespace, name, undefined, signal)
+  return tools.map(({ definition }) => definition)
+}
+
+async function readSlices(
+  client: Reader,
+  namespace: string,
+  nameOf: (part: number) => string,
+  known: ServerCatalog | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ServerCatalog> {
+  const read = (part: number) => readPart(client, namespace, nameOf(part), signal)
   const first = await read(0)
   if (known && first.header.digest === catalogVersion(known)) return known
   const count = Math.min(first.header.parts, MAX_SLICES)
@@ -36,7 +58,7 @@ async function readPart(
   client: Reader,
   namespace: string,
   name: string,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<Slice> {
   const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name }
   const found = await client.get<Kube<V1ConfigMap>>(ref, signal)

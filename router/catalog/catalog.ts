@@ -7,6 +7,7 @@ import { buildIndex, type LexicalIndex } from './search/build.ts'
 import type { VectorTable } from './search/search-index.ts'
 import {
   buildServerPart,
+  type HeldRoute,
   type PromptRoute,
   partKey,
   type ResourceRoute,
@@ -30,6 +31,8 @@ export type Routes = {
   toolByName: ReadonlyMap<string, ToolRoute>
   /** By the upstream's own name, which several servers may share. */
   toolsByOwnName: ReadonlyMap<string, readonly ToolRoute[]>
+  /** Tools that are kept from agents, by tool path and by listed name. */
+  heldByName: ReadonlyMap<string, HeldRoute>
   prompts: readonly PromptRoute[]
   promptByName: ReadonlyMap<string, PromptRoute>
   /** By the upstream's own name, which several servers may share. */
@@ -122,6 +125,9 @@ export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Rout
   yield
   const toolByName = new Map<string, ToolRoute>()
   for (const tool of tools) toolByName.set(tool.path, tool).set(tool.listedName, tool)
+  const heldByName = new Map<string, HeldRoute>()
+  for (const tool of parts.flatMap(part => part.held))
+    heldByName.set(tool.listedName, tool).set(tool.path, tool)
   const promptByName = new Map<string, PromptRoute>()
   for (const prompt of prompts) promptByName.set(prompt.path, prompt).set(prompt.listedName, prompt)
   yield
@@ -140,6 +146,7 @@ export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Rout
     tools,
     toolByName,
     toolsByOwnName,
+    heldByName,
     prompts,
     promptByName,
     promptsByOwnName,

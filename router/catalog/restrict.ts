@@ -50,7 +50,9 @@ function seenOf(catalog: Catalog, view: View, server: RouterServer): Seen[] {
       ? [{ server }]
       : []
   const own = restrictPart(part, view, server)
-  const isEmpty = own.tools.length + own.prompts.length + own.resources.length + own.templates.length === 0
+  const isEmpty =
+    own.tools.length + own.held.length + own.prompts.length + own.resources.length + own.templates.length ===
+    0
   return isEmpty ? [] : [{ server, part: own, list: restrictList(list, own) }]
 }
 
@@ -61,6 +63,7 @@ function restrictPart(part: ServerPart, view: View, server: RouterServer): Serve
     ...part,
     tools,
     documents: part.documents.filter((_document, at) => isSeen(part.tools[at] as ToolRoute)),
+    held: part.held.filter(({ definition }) => seesTool(view, server, definition)),
     prompts: part.prompts.filter(({ prompt }) => seesPrompt(view, server, prompt)),
     resources: part.resources.filter(({ uri }) => seesResource(view, server, uri)),
     templates: part.templates.filter(({ uri }) => seesResource(view, server, uri)),
@@ -69,7 +72,7 @@ function restrictPart(part: ServerPart, view: View, server: RouterServer): Serve
 }
 
 /** The upstream's lists without what is hidden: a server's own route passes them on. */
-function restrictList(list: ServerCatalog, part: ServerPart): ServerCatalog {
+function restrictList({ held: _, ...list }: ServerCatalog, part: ServerPart): ServerCatalog {
   const tools = new Set(part.tools.map(({ tool }) => tool))
   const prompts = new Set(part.prompts.map(({ prompt }) => prompt))
   const resources = new Set(part.resources.map(({ uri }) => uri))

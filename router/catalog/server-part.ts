@@ -5,6 +5,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { itemSearchText, toolSearchText } from '../../core/catalog/search-text.ts'
 import type {
   CatalogTool,
+  HeldTool,
   PromptDefinition,
   ResourceDefinition,
   ServerCatalog,
@@ -38,6 +39,10 @@ export type ToolRoute = {
   textKey: string
 }
 
+/** A tool that is kept from agents until its change is approved: only calls of it are answered, by a refusal. */
+export type HeldRoute = Pick<ToolRoute, 'server' | 'tool' | 'path' | 'listedName' | 'definition'> &
+  Pick<HeldTool, 'change'>
+
 export type PromptRoute = {
   server: string
   prompt: string
@@ -68,6 +73,7 @@ export type ServerPart = {
   tools: readonly ToolRoute[]
   /** The documents of the search index, aligned with `tools`. */
   documents: readonly SearchDocument[]
+  held: readonly HeldRoute[]
   prompts: readonly PromptRoute[]
   resources: readonly ResourceRoute[]
   templates: readonly ResourceRoute[]
@@ -101,6 +107,7 @@ export function* buildServerPart(server: RouterServer, catalog: ServerCatalog): 
     server: server.name,
     tools,
     documents,
+    held: heldRoutes(server, catalog),
     prompts: yield* promptRoutes(server, catalog),
     resources: yield* resourceRoutes(server, catalog, 'resource'),
     templates: yield* resourceRoutes(server, catalog, 'template'),
@@ -133,6 +140,18 @@ function toolRoute(
   const descriptionTokens =
     server.tools.overrides[own.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')
   return { ...route, descriptionTokens, tokens: counts.tokens - counts.descriptionTokens + descriptionTokens }
+}
+
+function heldRoutes(server: RouterServer, { held }: ServerCatalog): HeldRoute[] {
+  const tools = (held?.tools ?? []).filter(({ definition }) => isAllowed(server.tools, definition.name))
+  const nameOf = namesOf(
+    server.name,
+    tools.map(({ definition }) => definition.name),
+  )
+  return tools.map(({ definition, change }) => {
+    const { name } = definition
+    return { server: server.name, tool: name, ...nameOf(name), definition, change }
+  })
 }
 
 /** The names of a server's tools or prompts in both forms. */

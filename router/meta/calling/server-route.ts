@@ -16,7 +16,7 @@ import { errorReply, refuse } from '../wording/answers.ts'
 import { faultSentence, quote, stateSentence } from '../wording/sentences.ts'
 import { forward } from './forward.ts'
 import { invalid, notFound, refuseNatively, unanswered } from './rpc-errors.ts'
-import { findServer } from './targets.ts'
+import { findServer, heldRefusal } from './targets.ts'
 
 const PAGE_ITEMS = 500
 /** Limit for the name of an unknown method, which appears in logs. */
@@ -96,6 +96,8 @@ function untasked({ task: _, ...params }: JsonObject): JsonObject {
 function unknownTool(work: Work, server: RouterServer): McpResponse {
   if (!work.catalog.catalogs.has(server.name))
     return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
+  const held = heldRefusal(work.catalog, `${server.name}:${work.request.params.name}`)
+  if (held) return refuse(work, held)
   const name = quote(String(work.request.params.name))
   return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
 }

@@ -6,7 +6,7 @@ import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
 import type { Refusal } from '../wording/answers.ts'
 import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
-import { quote, stateSentence } from '../wording/sentences.ts'
+import { heldSentence, quote, stateSentence } from '../wording/sentences.ts'
 
 const MOST_NAMES = 3
 /** What can be the name of a server. */
@@ -32,8 +32,18 @@ export function findTarget(
   const tool = catalog.toolByName.get(name) ?? (prompt || named.length > 1 ? undefined : named[0])
   if (tool) return { server: serverOf(catalog, tool.server), tool }
   if (prompt) return { server: serverOf(catalog, prompt.server), prompt }
+  const held = heldRefusal(catalog, name)
+  if (held) return held
   if (named.length > 1) return { refusal: ambiguous(name, named, words), outcome: 'rejected' }
   return unknownTool(catalog, name, words)
+}
+
+/** Why a tool is not called although the server has it: it changed since it was approved. By its path, or its listed name. */
+export function heldRefusal(catalog: Catalog, name: string): Refusal | undefined {
+  const held = catalog.heldByName.get(name)
+  if (!held) return undefined
+  const server = serverOf(catalog, held.server)
+  return { refusal: heldSentence(server, held), outcome: 'unavailable', server, tool: held.tool }
 }
 
 /** Why the server in a path cannot be used in its state, or has no list yet; undefined if it can be used. */

@@ -34,6 +34,18 @@ export function stateSentence(server: RouterServer): string {
   }
 }
 
+/** Why a tool is held back. Says who can approve it, since an agent cannot. */
+export function heldSentence(
+  server: RouterServer,
+  { path, change }: { path: string; change: 'changed' | 'added' },
+): string {
+  const what =
+    change === 'changed'
+      ? 'changed since it was approved'
+      : `is new: it was added, and so server ${quote(server.name)} changed since it was approved`
+  return `Tool ${quote(path)} ${what}, so it is held back. Whoever runs this gateway can look at the change and approve it: portolan approve ${server.name} --diff. Until then use another tool; trying again does not help.`
+}
+
 /** Note for a result of a server with state for each client, if this client has no session. */
 export function stateLostSentence(server: RouterServer): string {
   return `Note: server ${quote(server.name)} keeps its state for each session, and this client has none. It was started for this call alone: what the call opened or set is gone.`

@@ -1,0 +1,38 @@
+/** What waits for approval on this machine: as the gateways that use this cache folder found it. */
+import { resolve } from 'node:path'
+import { createApprovals } from '../local/approvals.ts'
+import { cacheFolder } from '../local/config.ts'
+import type { ApproveOptions, Pending } from './approve.ts'
+import { CommandError } from './command-error.ts'
+
+/** Throws CommandError where no such server was ever pinned here, or several were. */
+export async function pendingHere(
+  server: string,
+  { folder }: Pick<ApproveOptions, 'folder'>,
+  env: Readonly<Record<string, string>>,
+): Promise<Pending> {
+  const approvals = createApprovals(cacheFolder(env))
+  const all = await approvals.of(server)
+  const named = folder === undefined ? all : all.filter(kept => kept.folder === resolve(folder))
+  const changed = named.filter(({ found }) => found)
+  const [kept, another] = changed.length > 0 ? changed : named
+  if (!kept)
+    throw new CommandError(
+      `nothing was approved of a server "${server}" on this machine: it needs spec.tools.pin, and "portolan up" must have read its tools${folder === undefined ? '. In a cluster: --namespace' : ''}`,
+    )
+  if (another && changed.length > 0) {
+    const folders = changed.map(one => one.folder).join(', ')
+    throw new CommandError(
+      `several folders have a server "${server}" whose tools changed: choose one with --folder: ${folders}`,
+    )
+  }
+  const { approved, found = approved, ...subject } = kept
+  return {
+    approved,
+    found,
+    async approve() {
+      await approvals.save(subject, { approved: found })
+      return 'A running gateway serves it at once.'
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** What `portolan approve --diff` shows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import pico from 'picocolors'
+import { toolDiff } from './tool-diff.ts'
+import { diffWords } from './word-diff.ts'
+
+const plain = pico.createColors(false)
+const schema = { type: 'object' }
+
+test('a change is shown word by word, at the path of its field', () => {
+  const before = { name: 'read', description: 'Reads a file from the disk.', inputSchema: schema }
+  const after = {
+    ...before,
+    description: 'Reads a file and sends it away.',
+    annotations: { readOnlyHint: false },
+  }
+  assert.equal(
+    toolDiff([before], [after], plain),
+    [
+      'read (changed)',
+      '  description: Reads a file [-from the disk-]{+and sends it away+}.',
+      '  annotations.readOnlyHint: {+false+}',
+    ].join('\n'),
+  )
+})
+
+test('hidden characters are shown, and line breaks of a text do not look like lines of the diff', () => {
+  const before = { name: 'read', description: 'Reads.', inputSchema: schema }
+  const after = { ...before, description: 'Reads.\u{E0068}\u{E0069}\nread (gone)\u202E' }
+  const shown = toolDiff([before], [after], plain)
+  assert.match(shown, /tags that say "hi"/)
+  assert.match(shown, /U\+202E/)
+  assert.match(shown, /\n {4}\| read \(gone\)/)
+})
+
+test('new tools are shown whole, gone ones are named, and a changed type is seen', () => {
+  const a = { name: 'a', inputSchema: { default: 1 } }
+  const shown = toolDiff(
+    [a, { name: 'b', inputSchema: schema }],
+    [
+      { name: 'a', inputSchema: { default: '1' } },
+      { name: 'c', description: 'New', inputSchema: schema },
+    ],
+    plain,
+  )
+  assert.match(shown, /inputSchema\.default: .*"/)
+  assert.match(shown, /c \(new\)\n {2}description: \{\+New\+\}\n {2}inputSchema\.type: \{\+object\+\}/)
+  assert.match(shown, /b \(gone\)$/)
+})
+
+test('unchanged text is cut around a change, what changed never is', () => {
+  const long = 'word '.repeat(400)
+  const before = { name: 'a', description: `${long}x ${long}`, inputSchema: schema }
+  const after = { ...before, description: `${long}${long}${long}y ${long}` }
+  const shown = toolDiff([before], [after], plain)
+  assert.ok(shown.length > long.length * 2 && shown.length < long.length * 2 + 400, `${shown.length}`)
+})
+
+test('what is removed and kept makes the old text, what is added and kept the new one', () => {
+  const text = fc.array(fc.constantFrom('a', 'b', ' ', '\n', 'ü', '⟨', '.')).map(parts => parts.join(''))
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const pieces = diffWords(before, after)
+      const without = (kind: string) =>
+        pieces
+          .filter(piece => piece.kind !== kind)
+          .map(piece => piece.text)
+          .join('')
+      assert.equal(without('added'), before)
+      assert.equal(without('removed'), after)
+    }),
+  )
+})
+
+test('texts of a hundred thousand words that differ everywhere are compared in bounded time', () => {
+  const words = (word: string) => Array.from({ length: 100_000 }, (_, at) => `${word}${at}`).join(' ')
+  const began = performance.now()
+  const pieces = diffWords(words('a'), words('b'))
+  assert.ok(performance.now() - began < 2_000)
+  assert.equal(pieces[0]?.kind, 'removed')
+})

@@ -1,0 +1,55 @@
+/** Finds text of a server that hides characters: in its tools, and in its instructions. Pure. */
+import { firstHidden, reveal } from '../hidden-characters.ts'
+import type { JsonValue } from '../json.ts'
+import type { ToolDefinition } from './server-catalog.ts'
+
+/** Places that are told; the others are counted. */
+const MOST_TOLD = 10
+const LONGEST_NAME = 80
+
+export type HiddenText = {
+  /** Sentences such as `tool "read": U+202E right-to-left override`; at most ten. */
+  told: string[]
+  /** Tools and other texts with hidden characters, also those that are not told. */
+  count: number
+}
+
+/** Looks through all strings of tools: names, descriptions, schemas. Undefined if none hides anything. */
+export function hiddenTextOf(
+  tools: readonly ToolDefinition[],
+  instructions?: string,
+): HiddenText | undefined {
+  const told: string[] = []
+  let count = 0
+  const look = (place: () => string, value: JsonValue | undefined) => {
+    const hidden = hiddenIn(value)
+    if (hidden === undefined) return
+    count++
+    if (told.length < MOST_TOLD) told.push(`${place()}: ${hidden}`)
+  }
+  look(() => 'instructions', instructions)
+  for (const tool of tools) look(() => `tool "${shownName(tool.name)}"`, tool)
+  return count === 0 ? undefined : { told, count }
+}
+
+/** One line: where characters are hidden, and which. */
+export function hiddenTextLine({ told, count }: HiddenText): string {
+  const more = count - told.length
+  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+/** A name from outside as people may see it. */
+export function shownName(name: string): string {
+  return reveal(name.slice(0, LONGEST_NAME)).replace(/\s+/g, ' ')
+}
+
+/** The first hidden characters in a value's strings and keys, however deep: discovery bounds depth and size. */
+function hiddenIn(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'string') return firstHidden(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const hidden = firstHidden(key) ?? hiddenIn(inner)
+    if (hidden !== undefined) return hidden
+  }
+  return undefined
+}

@@ -1,0 +1,75 @@
+/** What changed in a server's tools since they were approved. Pure. */
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../json.ts'
+import { shownName } from './hidden-text.ts'
+import type { ToolDefinition } from './server-catalog.ts'
+
+/** Names of tools, sorted. */
+export type ToolChanges = {
+  /** Digest of all definitions as they are now: approving it approves exactly these. */
+  digest: string
+  changed: string[]
+  added: string[]
+  removed: string[]
+}
+
+/** Names that a sentence or a list of the status tells. */
+const MOST_IN_LINE = 8
+export const MOST_IN_STATUS = 50
+
+/** The changes in words, such as `1 changed: read; 2 new: a, b`; hidden characters in names are visible. */
+export function changesLine({ changed, added, removed }: ToolChanges): string {
+  const kinds = [
+    ['changed', changed],
+    ['new', added],
+    ['gone', removed],
+  ] as const
+  return kinds
+    .filter(([, names]) => names.length > 0)
+    .map(([kind, names]) => `${names.length} ${kind}: ${someOf(names)}`)
+    .join('; ')
+}
+
+/** The changes as a status tells them: names with visible characters, at most 50 of each kind. */
+export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
+  const told = (list: string[]) => list.slice(0, MOST_IN_STATUS).map(shownName)
+  return { digest, changed: told(names.changed), added: told(names.added), removed: told(names.removed) }
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - MOST_IN_LINE
+  const shown = names.slice(0, MOST_IN_LINE).map(shownName)
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+/** The value that approves definitions: sha256 (hex) of them all, in the order of their names. */
+export function digestOfTools(tools: readonly ToolDefinition[]): string {
+  return hash('sha256', canonicalJson(tools.toSorted(byName)), 'hex')
+}
+
+/** Compares whole definitions: every field of them may reach an agent. Undefined if nothing changed. */
+export function changesOf(
+  approved: readonly ToolDefinition[],
+  found: readonly ToolDefinition[],
+): ToolChanges | undefined {
+  const before = new Map(approved.map(tool => [tool.name, tool]))
+  const now = new Set(found.map(({ name }) => name))
+  const known = found.filter(({ name }) => before.has(name))
+  const changed = namesOf(known.filter(tool => !isSame(before.get(tool.name), tool)))
+  const added = namesOf(found.filter(({ name }) => !before.has(name)))
+  const removed = namesOf(approved.filter(({ name }) => !now.has(name)))
+  const none = changed.length + added.length + removed.length === 0
+  return none ? undefined : { digest: digestOfTools(found), changed, added, removed }
+}
+
+function isSame(a: ToolDefinition | undefined, b: ToolDefinition): boolean {
+  return canonicalJson(a) === canonicalJson(b)
+}
+
+function namesOf(tools: readonly ToolDefinition[]): string[] {
+  return tools.map(({ name }) => name).sort()
+}
+
+function byName(a: ToolDefinition, b: ToolDefinition): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+}

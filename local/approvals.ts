@@ -1,0 +1,96 @@
+/** Keeps on disk which tools of a server were approved, beside the cached catalogs: deleting those does not approve anything. */
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ToolDefinition } from '../core/catalog/server-catalog.ts'
+import { isObject } from '../core/json.ts'
+
+const FORMAT = 1
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+const MAX_FILES = 1_000
+
+/** A server of a manifest: another version or address is the same server, and its tools are compared. */
+export type Subject = {
+  /** metadata.name of the McpServer. */
+  server: string
+  namespace: string
+  /** The folder of its manifest. */
+  folder: string
+}
+
+export type Kept = {
+  approved: ToolDefinition[]
+  /** All tools as they were last found, if they differ from the approved ones. */
+  found?: ToolDefinition[]
+}
+
+export type Approvals = {
+  /** The folder of the files. */
+  folder: string
+  /** Undefined if nothing was ever approved. A file that cannot be read approves nothing. */
+  load(subject: Subject): Promise<Kept | undefined>
+  /** Writes atomically; throws if that fails. */
+  save(subject: Subject, kept: Kept): Promise<void>
+  /** Everything kept for servers of this name. */
+  of(server: string): Promise<(Subject & Kept)[]>
+}
+
+/** `cacheFolder`: the whole cache; deleting it forgets all approvals, and the next lists are approved as first ones. */
+export function createApprovals(cacheFolder: string): Approvals {
+  const folder = join(cacheFolder, 'approved')
+  const fileOf = (subject: Subject) => join(folder, nameOf(subject))
+  return {
+    folder,
+    async load(subject) {
+      try {
+        return (await read(fileOf(subject))) ?? { approved: [] }
+      } catch (error) {
+        return isMissing(error) ? undefined : { approved: [] }
+      }
+    },
+    async save(subject, kept) {
+      const file = fileOf(subject)
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const text = JSON.stringify({ format: FORMAT, ...subject, ...kept })
+      await writeFile(`${file}.${process.pid}.new`, text, { mode: 0o600 })
+      await rename(`${file}.${process.pid}.new`, file)
+    },
+    async of(server) {
+      const names = await readdir(folder).catch(() => [])
+      const own = names.filter(name => name.startsWith(`${server}-`) && name.endsWith('.json'))
+      const reading = own.slice(0, MAX_FILES).map(name => read(join(folder, name)).catch(() => undefined))
+      const found = (await Promise.all(reading)).filter(kept => kept !== undefined)
+      return found.filter(kept => kept.server === server)
+    },
+  }
+}
+
+function nameOf({ server, namespace, folder }: Subject): string {
+  const key = createHash('sha256')
+    .update(JSON.stringify([server, namespace, folder]))
+    .digest('hex')
+  return `${server}-${key.slice(0, 24)}.json`
+}
+
+/** Undefined if the file is not one of ours. Throws if it cannot be read. */
+async function read(file: string): Promise<(Subject & Kept) | undefined> {
+  if ((await stat(file)).size > MAX_FILE_BYTES) return undefined
+  const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+  if (!isObject(value) || value.format !== FORMAT) return undefined
+  const { server, namespace, folder, approved, found } = value
+  if (typeof server !== 'string' || typeof namespace !== 'string' || typeof folder !== 'string')
+    return undefined
+  if (!areTools(approved) || (found !== undefined && !areTools(found))) return undefined
+  return { server, namespace, folder, approved, ...(found && { found }) }
+}
+
+function areTools(value: unknown): value is ToolDefinition[] {
+  return (
+    Array.isArray(value) &&
+    value.every(tool => isObject(tool) && typeof tool.name === 'string' && isObject(tool.inputSchema))
+  )
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT'
+}

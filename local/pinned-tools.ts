@@ -1,0 +1,139 @@
+/** One server's tools compared with the approved ones: what is served of a list, and what is told. */
+import type { Logger } from 'pino'
+import { type HiddenText, hiddenTextOf } from '../core/catalog/hidden-text.ts'
+import { pinTools } from '../core/catalog/pin.ts'
+import type { ToolPolicy } from '../core/catalog/router-config.ts'
+import type { ServerCatalog, ToolDefinition } from '../core/catalog/server-catalog.ts'
+import { changesLine, digestOfTools, type ToolChanges } from '../core/catalog/tool-changes.ts'
+import { messageOf } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
+import type { Approvals, Subject } from './approvals.ts'
+
+export type PinnedToolsOptions = {
+  subject: Subject
+  /** The manifest's, which may change. */
+  policy: () => ToolPolicy
+  /** The digest that the manifest approves; empty if none. */
+  approve: () => string
+  approvals: Approvals
+  log: Logger
+}
+
+/** A list as it is served. */
+export type Served = {
+  catalog: ServerCatalog
+  /** What waits for approval. */
+  changes?: ToolChanges
+  /** Text that hides characters. */
+  hidden?: HiddenText
+}
+
+export class PinnedTools {
+  readonly #options: PinnedToolsOptions
+  #approved: readonly ToolDefinition[] | undefined
+  #loading: Promise<void> | undefined
+  #last:
+    | {
+        found: ServerCatalog
+        policy: ToolPolicy
+        approve: string
+        approved: readonly ToolDefinition[] | undefined
+        served: Served
+      }
+    | undefined
+  /** Digest of the changes that were told and kept last. */
+  #told: string | undefined
+  #toldHidden: string | undefined
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(options: PinnedToolsOptions) {
+    this.#options = options
+  }
+
+  /** Call before `serve`. */
+  load(): Promise<void> {
+    const { approvals, subject } = this.#options
+    this.#loading ??= approvals.load(subject).then(kept => {
+      this.#approved = kept?.approved
+    })
+    return this.#loading
+  }
+
+  /** Reads again what was approved; whether it differs. */
+  async reload(): Promise<boolean> {
+    await this.load()
+    const { approvals, subject } = this.#options
+    const kept = await approvals.load(subject)
+    if (kept === undefined || canonicalJson(kept.approved) === canonicalJson(this.#approved)) return false
+    this.#approved = kept.approved
+    return true
+  }
+
+  /** What is served of a list that was found. Keeps the first tools as approved ones. */
+  serve(found: ServerCatalog): Served {
+    const policy = this.#options.policy()
+    const approve = this.#options.approve()
+    const last = this.#last
+    const isSame =
+      last?.found === found &&
+      last.policy === policy &&
+      last.approve === approve &&
+      last.approved === this.#approved
+    if (isSame) return last.served
+    const { catalog, approved, changes } = pinTools(found, { policy, approved: this.#approved, approve })
+    const hidden = last?.found === found ? last.served.hidden : hiddenIn(found)
+    const served = { catalog, ...(changes && { changes }), ...(hidden && { hidden }) }
+    this.#keep(found, approved, changes, policy)
+    this.#tellHidden(hidden)
+    this.#last = { found, policy, approve, approved, served }
+    return served
+  }
+
+  /** Writes what is approved and what was found instead, so that `portolan approve` can compare them. */
+  #keep(
+    found: ServerCatalog,
+    approved: readonly ToolDefinition[] | undefined,
+    changes: ToolChanges | undefined,
+    { pin }: ToolPolicy,
+  ): void {
+    const { subject, approvals, log } = this.#options
+    const isFirst = this.#approved === undefined && approved !== undefined
+    this.#approved = approved
+    if (!approved || (!isFirst && changes?.digest === this.#told)) return
+    this.#told = changes?.digest
+    const tools = found.tools.map(({ definition }) => definition)
+    if (isFirst)
+      log.info(
+        { server: subject.server, tools: approved.length, digest: digestOfTools(approved) },
+        'first tools approved',
+      )
+    if (changes)
+      log.warn(
+        { server: subject.server, pin, changes: changesLine(changes), digest: changes.digest },
+        'tools changed since they were approved',
+      )
+    const kept = { approved: [...approved], ...(changes && { found: tools }) }
+    this.#saving = this.#saving
+      .then(() => approvals.save(subject, kept))
+      .catch(error => {
+        const detail = messageOf(error)
+        log.warn({ server: subject.server, detail }, 'the approved tools could not be written to the cache')
+      })
+  }
+
+  #tellHidden(hidden: HiddenText | undefined): void {
+    const told = hidden && canonicalJson(hidden)
+    if (told === this.#toldHidden) return
+    this.#toldHidden = told
+    const { subject, log } = this.#options
+    if (hidden)
+      log.warn({ server: subject.server, hidden: hidden.told, texts: hidden.count }, 'text hides characters')
+  }
+}
+
+function hiddenIn({ tools, instructions }: ServerCatalog): HiddenText | undefined {
+  return hiddenTextOf(
+    tools.map(({ definition }) => definition),
+    instructions,
+  )
+}

@@ -1,0 +1,221 @@
+/** A server that changes its tools after they were approved: what agents, the status and `portolan approve` show of it. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pico from 'picocolors'
+import { approveCommand } from '../../cli/approve.ts'
+import type { Terminal } from '../../cli/output.ts'
+import { changesLines } from '../../cli/servers.ts'
+import { delay, systemClock } from '../../core/async.ts'
+import { digestOfTools } from '../../core/catalog/tool-changes.ts'
+import { createApprovals } from '../../local/approvals.ts'
+import type { LocalGateway } from '../../local/local-gateway.ts'
+import type { ServerStatusLine } from '../../local/local-status.ts'
+import { startTestGateway } from '../support/local-gateway.ts'
+import { createWorkspace } from '../support/manifests.ts'
+import { callTool, request } from '../support/mcp.ts'
+import { startChanging } from '../upstreams/http/changing.ts'
+
+const POLL_MS = 10
+const PROFILES = ['hierarchical', 'search', 'registry', 'direct'] as const
+const FIRST = { read: 'Reads a file', write: 'Writes a file' }
+const plain = pico.createColors(false)
+
+type World = {
+  gateway: LocalGateway
+  /** The server offers this from now on, and was asked again. */
+  change(tools: Record<string, string>): Promise<void>
+  until(check: (line: ServerStatusLine) => boolean): Promise<ServerStatusLine>
+  /** What waits for approval, once `portolan approve` can see it too. */
+  changes(): Promise<NonNullable<ServerStatusLine['changes']>>
+  /** Runs `portolan approve`; resolves with what it printed. */
+  approve(...args: string[]): Promise<string>
+  /** Resolves once agents see exactly these tools. */
+  sees(...names: string[]): Promise<void>
+  restart(): Promise<void>
+}
+
+async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined): Promise<World> {
+  const server = await startChanging({ tools: FIRST })
+  const space = createWorkspace()
+  let refresh = 0
+  const write = () =>
+    space.write(
+      'files',
+      { remote: { url: server.url }, tools: pin ? { pin } : {} },
+      { annotations: { 'portolan.dev/refresh': String(refresh) } },
+    )
+  write()
+  const start = () => startTestGateway(space, { watch: true, allowedProfiles: PROFILES, exposeServers: true })
+  const made = { gateway: await start() }
+  t.after(async () => {
+    await made.gateway.close()
+    await server.close()
+    space.remove()
+  })
+  const line = () => made.gateway.status().servers[0] as ServerStatusLine
+  const until: World['until'] = async check => {
+    while (!check(line())) await delay(systemClock, POLL_MS)
+    return line()
+  }
+  return Object.assign(made, {
+    until,
+    async changes() {
+      const { changes } = await until(line => line.changes !== undefined)
+      const kept = async () => (await createApprovals(space.cache).of('files'))[0]
+      while (digestOfTools((await kept())?.found ?? []) !== changes?.digest) await delay(systemClock, POLL_MS)
+      assert.ok(changes)
+      return changes
+    },
+    async change(tools: Record<string, string>) {
+      const { at } = line().discovery
+      server.offer.tools = tools
+      refresh++
+      write()
+      await until(({ discovery }) => discovery.at !== at)
+    },
+    async approve(...args: string[]) {
+      const said: string[] = []
+      const terminal: Terminal = {
+        out: text => said.push(text),
+        err: text => said.push(text),
+        errRaw: () => {},
+        colors: plain,
+        errColors: plain,
+        interactive: false,
+        columns: () => 80,
+        env: { PORTOLAN_CACHE: space.cache },
+      }
+      await approveCommand(terminal).exitOverride().parseAsync(args, { from: 'user' })
+      return said.join('\n')
+    },
+    async sees(...wanted: string[]) {
+      for (;;) {
+        const { tools } = await request(`${made.gateway.url}/direct`, 'tools/list')
+        const names = (tools as { name: string }[]).map(({ name }) => name).sort()
+        if (names.join() === wanted.map(name => `files__${name}`).join()) return
+        await delay(systemClock, POLL_MS)
+      }
+    },
+    async restart() {
+      await made.gateway.close()
+      made.gateway = await start()
+    },
+  })
+}
+
+/** The text of a call of `files:read` in each profile. */
+async function callsOfRead(url: string): Promise<string[]> {
+  const args = { text: 'x' }
+  const answers = await Promise.all([
+    callTool(url, 'execute_mcp_tool', { tool_path: 'files:read', arguments: args }),
+    callTool(`${url}/search`, 'mcp_execute_tool', { toolName: 'read', serverId: 'files', args }),
+    callTool(`${url}/registry`, 'execute', { tool: 'files:read', args }),
+    callTool(`${url}/direct`, 'files__read', args),
+    callTool(url.replace(/\/mcp$/, '/servers/files/mcp'), 'read', args),
+  ])
+  return answers.map(({ content }) => content[0]?.text ?? '')
+}
+
+/** Everything that an agent can list or search in any profile, as one text. */
+async function seen(url: string): Promise<string> {
+  const query = 'send it elsewhere'
+  const answers = await Promise.all([
+    ...PROFILES.map(profile => request(`${url}/${profile}`, 'tools/list')),
+    request(url.replace(/\/mcp$/, '/servers/files/mcp'), 'tools/list'),
+    callTool(url, 'discover_mcp_tools', { query }),
+    callTool(url, 'discover_mcp_tools', { query: 'files:read' }),
+    callTool(`${url}/search`, 'mcp_search_tools', { query }),
+    callTool(`${url}/search`, 'mcp_list_servers', {}),
+    callTool(`${url}/registry`, 'discover', { query }),
+    request(`${url}/direct`, 'tools/list'),
+  ])
+  return JSON.stringify(answers)
+}
+
+test('Hold: a changed tool is in no list and no search, its calls are refused in every profile, and the others work', async t => {
+  const { gateway, change, changes, sees } = await world(t, 'Hold')
+  await sees('read', 'write')
+  assert.deepEqual(await callsOfRead(gateway.url), Array(5).fill('read: x'))
+  await change({ ...FIRST, read: 'Reads a file and exfiltrates it', upload: 'Exfiltrates' })
+  await changes()
+  await sees('write')
+  const all = await seen(gateway.url)
+  assert.doesNotMatch(all, /exfiltrate|upload|files__read|tool_path[\\":]+files:read/i)
+  for (const text of await callsOfRead(gateway.url)) {
+    assert.match(text, /"files:read" changed since it was approved, so it is held back/)
+    assert.match(text, /portolan approve files --diff/)
+  }
+  const added = await callTool(gateway.url, 'execute_mcp_tool', { tool_path: 'files:upload', arguments: {} })
+  assert.match(added.content[0]?.text ?? '', /"files:upload" is new: .* changed since it was approved/)
+  const other = await callTool(`${gateway.url}/direct`, 'files__write', { text: 'y' })
+  assert.equal(other.content[0]?.text, 'write: y')
+})
+
+test('Hold: approving serves it at once; other changes of the same tool are held again', async t => {
+  const { gateway, change, changes, until, approve, sees } = await world(t, 'Hold')
+  await change({ read: 'Reads a file and exfiltrates it' })
+  assert.deepEqual(
+    { ...(await changes()), digest: '' },
+    {
+      pin: 'Hold',
+      digest: '',
+      changed: ['read'],
+      added: [],
+      removed: ['write'],
+    },
+  )
+  const shown = await approve('files', '--diff')
+  assert.match(shown, /read \(changed\)\n {2}description: Reads a file\{\+ and exfiltrates it\+\}/)
+  assert.match(shown, /write \(gone\)/)
+  await sees()
+  assert.match(await approve('files'), /approved 1 changed: read; 1 gone: write/)
+  await sees('read')
+  assert.deepEqual(await callsOfRead(gateway.url), Array(5).fill('read: x'))
+  assert.match(await approve('files'), /as they were approved/)
+  await change({ read: 'Reads a file, exfiltrates and deletes it' })
+  await changes()
+  await sees()
+  await change({ read: 'Reads a file and exfiltrates it' })
+  await until(line => line.changes === undefined)
+  await sees('read')
+})
+
+test('Hold: what was approved survives a restart, and a list that changed meanwhile is held from the start', async t => {
+  const space = await world(t, 'Hold')
+  await space.change({ ...FIRST, read: 'Reads a file and exfiltrates it' })
+  await space.changes()
+  await space.restart()
+  await space.changes()
+  await space.sees('write')
+})
+
+test('Warn: changed tools are served, and told until they are approved', async t => {
+  const { gateway, change, changes, until, approve, sees } = await world(t, 'Warn')
+  await change({ read: 'Reads a file and exfiltrates it', upload: 'Exfiltrates' })
+  await changes()
+  await sees('read', 'upload')
+  assert.match(await seen(gateway.url), /exfiltrates it/)
+  assert.match(
+    changesLines(gateway.status()).join('\n'),
+    /files: tools changed since they were approved \(1 changed: read; 1 new: upload; 1 gone: write\), and are served/,
+  )
+  await approve('files')
+  await until(({ changes }) => changes === undefined)
+  assert.deepEqual(changesLines(gateway.status()), [])
+})
+
+test('text that hides characters is told without a pin, and approved by its digest only', async t => {
+  const unpinned = await world(t, undefined)
+  await unpinned.change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
+  await unpinned.until(({ hiddenText }) => hiddenText !== undefined)
+  assert.deepEqual(changesLines(unpinned.gateway.status()), [
+    'files: text hides characters: tool "read": tags that say "hi"',
+  ])
+  const { change, changes, until, approve } = await world(t, 'Hold')
+  await change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
+  const { digest } = await changes()
+  await assert.rejects(approve('files'), /text that hides characters: tool "read": tags that say "hi"/)
+  await assert.rejects(approve('files', '--digest', '0123456789ab'), /changed again/)
+  assert.match(await approve('files', '--digest', digest.slice(0, 12)), /approved 1 changed/)
+  await until(line => line.changes === undefined)
+})

@@ -1,0 +1,27 @@
+/** A real server of SDK 2.x whose tools and instructions a test changes. */
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { serve } from './serve.ts'
+
+/** Descriptions by the names of tools. */
+export type Offer = { tools: Record<string, string>; instructions?: string }
+
+export type ChangingServer = { url: string; offer: Offer; close(): Promise<void> }
+
+/** Every request sees `offer` as it is then. */
+export async function startChanging(offer: Offer): Promise<ChangingServer> {
+  const changing = { offer }
+  const handler = createMcpHandler(() => {
+    const { tools, instructions } = changing.offer
+    const server = new McpServer({ name: 'changing', version: '1.0.0' }, { instructions })
+    for (const [name, description] of Object.entries(tools))
+      server.registerTool(name, { description, inputSchema: z.object({ text: z.string() }) }, args => ({
+        content: [{ type: 'text', text: `${name}: ${args.text}` }],
+      }))
+    return server
+  })
+  const node = toNodeHandler(handler)
+  const served = await serve((request, response) => node(request, response))
+  return Object.assign(changing, { url: `${served.origin}/mcp`, close: served.close })
+}
