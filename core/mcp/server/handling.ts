@@ -16,13 +16,22 @@ export function canBeAsked(method: string): boolean {
 }
 
 /** `response` answers the POST that carried the request. */
-export async function handle(
+export function handle(
+  handler: McpHandler,
+  clients: FrontClients,
+  request: McpRequest,
+  response: PostResponse,
+): Promise<McpResponse> | McpResponse {
+  const run = clients.tellsApart() ? handleBound : handleInEra
+  return run(handler, clients, request, response)
+}
+
+async function handleBound(
   handler: McpHandler,
   clients: FrontClients,
   request: McpRequest,
   response: PostResponse,
 ): Promise<McpResponse> {
-  if (!clients.tellsApart()) return handleInEra(handler, clients, request, response)
   const opened = openBound(request, clients.signer)
   if ('error' in opened) return opened
   return sealBound(request, await handleInEra(handler, clients, opened, response), clients.signer)
