@@ -3,26 +3,32 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { seesPrompt, seesResource, seesTool, type View } from '../access/view.ts'
 import { buildRoutes, type Catalog, routeOf, stateOf } from './catalog.ts'
-import { buildIndex } from './search/build.ts'
-import type { SearchDocument, VectorTable } from './search/search-index.ts'
+import type { VectorTable } from './search/search-index.ts'
 import type { ServerPart, ToolRoute } from './server-part.ts'
 
 /**
- * Returns a catalog that contains only what `view` grants. Its search indexes are built when they are first used, from the granted part
- * alone: statistics of what is hidden would change scores and corrections.
+ * Returns a catalog that contains only what `view` grants. It is searched in the whole's indexes with the statistics of the granted part:
+ * those of what is hidden would change scores and corrections.
  */
 export function restrict(catalog: Catalog, view: View): Catalog {
-  const seen = catalog.config.servers.flatMap(server => seenOf(catalog, view, server))
+  const wholes = new Map(catalog.parts.map(part => [part.server, part]))
+  const seen = catalog.config.servers.flatMap(server => seenOf(catalog, view, server, wholes))
   const parts = seen.flatMap(({ part }) => (part ? [part] : []))
   const routes = finish(buildRoutes(parts))
   const config = { ...catalog.config, servers: seen.map(({ server }) => server) }
   const catalogs = new Map(seen.flatMap(({ server, list }) => (list ? [[server.name, list] as const] : [])))
   const state = stateOf({ generation: catalog.generation, config, catalogs }, routes)
-  const documents = parts.flatMap(part => part.documents)
-  const extraDocuments = routes.extras.map(extra => routeOf(extra).document)
-  const index = lazily(() => finish(buildIndex(documents, catalog.index)))
-  const extraIndex = lazily(() => finish(buildIndex(extraDocuments, catalog.extraIndex)))
-  const vectors = lazily(() => vectorsOf(catalog, documents, extraDocuments))
+  const tools = lazily(() => membersOf(catalog.tools, routes.tools))
+  const extras = lazily(() => membersOf(catalog.extras.map(routeOf), routes.extras.map(routeOf)))
+  const index = lazily(() => catalog.index.under(tools()))
+  const extraIndex = lazily(() => catalog.extraIndex.under(extras()))
+  const vectors = lazily(
+    () =>
+      catalog.vectors && {
+        tools: partOfTable(catalog.vectors.tools, tools()),
+        extras: partOfTable(catalog.vectors.extras, extras()),
+      },
+  )
   return {
     ...routes,
     ...state,
@@ -39,11 +45,22 @@ export function restrict(catalog: Catalog, view: View): Catalog {
   }
 }
 
+/** The places of some items among all, ascending. */
+function membersOf<T>(all: readonly T[], some: readonly T[]): Int32Array {
+  const wanted = new Set(some)
+  return Int32Array.from(all.keys().filter(place => wanted.has(all[place] as T)))
+}
+
 type Seen = { server: RouterServer; part?: ServerPart; list?: ServerCatalog }
 
 /** A server of which nothing is granted does not exist for the caller. One that was never discovered exists if a rule speaks of it. */
-function seenOf(catalog: Catalog, view: View, server: RouterServer): Seen[] {
-  const part = catalog.parts.find(one => one.server === server.name)
+function seenOf(
+  catalog: Catalog,
+  view: View,
+  server: RouterServer,
+  parts: ReadonlyMap<string, ServerPart>,
+): Seen[] {
+  const part = parts.get(server.name)
   const list = catalog.catalogs.get(server.name)
   if (!part || !list)
     return view.granting.some(({ servers }) => servers.includes(server.name) || servers[0] === '*')
@@ -86,34 +103,15 @@ function restrictList({ held: _, ...list }: ServerCatalog, part: ServerPart): Se
   }
 }
 
-function vectorsOf(
-  { vectors, index, extraIndex }: Catalog,
-  documents: readonly SearchDocument[],
-  extras: readonly SearchDocument[],
-): Catalog['vectors'] {
-  if (!vectors) return undefined
-  return {
-    tools: part(vectors.tools, index.documents, documents),
-    extras: part(vectors.extras, extraIndex.documents, extras),
-  }
-}
-
 /** The vectors of some of a table's documents. */
-function part(
-  table: VectorTable,
-  all: readonly SearchDocument[],
-  some: readonly SearchDocument[],
-): VectorTable {
-  const places = new Map(all.map((document, at) => [document, at]))
-  const at = Int32Array.from(some, document => places.get(document) ?? -1)
-  const similarities = new Float32Array(some.length)
+function partOfTable(table: VectorTable, members: Int32Array): VectorTable {
+  const similarities = new Float32Array(members.length)
   return {
-    pending: at.reduce((pending, document) => pending + (table.isKnown(document) ? 0 : 1), 0),
-    isKnown: position => table.isKnown(at[position] as number),
+    pending: members.reduce((pending, document) => pending + (table.isKnown(document) ? 0 : 1), 0),
+    isKnown: place => table.isKnown(members[place] as number),
     similarities(query) {
       const whole = table.similarities(query)
-      for (let position = 0; position < at.length; position++)
-        similarities[position] = whole[at[position] as number] ?? Number.NaN
+      for (const [place, document] of members.entries()) similarities[place] = whole[document] as number
       return similarities
     },
   }

@@ -68,7 +68,11 @@ export function partOf(servers: Servers, rules: readonly AccessRule[]): Servers 
     const isIn = (grant: (rule: AccessRule) => Grant, item: string) =>
       own.some(rule => {
         const { allow, deny } = grant(rule)
-        return allow.some(pattern => isLike(pattern, item)) && !deny.some(pattern => isLike(pattern, item))
+        // A URI is denied however it is written.
+        const flags = item.includes('://') ? 'i' : ''
+        return (
+          allow.some(pattern => isLike(pattern, item)) && !deny.some(pattern => isLike(pattern, item, flags))
+        )
       })
     const part = {
       ...offers,
@@ -86,12 +90,12 @@ export function partOf(servers: Servers, rules: readonly AccessRule[]): Servers 
   return Object.fromEntries(parts.filter(([, { offers }]) => !isEmpty(offers)))
 }
 
-function isLike(pattern: string, name: string): boolean {
+function isLike(pattern: string, name: string, flags = ''): boolean {
   const text = pattern
     .split('*')
     .map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('[^]*')
-  return new RegExp(`^${text}$`).test(name)
+  return new RegExp(`^${text}$`, flags).test(name)
 }
 
 export type Gateways = {

@@ -1,22 +1,30 @@
 /** Builds a search index step by step, reusing what an earlier one knows. Pure. */
-import { buildCorpus } from './corpus.ts'
+import { buildCorpus, type Corpus } from './corpus.ts'
 import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
 import { createGlossary, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createMender } from './mend.ts'
+import { createParts } from './part-index.ts'
 import { MAX_QUERY_CHARACTERS } from './query.ts'
 import { createRanking } from './ranking.ts'
+import { createScratch, type Scratch } from './scorer.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
 
 /** A search index that the next one can be built from. */
 export type LexicalIndex = SearchIndex & {
+  /** The index of some of the documents, which are its documents in this order; `members`: their ids, ascending. Takes a millisecond or two. */
+  under(members: Int32Array): LexicalIndex
+  /** All documents and their terms, also if this is the index of a part. */
   readonly reusable: {
     lexicon: Lexicon
     glossary: Glossary
+    documents: readonly SearchDocument[]
     terms: readonly ToolTerms[]
   }
 }
+
+export type IndexSources = { corpus: Corpus; lexicon: Lexicon; glossary: Glossary; scratch: Scratch }
 
 /**
  * Yields after every document of every pass (a fraction of a millisecond), so that the caller can give way; the terms of
@@ -30,8 +38,14 @@ export function* buildIndex(
   const glossary = previous?.reusable.glossary ?? createGlossary()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
-  const rank = createRanking(corpus, lexicon, glossary)
+  const sources = { corpus, lexicon, glossary, scratch: createScratch(corpus) }
+  return { ...indexOf(sources), under: createParts(sources, indexOf) }
+}
+
+function indexOf({ corpus, lexicon, glossary, scratch }: IndexSources): Omit<LexicalIndex, 'under'> {
+  const rank = createRanking(corpus, lexicon, glossary, scratch)
   const mend = createMender(corpus, lexicon)
+  const { documents, fields: terms } = corpus
   return {
     documents,
     search: (query, options) => {
@@ -43,7 +57,7 @@ export function* buildIndex(
       return glossary(bounded)?.text ?? mend(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),
-    reusable: { lexicon, glossary, terms: corpus.fields },
+    reusable: { lexicon, glossary, documents, terms },
   }
 }
 
@@ -62,11 +76,11 @@ export async function runSliced<T>(
 
 function knownTerms(previous: LexicalIndex | undefined): (document: SearchDocument) => ToolTerms | undefined {
   const known = new Map<string, number>()
-  for (const [at, document] of previous?.documents.entries() ?? []) known.set(pathOf(document), at)
+  for (const [at, document] of previous?.reusable.documents.entries() ?? []) known.set(pathOf(document), at)
   return document => {
     const at = known.get(pathOf(document))
     if (previous === undefined || at === undefined) return undefined
-    return isSame(document, previous.documents[at]) ? previous.reusable.terms[at] : undefined
+    return isSame(document, previous.reusable.documents[at]) ? previous.reusable.terms[at] : undefined
   }
 }
 

@@ -3,24 +3,29 @@ import { FIELDS, type Field, readTool, type ToolTerms } from './fields.ts'
 import type { Lexicon } from './lexicon.ts'
 import { buildNameCover, type NameCover } from './name-cover.ts'
 import { createNames, type Names } from './names.ts'
-import { createPostings, inverseFrequency, type Postings } from './postings.ts'
+import { createPostings, inverseFrequency, type Postings, type TermLists } from './postings.ts'
 import type { SearchDocument } from './search-index.ts'
-import { createSpelling, type Spelling } from './spelling.ts'
+import { createSpelling, createVocabulary, type Spelling, type Vocabulary } from './spelling.ts'
 import { createTermReader } from './text.ts'
 
 export type Corpus = {
+  /** By id. Those of a part are the whole's, of which only some are found. */
   documents: readonly SearchDocument[]
+  /** How many documents can be found. */
+  size: number
   /** The terms of every document, kept for the next build. */
   fields: readonly ToolTerms[]
-  tools: Postings
-  servers: Postings
+  tools: TermLists
+  servers: TermLists
   /** Number of the server of every document, as in `servers`. */
   serverOf: Int32Array
+  /** How many servers have documents that can be found. */
   serverCount: number
   /** Bits of the classes of actions of every tool. */
   actions: Int32Array
   names: Names
   nameCover: NameCover
+  vocabulary: Vocabulary
   spelling: Spelling
 }
 
@@ -33,9 +38,10 @@ const FIELD_WEIGHTS: Readonly<Record<Field, { weight: number; length: number }>>
   parameterTexts: { weight: 0.4, length: 0.5 },
   serverDescription: { weight: 0.2, length: 0.5 },
 }
-const SERVER_WEIGHTS = { server: 3, serverDescription: 1, name: 1, description: 0.3 }
-const TOOL_SATURATION = 1.6
-const SERVER_SATURATION = 1.2
+/** In tenths, so that sums of them are exact in any order. */
+export const SERVER_TENTHS = { server: 30, serverDescription: 10, name: 10, description: 3 }
+export const TOOL_SATURATION = 1.6
+export const SERVER_SATURATION = 1.2
 const SERVER_LENGTH = 0.75
 
 /** Yields after every document of every pass, so that the caller can give way. */
@@ -61,8 +67,10 @@ export function* buildCorpus(
     fields.map(terms => terms.ownName),
     term => inverseFrequency(tools.count(term), documents.length),
   )
-  const spelling = createSpelling(new Set([...tools.terms(), ...lexicon.words()]), tools.count)
-  return { documents, fields, tools, names, nameCover, actions, spelling, ...servers }
+  const vocabulary = createVocabulary(new Set([...tools.terms(), ...lexicon.words()]))
+  const spelling = createSpelling(vocabulary, tools.count)
+  const size = documents.length
+  return { documents, size, fields, tools, names, nameCover, actions, vocabulary, spelling, ...servers }
 }
 
 function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> {
@@ -71,14 +79,19 @@ function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> 
   for (const [at, terms] of fields.entries()) {
     const weights = new Map<string, number>()
     for (const field of FIELDS) {
-      const { weight, length } = FIELD_WEIGHTS[field]
-      const each = weight / (1 - length + (length * terms[field].length) / averages[field])
+      const each = weightIn(field, terms[field].length, averages[field])
       for (const term of terms[field]) weights.set(term, (weights.get(term) ?? 0) + each)
     }
     postings.add(at, weights)
     yield
   }
   return postings
+}
+
+/** What one occurrence of a term in a field of this length counts. */
+export function weightIn(field: Field, terms: number, average: number): number {
+  const { weight, length } = FIELD_WEIGHTS[field]
+  return weight / (1 - length + (length * terms) / average)
 }
 
 function averageLengths(fields: readonly ToolTerms[]): Record<Field, number> {
@@ -106,22 +119,27 @@ function* serverPostings(
       numbers.set(document.server, number)
       own = new Map()
       weights.push(own)
-      addAll(own, terms.server, SERVER_WEIGHTS.server)
-      addAll(own, terms.serverDescription, SERVER_WEIGHTS.serverDescription)
+      addAll(own, terms.server, SERVER_TENTHS.server)
+      addAll(own, terms.serverDescription, SERVER_TENTHS.serverDescription)
     }
-    addAll(own, terms.name, SERVER_WEIGHTS.name)
-    addAll(own, terms.description, SERVER_WEIGHTS.description)
+    addAll(own, terms.name, SERVER_TENTHS.name)
+    addAll(own, terms.description, SERVER_TENTHS.description)
     yield
   }
   const servers = createPostings(SERVER_SATURATION)
   const lengths = weights.map(own => own.values().reduce((sum, weight) => sum + weight, 0))
   const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length || 1
   for (const [number, own] of weights.entries()) {
-    const norm = 1 - SERVER_LENGTH + (SERVER_LENGTH * (lengths[number] ?? 0)) / average
-    servers.add(number, new Map(own.entries().map(([term, weight]) => [term, weight / norm])))
+    const weighed = (tenths: number) => serverWeight(tenths, lengths[number] ?? 0, average)
+    servers.add(number, new Map(own.entries().map(([term, tenths]) => [term, weighed(tenths)])))
     yield
   }
   return { servers, serverOf, serverCount: weights.length }
+}
+
+/** The weight of a term for a server, of the tenths of its occurrences and of those of all its terms. */
+export function serverWeight(tenths: number, length: number, average: number): number {
+  return tenths / 10 / (1 - SERVER_LENGTH + (SERVER_LENGTH * length) / average)
 }
 
 function addAll(weights: Map<string, number>, terms: readonly string[], weight: number): void {

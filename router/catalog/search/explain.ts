@@ -45,7 +45,7 @@ export function createExplain(
 }
 
 function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
-  const size = corpus.documents.length
+  const { size } = corpus
   const alternative = ([term, weight]: [string, number]) => {
     const documents = corpus.tools.count(term)
     return { term, weight, documents, rarity: inverseFrequency(documents, size) }

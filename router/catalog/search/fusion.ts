@@ -93,6 +93,8 @@ function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
     sums.fill(0)
     counts.fill(0)
     let bestSimilarity = -1
+    let total = 0
+    let count = 0
     for (let document = 0; document < nearness.length; document++) {
       const similarity = similarities[document] as number
       const known = !Number.isNaN(similarity) && visible(document)
@@ -101,9 +103,11 @@ function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
       const server = serverOf[document] as number
       sums[server] = (sums[server] as number) + similarity
       counts[server] = (counts[server] as number) + 1
+      total += similarity
+      count++
       bestSimilarity = Math.max(bestSimilarity, similarity)
     }
-    const average = sum(sums) / (sum(counts) || 1)
+    const average = total / (count || 1)
     const meanOf = (server: number) =>
       ((sums[server] as number) + AVERAGE_TOOLS * average) / ((counts[server] as number) + AVERAGE_TOOLS)
     for (let server = 0; server < serverCount; server++) sums[server] = SERVER_NEARNESS * meanOf(server)
@@ -130,8 +134,4 @@ function rangeOf(nearness: Float32Array, nearest: Float64Array): SimilarityRange
   return count === 0
     ? { best: 0, least: 0 }
     : { best: nearest[0] as number, least: nearest[count - 1] as number }
-}
-
-function sum(values: Float64Array): number {
-  return values.reduce((total, value) => total + value, 0)
 }

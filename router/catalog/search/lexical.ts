@@ -1,8 +1,8 @@
 /** The lexical layer: scores how well each tool matches the words of a query. Pure. */
-import { type Accumulator, createAccumulator } from './accumulator.ts'
+import type { Accumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
-import { impactOf, inverseFrequency, type Postings } from './postings.ts'
+import { impactOf, inverseFrequency, type TermLists } from './postings.ts'
 import type { Query } from './query.ts'
 import { isPlural, stem } from './text.ts'
 
@@ -27,10 +27,14 @@ const MOST_INSTEAD = 0.8
 const SERVER_PRIOR = 0.4
 const NAME_COVER = 0.15
 
-export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalScorer {
-  const { tools, documents, nameCover } = corpus
-  const found = createAccumulator(documents.length)
-  const serverScores = new Float64Array(corpus.serverCount)
+/** `found`, by document, and `serverScores`, by server, are scratch memory. */
+export function createLexicalScorer(
+  corpus: Corpus,
+  lexicon: Lexicon,
+  found: Accumulator,
+  serverScores: Float64Array,
+): LexicalScorer {
+  const { tools, size, nameCover } = corpus
   return (query, visible) => {
     found.reset()
     nameCover.reset()
@@ -39,10 +43,10 @@ export function createLexicalScorer(corpus: Corpus, lexicon: Lexicon): LexicalSc
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
       for (const [other, weight] of alternatives) nameCover.meet(other, weight)
       nameCover.meetNumber(term, isPlural(word))
-      ideal += count * addUnit(found, tools, documents.length, alternatives, cap)
+      ideal += count * addUnit(found, tools, size, alternatives, cap)
       found.settle(count)
     }
-    for (const [pair, weight] of query.pairs) addPair(found, tools, documents.length, pair, weight)
+    for (const [pair, weight] of query.pairs) addPair(found, tools, size, pair, weight)
     found.keep(visible)
     for (const document of found.hits())
       found.scores[document] = (found.scores[document] as number) * nameFactor(corpus, document)
@@ -66,7 +70,7 @@ export function worthOf(weight: number, rarity: number, cap: number): number {
 /** Offers every document the best of a term's alternatives. Returns the highest possible score. */
 function addUnit(
   found: Accumulator,
-  tools: Postings,
+  tools: TermLists,
   size: number,
   alternatives: ReadonlyMap<string, number>,
   cap: number,
@@ -83,7 +87,7 @@ function addUnit(
 }
 
 /** In the index compounds are joined, and words stemmed. */
-function addPair(found: Accumulator, tools: Postings, size: number, joined: string, weight: number): void {
+function addPair(found: Accumulator, tools: TermLists, size: number, joined: string, weight: number): void {
   for (const form of new Set([joined, stem(joined)]))
     found.offer(tools.of(form), inverseFrequency(tools.count(form), size))
   found.settle(weight)
@@ -111,7 +115,7 @@ function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float6
 
 /** The terms that may stand for a query's term, each with its weight, and the cap on their rarity. */
 export function alternativesOf(
-  { tools, spelling, documents }: Corpus,
+  { tools, spelling, size }: Corpus,
   lexicon: Lexicon,
   term: string,
   word: string,
@@ -124,8 +128,7 @@ export function alternativesOf(
   for (const [other, weight] of neighbours) offer(other, weight)
   for (const other of foreign ?? []) alternatives.set(other, FOREIGN)
   const count = tools.count(term)
-  if (count > 0 || foreign)
-    return { alternatives, cap: foreign ? 0 : inverseFrequency(count, documents.length) }
+  if (count > 0 || foreign) return { alternatives, cap: foreign ? 0 : inverseFrequency(count, size) }
   const instead = [...neighbours].filter(([other]) => tools.count(other) > 0)
   for (const [other, weight] of instead) offer(other, Math.min(MOST_INSTEAD, INSTEAD * weight))
   if (instead.length > 0) return { alternatives, cap: 0 }
@@ -133,7 +136,7 @@ export function alternativesOf(
   for (const [other, weight] of spelling(word)) {
     offer(other, weight)
     for (const [neighbour, share] of lexicon.neighbours(other) ?? []) offer(neighbour, weight * share)
-    cap ||= inverseFrequency(tools.count(other), documents.length)
+    cap ||= inverseFrequency(tools.count(other), size)
   }
   return { alternatives, cap }
 }

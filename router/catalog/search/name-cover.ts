@@ -13,53 +13,55 @@ export type NameCover = {
   hasOtherNumber(document: number, lists: boolean): boolean
   /** Share of the weight of the name's terms that the query covers, 0 to 1. */
   of(document: number): number
+  /** The same names, with other weights of their terms. */
+  under(rarity: Rarity): NameCover
 }
 
-/** `names` are the words of every name, each term once; `rarity` is a term's weight. Yields after every name. */
+/** The weight of a term. */
+export type Rarity = (term: string) => number
+
+/** `names` are the words of every name, each term once. Yields after every name. */
 export function* buildNameCover(
   names: readonly (readonly NameWord[])[],
-  rarity: (term: string) => number,
+  rarity: Rarity,
 ): Generator<void, NameCover> {
   const numbers = new Map<string, number>()
-  const rarities: number[] = []
   const starts = new Int32Array(names.length + 1)
   const flat: number[] = []
   const plurals: number[] = []
-  const totals = new Float64Array(names.length)
   for (const [document, words] of names.entries()) {
     for (const { term, plural } of words) {
       const number = numbers.get(term) ?? numbers.size
-      if (number === rarities.length) {
-        numbers.set(term, number)
-        rarities.push(rarity(term))
-      }
+      numbers.set(term, number)
       flat.push(number)
       plurals.push(plural ? PLURAL : SINGULAR)
-      totals[document] = (totals[document] as number) + (rarities[number] as number)
     }
     starts[document + 1] = flat.length
     yield
   }
-  const terms = { starts, numbers: Int32Array.from(flat), plurals: Uint8Array.from(plurals) }
-  return createNameCover(numbers, Float64Array.from(rarities), terms, totals)
+  const words = { terms: numbers, starts, numbers: Int32Array.from(flat), plurals: Uint8Array.from(plurals) }
+  const query = { met: new Float64Array(numbers.size), asked: new Uint8Array(numbers.size) }
+  return createNameCover(words, query, rarity)
 }
 
-/** The words of all names, concatenated. */
-type Words = { starts: Int32Array; numbers: Int32Array; plurals: Uint8Array }
+/** The words of all names, concatenated, and the number of each of their terms. */
+type Words = {
+  terms: ReadonlyMap<string, number>
+  starts: Int32Array
+  numbers: Int32Array
+  plurals: Uint8Array
+}
+
+/** The weight with which a query contains each term, and whether in the singular or plural; 0 if it does not use it. */
+type Met = { met: Float64Array; asked: Uint8Array }
 
 const SINGULAR = 1
 const PLURAL = 2
 
-function createNameCover(
-  numbers: ReadonlyMap<string, number>,
-  rarities: Float64Array,
-  { starts, numbers: terms, plurals }: Words,
-  totals: Float64Array,
-): NameCover {
-  /** Weight with which the query contains each term. */
-  const met = new Float64Array(rarities.length)
-  /** Whether the query uses the term in the singular or plural; 0 if it does not use it. */
-  const asked = new Uint8Array(rarities.length)
+function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
+  const { terms: numbers, starts, numbers: terms, plurals } = words
+  const { met, asked } = query
+  const rarities = createRarities(numbers, rarity)
   return {
     reset() {
       met.fill(0)
@@ -81,14 +83,30 @@ function createNameCover(
       return false
     },
     of(document) {
-      const total = totals[document] as number
-      if (total === 0) return 0
+      let total = 0
       let sum = 0
       for (let at = starts[document] as number; at < (starts[document + 1] as number); at++) {
         const number = terms[at] as number
-        sum += (rarities[number] as number) * (met[number] as number)
+        const rare = rarities(number)
+        total += rare
+        sum += rare * (met[number] as number)
       }
-      return sum / total
+      return total === 0 ? 0 : sum / total
     },
+    under: rarity => createNameCover(words, query, rarity),
+  }
+}
+
+/** The weights of terms by number, each computed when it is first asked for. */
+function createRarities(numbers: ReadonlyMap<string, number>, rarity: Rarity): (number: number) => number {
+  let terms: string[] | undefined
+  const known = new Float64Array(numbers.size).fill(Number.NaN)
+  return number => {
+    const before = known[number] as number
+    if (!Number.isNaN(before)) return before
+    terms ??= [...numbers.keys()]
+    const rare = rarity(terms[number] as string)
+    known[number] = rare
+    return rare
   }
 }

@@ -7,9 +7,9 @@ export type Names = {
   add(document: number, content: SearchDocument): void
   /**
    * The tools that a query names, each with its exactness (higher is more exact). Empty if it names none. A query of several words
-   * is taken for a mistyped name only with `hasUnknown`: if no tool uses some word of it.
+   * is taken for a mistyped name only with `hasUnknown`: if no tool uses some word of it. Only documents that `isIn` accepts count.
    */
-  named(query: string, hasUnknown: boolean): ReadonlyMap<number, number>
+  named(query: string, hasUnknown: boolean, isIn?: (document: number) => boolean): ReadonlyMap<number, number>
 }
 
 const EXACTNESS = { path: 5, name: 4, key: 3, word: 2 }
@@ -41,10 +41,11 @@ export function createNames(): Names {
         for (const server_ of new Set(['', keyOf(server), keyOf(serverTitle ?? server)]))
           addKey(`${server_} ${key}`.trim(), document)
     },
-    named(query, hasUnknown) {
+    named(query, hasUnknown, isIn = () => true) {
       const named = new Map<number, number>()
       const take = (list: number[] | undefined, exactness: number) => {
-        for (const document of list ?? []) named.set(document, Math.max(exactness, named.get(document) ?? 0))
+        for (const document of list ?? [])
+          if (isIn(document)) named.set(document, Math.max(exactness, named.get(document) ?? 0))
       }
       const whole = query.trim()
       take(paths.get(whole), EXACTNESS.path)

@@ -1,13 +1,16 @@
 /** Weighted postings: which documents hold a term, and how much it says about each. FlexSearch keeps them. Pure. */
 import { Index } from 'flexsearch'
 
-export type Postings = {
-  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
-  add(document: number, weights: ReadonlyMap<string, number>): void
+export type TermLists = {
   /** The documents of a term by steps: those in list s have impact `impactOf(s)`. Not to be changed. */
   of(term: string): readonly (readonly number[] | undefined)[]
   /** How many documents hold the term. */
   count(term: string): number
+}
+
+export type Postings = TermLists & {
+  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
+  add(document: number, weights: ReadonlyMap<string, number>): void
   /** Every term that some document holds. */
   terms(): IterableIterator<string>
 }
@@ -15,7 +18,7 @@ export type Postings = {
 /** FlexSearch keeps, for every term, one list of documents a step. The last step would say nothing and stays empty. */
 const STEPS = 31
 const LAST_STEP = STEPS - 2
-const NONE: readonly (readonly number[] | undefined)[] = []
+export const NO_LISTS: readonly (readonly number[] | undefined)[] = []
 
 /** The impact, above 0 to 1, that a step of the postings stands for. */
 export function impactOf(step: number): number {
@@ -45,7 +48,7 @@ export function createPostings(saturation: number): Postings {
     add(document, weights) {
       const terms = [...weights.keys()]
       if (terms.length === 0) return
-      const steps = Array.from(weights.values(), weight => stepOf(weight / (weight + saturation)))
+      const steps = Array.from(weights.values(), weight => stepOf(weight, saturation))
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
       adding = { terms, steps }
       // Any text: the encoder above has the terms already.
@@ -53,12 +56,14 @@ export function createPostings(saturation: number): Postings {
       adding = undefined
     },
     // Ids are what `add` was given: numbers.
-    of: term => (counts.has(term) ? (index.search(term).result as number[][]) : NONE),
+    of: term => (counts.has(term) ? (index.search(term).result as number[][]) : NO_LISTS),
     count: term => counts.get(term) ?? 0,
     terms: () => counts.keys(),
   }
 }
 
-function stepOf(impact: number): number {
+/** The step of a weight; impact = w / (w + saturation). */
+export function stepOf(weight: number, saturation: number): number {
+  const impact = weight / (weight + saturation)
   return Math.min(LAST_STEP, Math.max(0, Math.round((1 - impact) * (STEPS - 1))))
 }

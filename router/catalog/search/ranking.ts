@@ -4,7 +4,7 @@ import type { Glossary } from './gloss.ts'
 import type { Lexicon } from './lexicon.ts'
 import { NEARLY } from './names.ts'
 import { type Query, readQuery } from './query.ts'
-import { createScorer, type Match } from './scorer.ts'
+import { createScorer, type Match, type Scratch } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
 
 /**
@@ -21,8 +21,14 @@ export type Ranked = SearchAnswer & { query: Query; named: ReadonlyMap<number, n
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
 
-export function createRanking(corpus: Corpus, lexicon: Lexicon, glossary: Glossary): Ranking {
-  const score = createScorer(corpus, lexicon)
+/** A view on `scratch`: the next query overwrites what `match` holds. */
+export function createRanking(
+  corpus: Corpus,
+  lexicon: Lexicon,
+  glossary: Glossary,
+  scratch: Scratch,
+): Ranking {
+  const score = createScorer(corpus, lexicon, scratch)
   const { documents, names } = corpus
   return (text, { limit, visible = () => true, meaning }) => {
     const query = readQuery(text, lexicon, glossary)
@@ -34,7 +40,8 @@ export function createRanking(corpus: Corpus, lexicon: Lexicon, glossary: Glossa
     const before = (a: number, b: number) =>
       (named.get(b) ?? 0) - (named.get(a) ?? 0) ||
       (scores[b] as number) - (scores[a] as number) ||
-      compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument)
+      compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument) ||
+      a - b
     const toHit = (document: number): SearchHit => {
       const exactness = named.get(document) ?? 0
       if (exactness > NEARLY) return { document, relevance: 1, weak: false, exact: true }

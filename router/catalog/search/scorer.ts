@@ -1,6 +1,8 @@
 /** The overall score: words, meaning and the action asked for. Pure. */
+
+import { type Accumulator, createAccumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
-import { createFusion, type FusedMatch } from './fusion.ts'
+import { createFusion, type FusedMatch, type Fusion } from './fusion.ts'
 import { intentFactor } from './intent.ts'
 import { createLexicalScorer, type LexicalMatch } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
@@ -31,9 +33,23 @@ export type Scorer = (
   meaning: SearchOptions['meaning'],
 ) => Match
 
-export function createScorer(corpus: Corpus, lexicon: Lexicon): Scorer {
-  const scoreWords = createLexicalScorer(corpus, lexicon)
-  const fuse = createFusion(corpus.serverOf, corpus.serverCount)
+/** What the scores of one query are added up in, one query after the other: made once for an index and all its parts. */
+export type Scratch = { found: Accumulator; serverScores: Float64Array; fuse: Fusion }
+
+export function createScratch({ documents, serverOf, serverCount }: Corpus): Scratch {
+  return {
+    found: createAccumulator(documents.length),
+    serverScores: new Float64Array(serverCount),
+    fuse: createFusion(serverOf, serverCount),
+  }
+}
+
+export function createScorer(
+  corpus: Corpus,
+  lexicon: Lexicon,
+  { found, serverScores, fuse }: Scratch,
+): Scorer {
+  const scoreWords = createLexicalScorer(corpus, lexicon, found, serverScores)
   return (query, visible, meaning) => {
     const words = scoreWords(query, visible)
     const fused = meaning && fuse(words, visible, meaning)

@@ -18,21 +18,33 @@ const MAX_SHORTER = 4
 /** An abbreviated word keeps at least this share of the letters. */
 const MIN_CLIPPED_SHARE = 0.35
 
-/** `count` is the frequency of a word: of several likely words the most frequent is chosen. */
-export function createSpelling(vocabulary: Iterable<string>, count: (word: string) => number): Spelling {
+/** Words that may have been meant, by their first letter. */
+export type Vocabulary = ReadonlyMap<string, readonly string[]>
+
+export function createVocabulary(all: Iterable<string>): Vocabulary {
   const byLetter = new Map<string, string[]>()
-  for (const word of vocabulary) {
+  for (const word of all) {
     if (word.length < MIN_CLIPPED_CHARACTERS) continue
     const words = byLetter.get(word.charAt(0))
     if (words) words.push(word)
     else byLetter.set(word.charAt(0), [word])
   }
+  return byLetter
+}
+
+/** `count` is the frequency of a word: of several likely words the most frequent is chosen. Others than `isWord` accepts do not exist. */
+export function createSpelling(
+  vocabulary: Vocabulary,
+  count: (word: string) => number,
+  isWord: (word: string) => boolean = () => true,
+): Spelling {
   return text => {
     const unknown = readUnknown(text)
     const likely: { word: string; weight: number; score: number }[] = []
-    for (const word of byLetter.get(text.charAt(0)) ?? []) {
+    for (const word of vocabulary.get(text.charAt(0)) ?? []) {
       const weight = Math.max(mistyped(unknown, word), cutShort(unknown.stem, word), clipped(unknown, word))
-      if (weight > 0) likely.push({ word, weight, score: weight * (1 + Math.log(1 + count(word)) / 10) })
+      if (weight > 0 && isWord(word))
+        likely.push({ word, weight, score: weight * (1 + Math.log(1 + count(word)) / 10) })
     }
     return likely
       .sort((a, b) => b.score - a.score || (a.word < b.word ? -1 : 1))

@@ -1,0 +1,209 @@
+/** What the ranking knows of a part of the documents: the postings are the whole's, every statistic is the part's. Pure. */
+import { BoundedMap } from '../../../core/bounded-map.ts'
+import {
+  type Corpus,
+  SERVER_SATURATION,
+  SERVER_TENTHS,
+  serverWeight,
+  TOOL_SATURATION,
+  weightIn,
+} from './corpus.ts'
+import { FIELDS } from './fields.ts'
+import { type Frequencies, WIDTH } from './frequencies.ts'
+import type { Lexicon } from './lexicon.ts'
+import type { ListCache, Lists } from './list-cache.ts'
+import { inverseFrequency, NO_LISTS, stepOf, type TermLists } from './postings.ts'
+import { createSpelling } from './spelling.ts'
+
+/** What all parts of an index share. */
+export type Parts = {
+  corpus: Corpus
+  lexicon: Lexicon
+  frequencies: Frequencies
+  /** The lists of terms of all parts, by part and term, as far as there is room. */
+  lists: ListCache
+}
+
+/** Terms whose count a part remembers. */
+const MAX_COUNTS = 2_048
+
+/** Which documents and servers are in a part, and how long they are. */
+type Part = {
+  isIn: (document: number) => boolean
+  size: number
+  /** Mean lengths of the fields, in the order of `FIELDS`. */
+  averages: number[]
+  servers: PartServers
+}
+
+/** By number of server: its first document in the part, -1 without one, and its length in tenths. */
+type PartServers = { first: Int32Array; lengths: Float64Array; count: number; average: number }
+
+/** `members` in order; `id`: of the part, for the shared cache. */
+export function createPartCorpus(
+  { corpus, lexicon, frequencies, lists }: Parts,
+  members: Int32Array,
+  isIn: (document: number) => boolean,
+  id: number,
+): Corpus {
+  const part: Part = {
+    isIn,
+    size: members.length,
+    averages: averagesOf(members, frequencies),
+    servers: partServers(members, corpus, frequencies),
+  }
+  const remembered = (of: TermLists['of'], key: string) => rememberedIn(lists, key, corpus, of)
+  const tools = {
+    count: countIn(corpus, isIn),
+    of: remembered(toolLists(frequencies, part), `${id} `),
+  }
+  const serversOf = remembered(serverLists(corpus, frequencies, part), `${id}:`)
+  const servers = {
+    of: serversOf,
+    count: (term: string) => serversOf(term).reduce((sum, list) => sum + (list?.length ?? 0), 0),
+  }
+  const isWord = (word: string) => tools.count(word) > 0 || lexicon.neighbours(word) !== undefined
+  return {
+    ...corpus,
+    size: part.size,
+    tools,
+    servers,
+    serverCount: part.servers.count,
+    names: { ...corpus.names, named: (query, hasUnknown) => corpus.names.named(query, hasUnknown, isIn) },
+    nameCover: corpus.nameCover.under(term => inverseFrequency(tools.count(term), part.size)),
+    spelling: createSpelling(corpus.vocabulary, tools.count, isWord),
+  }
+}
+
+function averagesOf(members: Int32Array, { lengths }: Frequencies): number[] {
+  const sums = FIELDS.map(() => 0)
+  for (const document of members)
+    for (let field = 0; field < WIDTH; field++)
+      sums[field] = (sums[field] as number) + (lengths[document * WIDTH + field] as number)
+  return sums.map(sum => sum / members.length || 1)
+}
+
+const [NAME, SERVER, DESCRIPTION, SERVER_DESCRIPTION] = (
+  ['name', 'server', 'description', 'serverDescription'] as const
+).map(field => FIELDS.indexOf(field)) as [number, number, number, number]
+
+function partServers(members: Int32Array, corpus: Corpus, { lengths }: Frequencies): PartServers {
+  const first = new Int32Array(corpus.serverCount).fill(-1)
+  const tenths = new Float64Array(corpus.serverCount)
+  let count = 0
+  for (const document of members) {
+    const server = corpus.serverOf[document] as number
+    const isFirst = first[server] === -1
+    if (isFirst) {
+      first[server] = document
+      count++
+    }
+    tenths[server] = (tenths[server] as number) + tenthsOf(lengths, document * WIDTH, isFirst)
+  }
+  const average = tenths.reduce((sum, length) => sum + length, 0) / count || 1
+  return { first, lengths: tenths, count, average }
+}
+
+/** What a document adds to its server, by the numbers of its fields from `at`; the first one brings the server's own words. */
+function tenthsOf(numbers: ArrayLike<number>, at: number, isFirst: boolean): number {
+  const own =
+    SERVER_TENTHS.name * (numbers[at + NAME] as number) +
+    SERVER_TENTHS.description * (numbers[at + DESCRIPTION] as number)
+  if (!isFirst) return own
+  const server = SERVER_TENTHS.server * (numbers[at + SERVER] as number)
+  return own + server + SERVER_TENTHS.serverDescription * (numbers[at + SERVER_DESCRIPTION] as number)
+}
+
+function rememberedIn(
+  cache: ListCache,
+  key: string,
+  { tools }: Corpus,
+  of: TermLists['of'],
+): TermLists['of'] {
+  return term => {
+    if (tools.count(term) === 0) return NO_LISTS
+    const known = cache.get(key + term)
+    if (known) return known
+    const lists: Lists = of(term)
+    cache.set(key + term, lists)
+    return lists
+  }
+}
+
+function countIn({ tools }: Corpus, isIn: Part['isIn']): TermLists['count'] {
+  const counts = new BoundedMap<number>(MAX_COUNTS)
+  return term => {
+    if (tools.count(term) === 0) return 0
+    const known = counts.get(term)
+    if (known !== undefined) return known
+    let count = 0
+    for (const list of tools.of(term)) for (const document of list ?? []) if (isIn(document)) count++
+    counts.set(term, count)
+    return count
+  }
+}
+
+function toolLists(frequencies: Frequencies, { isIn, averages }: Part): TermLists['of'] {
+  return term => {
+    const { documents, counts } = frequencies.of(term)
+    const lists: number[][] = []
+    for (let at = 0; at < documents.length; at++) {
+      const document = documents[at] as number
+      if (!isIn(document)) continue
+      const weight = weightOf(counts, at * WIDTH, frequencies.lengths, document * WIDTH, averages)
+      put(lists, stepOf(weight, TOOL_SATURATION), document)
+    }
+    return lists
+  }
+}
+
+/** The same additions in the same order as when the whole's postings are made: another order rounds in another way. */
+function weightOf(
+  counts: Uint16Array,
+  at: number,
+  lengths: Uint32Array,
+  from: number,
+  averages: readonly number[],
+): number {
+  let weight = 0
+  for (let field = 0; field < WIDTH; field++) {
+    let count = counts[at + field] as number
+    if (count === 0) continue
+    const each = weightIn(
+      FIELDS[field] as (typeof FIELDS)[number],
+      lengths[from + field] as number,
+      averages[field] as number,
+    )
+    for (; count > 0; count--) weight += each
+  }
+  return weight
+}
+
+function serverLists(corpus: Corpus, frequencies: Frequencies, { isIn, servers }: Part): TermLists['of'] {
+  const tenthsBy = (term: string): Map<number, number> => {
+    const { documents, counts } = frequencies.of(term)
+    const tenths = new Map<number, number>()
+    for (let at = 0; at < documents.length; at++) {
+      const document = documents[at] as number
+      if (!isIn(document)) continue
+      const server = corpus.serverOf[document] as number
+      const more = tenthsOf(counts, at * WIDTH, servers.first[server] === document)
+      if (more > 0) tenths.set(server, (tenths.get(server) ?? 0) + more)
+    }
+    return tenths
+  }
+  return term => {
+    const lists: number[][] = []
+    for (const [server, tenths] of tenthsBy(term)) {
+      const weight = serverWeight(tenths, servers.lengths[server] as number, servers.average)
+      put(lists, stepOf(weight, SERVER_SATURATION), server)
+    }
+    return lists
+  }
+}
+
+function put(lists: number[][], step: number, id: number): void {
+  const list = lists[step]
+  if (list) list.push(id)
+  else lists[step] = [id]
+}

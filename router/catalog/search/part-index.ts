@@ -1,0 +1,89 @@
+/** The index of some documents of an index: it answers as one built from them alone would, and shares the whole's postings. Pure. */
+
+import type { IndexSources, LexicalIndex } from './build.ts'
+import { createFrequencies } from './frequencies.ts'
+import { createListCache } from './list-cache.ts'
+import { createPartCorpus, type Parts } from './part-corpus.ts'
+import type { SearchDocument, SearchOptions, VectorTable } from './search-index.ts'
+
+/** Ids in the cached lists of all parts: at most 8 MB. */
+const LIST_ROOM = 1_000_000
+
+/** Makes indexes of parts, given the ids of their documents in ascending order. */
+export function createParts(
+  sources: IndexSources,
+  indexOf: (sources: IndexSources) => Omit<LexicalIndex, 'under'>,
+): LexicalIndex['under'] {
+  const { corpus } = sources
+  let shared: Parts | undefined
+  let made = 0
+  const spread = new Float32Array(corpus.documents.length)
+  const under = (members: Int32Array): LexicalIndex => {
+    shared ??= {
+      ...sources,
+      frequencies: createFrequencies(corpus.fields, corpus.tools),
+      lists: createListCache(LIST_ROOM),
+    }
+    const places = placesOf(members, corpus.documents.length)
+    const isIn = (document: number) => (places[document] as number) >= 0
+    const index = indexOf({ ...sources, corpus: createPartCorpus(shared, members, isIn, made++) })
+    const ask = (options: SearchOptions) => inWhole(options, places, members, spread)
+    return {
+      ...index,
+      get documents() {
+        return Array.from(members, document => corpus.documents[document] as SearchDocument)
+      },
+      search(query, options) {
+        const { hits, total } = index.search(query, ask(options))
+        const toPlace = (document: number) => places[document] as number
+        return { hits: hits.map(hit => ({ ...hit, document: toPlace(hit.document) })), total }
+      },
+      explain: (query, options) => index.explain(query, ask(options)),
+      under: some => under(some.map(place => members[place] as number)),
+    }
+  }
+  return under
+}
+
+/** By document of the whole: its place in the part, or -1. */
+function placesOf(members: Int32Array, size: number): Int32Array {
+  const places = new Int32Array(size).fill(-1)
+  for (const [place, document] of members.entries()) places[document] = place
+  return places
+}
+
+/** The options of a search in a part as those of the same search in the whole. */
+function inWhole(
+  { limit, visible, meaning }: SearchOptions,
+  places: Int32Array,
+  members: Int32Array,
+  spread: Float32Array,
+): SearchOptions {
+  return {
+    limit,
+    visible: document => {
+      const place = places[document] as number
+      return place >= 0 && (visible === undefined || visible(place))
+    },
+    meaning: meaning && { ...meaning, documents: spreadTable(meaning.documents, places, members, spread) },
+  }
+}
+
+function spreadTable(
+  table: VectorTable,
+  places: Int32Array,
+  members: Int32Array,
+  spread: Float32Array,
+): VectorTable {
+  return {
+    pending: table.pending,
+    isKnown: document => table.isKnown(places[document] as number),
+    similarities(query) {
+      const own = table.similarities(query)
+      spread.fill(Number.NaN)
+      for (let place = 0; place < members.length; place++)
+        spread[members[place] as number] = own[place] as number
+      return spread
+    },
+  }
+}
