@@ -1,4 +1,4 @@
-/** The build of the kernels: from source, once for each state of it, by any number of processes. */
+/** Building the kernels: only if the sources have changed, and safe for concurrent processes. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -17,14 +17,14 @@ function sources(t: TestContext): string {
   return folder
 }
 
-/** In a process of its own. */
+/** Builds in a separate process. */
 function buildElsewhere(folder: string) {
   const script = `import { buildKernel } from '${new URL('../../scripts/kernel.mjs', import.meta.url)}'
     await buildKernel(process.execPath, ${JSON.stringify(folder)})`
   return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
 }
 
-test('two processes build at once, to the same bytes as everywhere, and leave nothing else', async t => {
+test('two concurrent builds give the same bytes as any other and leave no temporary files', async t => {
   const folder = sources(t)
   await buildKernel(process.execPath)
   await Promise.all([buildElsewhere(folder), buildElsewhere(folder)])
@@ -33,7 +33,7 @@ test('two processes build at once, to the same bytes as everywhere, and leave no
   assert.ok(statSync(join(folder, 'kernel.wasm')).size < 16_384)
 })
 
-test('it is built again only where a source changed, and a mistake says where it is', async t => {
+test('kernels are built again only if a source has changed, and a compile error has its file and line', async t => {
   const folder = sources(t)
   assert.equal(await buildKernel(process.execPath, folder), true)
   assert.equal(await buildKernel(process.execPath, folder), false)

@@ -1,4 +1,4 @@
-/** Where the model is looked for, by who runs it and by who fetches it before a start. */
+/** The path of the model file: the same for the program and for the script that fetches the model before a start. */
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { modelFileOf } from '../../core/encoder/model-place.ts'
 import { cacheFolder } from '../../local/config.ts'
 import { modelFile } from '../../scripts/model.mjs'
 
-test('the script before a start looks where the program looks', () => {
+test('the script that fetches the model uses the same path as the program', () => {
   const home = { HOME: '/home/ada' }
   for (const [env, expected] of [
     [home, '/home/ada/.cache/portolan/model/minilm.bin'],
@@ -21,6 +21,6 @@ test('the script before a start looks where the program looks', () => {
   }
 })
 
-test('without a cache it is beside the program, as in the image', () => {
+test('without a cache folder, the model is beside the program, as in the image', () => {
   assert.equal(modelFileOf({}), resolve('core/encoder/minilm.bin'))
 })

@@ -1,4 +1,4 @@
-/** The model before a start: fetched where it can be, else told once, without a wait at the next start. */
+/** Fetching the model before a start; a failure is reported, and not repeated at the next start. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ function machine(t: TestContext) {
   }
 }
 
-test('where it cannot be fetched that is said, and not tried again at once unless one wants to be sure', async t => {
+test('a failed fetch is reported, and repeated soon only with `sure`', async t => {
   const { cache, ready } = machine(t)
   const first = await ready()
   assert.equal(first.ready, false)
@@ -46,10 +46,10 @@ test('where it cannot be fetched that is said, and not tried again at once unles
   assert.match(sure.stderr, /Neither pip nor uv/)
 })
 
-test('where it is, nothing is said or done, unless one wants to be sure that it is whole', async t => {
+test('an existing model is used without a check, except with `sure`', async t => {
   const { cache, ready } = machine(t)
   mkdirSync(join(cache, 'model'))
-  writeFileSync(join(cache, 'model', 'minilm.bin'), 'the program looks into it')
+  writeFileSync(join(cache, 'model', 'minilm.bin'), 'not a model')
   assert.deepEqual(await ready(), { ready: true, stderr: '' })
   const sure = await ready({ SURE: '1' })
   assert.equal(sure.ready, false)

@@ -1,4 +1,4 @@
-/** A real API server for the tests of sources: writes feeds and slices as the operator does, and gives out clients that may little. */
+/** A real API server for tests of sources: writes feeds and slices as the operator does, and grants clients minimal permissions. */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { encodeFeed, FEED_FORMAT } from '../../core/catalog/feed-text.ts'
@@ -15,20 +15,20 @@ const manager = { fieldManager: 'test', force: true }
 
 export type Api = {
   server: ApiServer
-  /** May do everything. */
+  /** A client with all permissions. */
   client: KubeClient
-  /** Writes slices and feed, as the operator does; resolves with the generation. */
+  /** Writes slices and feed as the operator does; resolves with the generation. */
   publish(gateway: string, snapshot: Snapshot, secrets?: Record<string, string>): Promise<number>
-  /** Writes the feed alone. */
+  /** Writes only the feed; resolves with the generation. */
   feed(gateway: string, feed: RouterFeed): Promise<number>
   slice(server: string, slice: Slice, namespace?: string): Promise<void>
   secret(name: string, values: Record<string, string>): Promise<string>
-  /** The Role of a router: its feed, and slices and Secrets by name. */
+  /** Writes the Role of a router, which may read its feed, and these slices and Secrets. */
   role(gateway: string, slices: string[], secrets?: string[]): Promise<void>
   bind(gateway: string, serviceAccount: string): Promise<void>
   serviceAccount(name: string, namespace?: string): Promise<void>
   token(serviceAccount: string, audience?: string, namespace?: string): Promise<string>
-  /** Access of a pod whose token this is. */
+  /** Access with this token. */
   accessOf(token: string): Promise<Access>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function startApi(): Promise<Api> {
     async feed(gateway, feed) {
       const written = await apply<Kube<V1ConfigMap>>({
         ...named('ConfigMap', feedName(gateway)),
-        // a feed that says nothing new is a generation too
+        // The number makes an unchanged feed a new generation, too.
         data: { format: FEED_FORMAT, number: String(++feeds) },
         binaryData: { feed: encodeFeed(feed).toString('base64') },
       })

@@ -1,4 +1,4 @@
-/** The source of a router over a real API server: what every source promises, and what can go wrong between. */
+/** The Kubernetes source of a router with a real API server: the contract of all sources, and failures. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { encodeSlices, MAX_SLICE_BYTES, SLICE_FORMAT } from '../../core/catalog/slices.ts'
@@ -38,7 +38,7 @@ if (!skip)
     return { source, publish }
   })
 
-test('a change is there at once: p95 of many, with catalogs that changed', { skip }, async t => {
+test('changes of catalogs reach the router within 500 ms (p95)', { skip }, async t => {
   const { source } = follow(t, 'quick')
   await api.publish('quick', offering('tool-0', 'quick'))
   await until(source, () => true)
@@ -59,7 +59,7 @@ test('a change is there at once: p95 of many, with catalogs that changed', { ski
   assert.ok(p95 < P95_LIMIT_MS, `p95 ${p95} ms`)
 })
 
-test('a router that may not read its slice yet waits, and serves a whole catalog once it may', {
+test('a router waits until its Role allows it to read its slices, then serves the complete catalog', {
   skip,
 }, async t => {
   await api.serviceAccount('narrow')
@@ -86,7 +86,7 @@ test('a router that may not read its slice yet waits, and serves a whole catalog
   )
 })
 
-test('a set that is half written keeps the last good list, and is taken when it is whole', {
+test('while the slices of a catalog are incomplete, the last good catalog is served', {
   skip,
 }, async t => {
   const { source, log } = follow(t, 'half')
@@ -113,7 +113,7 @@ test('a set that is half written keeps the last good list, and is taken when it 
   assert.deepEqual(source.missing(), [])
 })
 
-test('slices of a later format keep the last good list, those of the format before are read', {
+test('slices of a newer format are ignored in favour of the last good catalog; those of the previous format are read', {
   skip,
 }, async t => {
   const { source } = follow(t, 'format')
@@ -134,7 +134,7 @@ test('slices of a later format keep the last good list, those of the format befo
   assert.equal(earlier.catalogs.get('format')?.tools[0]?.definition.name, 'earlier')
 })
 
-test('a feed that cannot be read changes nothing, nor does its deletion', { skip }, async t => {
+test('after an unreadable feed, or its deletion, the last good one is still served', { skip }, async t => {
   const { source, log } = follow(t, 'broken')
   await api.publish('broken', offering('read', 'broken'))
   const before = await until(source, () => true)
@@ -150,7 +150,7 @@ test('a feed that cannot be read changes nothing, nor does its deletion', { skip
   assert.equal(await until(source, () => true), before)
 })
 
-test('Secrets are read by name, again where their version changes, and stand in no line of the log', {
+test('Secrets are read by name, and again when their version changes, and are never logged', {
   skip,
 }, async t => {
   const { source, log } = follow(t, 'secret')
@@ -168,7 +168,7 @@ test('Secrets are read by name, again where their version changes, and stand in 
   assert.doesNotMatch(log.text(), /-value/)
 })
 
-test('while the API server is away the last snapshot is served; when it is back, so are changes', {
+test('while the API server is down, the last snapshot is served; afterwards changes arrive again', {
   skip,
 }, async t => {
   const { source, log } = follow(t, 'away')
@@ -185,7 +185,7 @@ test('while the API server is away the last snapshot is served; when it is back,
 
 type Lines = { text(): string; said(message: string): Promise<void> }
 
-/** A source that runs until the test ends, and its log. */
+/** Starts a source that runs until the test ends, with a log. */
 function follow(
   t: TestContext,
   gateway: string,
@@ -224,7 +224,7 @@ function listen() {
   return { lines, log: createLog({ level: 'debug', destination: { write } }) }
 }
 
-/** The first snapshot that is as wanted. */
+/** Waits for the first snapshot that satisfies `wanted`. */
 async function until(source: KubernetesSource, wanted: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
   const stop = new AbortController()
   for await (const snapshot of source.watch(stop.signal)) if (wanted(snapshot)) return snapshot
@@ -237,7 +237,7 @@ function offering(tool: string, server: string, description?: string): Snapshot 
   return snapshotOf({ [server]: { offers: { tools } } }, {}, 0)
 }
 
-/** Text that does not get smaller. */
+/** Text that hardly compresses. */
 function noise(bytes: number): string {
   let seed = 1
   const next = () => {

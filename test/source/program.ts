@@ -1,4 +1,4 @@
-/** A router as a process of its own, as it runs in a pod. */
+/** Runs a router as a process, as in a pod. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,17 +11,17 @@ const POLL_MS = 20
 const READY_LIMIT_MS = 12_000
 
 export type RouterProcess = {
-  /** Of the MCP endpoint. */
+  /** URL of the MCP endpoint. */
   url: string
-  /** Of the admin port. */
+  /** URL of the admin port. */
   admin: string
   env: Record<string, string>
   stderr(): string
-  /** Sends a signal and resolves with the exit code, null where the signal itself ended it. */
+  /** Sends a signal and resolves with the exit code, or null if the signal killed the process. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Resolves once /readyz answers 200; ends with the test at the latest. `env` may name the ports of one that ended. */
+/** Resolves when /readyz answers 200; the process is killed after the test. `given` may contain the ports of an earlier process. */
 export async function startRouterProcess(
   t: TestContext,
   given: Record<string, string>,

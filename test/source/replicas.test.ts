@@ -1,4 +1,4 @@
-/** Two replicas of a router: what a server keeps for a client is found again, at whichever of them the client's request arrives. */
+/** Two replicas of a router: a client keeps its session at a server, whichever replica gets its requests. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 
-test('a client that comes to another replica keeps its session at the server, until its own replica is gone', async t => {
+test('a client keeps its upstream session when it uses another replica, until the replica that owns the session ends', async t => {
   const { first, second, upstream } = await startReplicas(t)
   const session = await initialize(first.url)
   const other = await initialize(second.url)
@@ -27,7 +27,7 @@ test('a client that comes to another replica keeps its session at the server, un
   assert.equal(await count(second.url, other), '2')
 })
 
-test('a session ends at its owner, wherever its client says so; a forged one is handed to nobody', async t => {
+test('a DELETE at any replica ends the session at its owner, and a forged session id is not forwarded', async t => {
   const { first, second, upstream } = await startReplicas(t)
   const session = await initialize(first.url)
   await count(first.url, session)
@@ -39,7 +39,7 @@ test('a session ends at its owner, wherever its client says so; a forged one is 
   assert.equal((await post(second.url, requestBody('ping', {}), forged)).status, 404)
 })
 
-test('the name of an owner has no dot and leads back to its address alone', () => {
+test('the name of an owner contains no dot and can be converted back to its address', () => {
   for (const [address, origin] of [
     ['10.89.1.5', 'http://10.89.1.5:8080'],
     ['fd00::1:5', 'http://[fd00::1:5]:8080'],
@@ -51,7 +51,7 @@ test('the name of an owner has no dot and leads back to its address alone', () =
     assert.equal(originOf(name), undefined)
 })
 
-/** Two routers with one session key, before a server that counts the calls of each session. */
+/** Starts two routers with the same session key, and a server that counts the calls of each session. */
 async function startReplicas(t: TestContext) {
   const upstream = await startSdk1('stateful', { json: true })
   const source = createInProcessSource()

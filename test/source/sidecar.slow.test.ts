@@ -1,4 +1,4 @@
-/** Gateway and sidecar as processes, on a real API server: what the sidecar shows, whom it calls, what it does without its gateway. */
+/** A gateway and a sidecar as processes, with a real API server: the sidecar's tools, its calls, and failures of the gateway. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a sidecar shows what its gateway shows, and calls by itself only what needs no Secret', {
+test('a sidecar offers the same tools as its gateway, and calls only servers without Secrets directly', {
   skip,
 }, async t => {
   const { gateway, sidecar } = await startBoth(t, 'both')
@@ -54,18 +54,18 @@ test('a sidecar shows what its gateway shows, and calls by itself only what need
   assert.ok(own.exposedTokens > 0 && own.tools > 0)
 })
 
-test('a change is at the sidecar within a second', { skip }, async t => {
+test('a change reaches the sidecar within a second', { skip }, async t => {
   const { upstreams, sidecar } = await startBoth(t, 'change')
   const before = performance.now()
   const generation = await publish('change', upstreams, 'changed')
   while ((await statusOf(sidecar)).generation !== generation) await delay(systemClock, 5)
   const ms = performance.now() - before
-  t.diagnostic(`${ms.toFixed(0)} ms from the write's begin`)
+  t.diagnostic(`${ms.toFixed(0)} ms since the start of the write`)
   assert.ok(ms < PROPAGATION_LIMIT_MS, `${ms} ms`)
   assert.equal((await discoverTools(sidecar.url, 'open:changed')).tools[0]?.tool_path, 'open:changed')
 })
 
-test('without its gateway a sidecar serves on, and takes up what changed when it is back', {
+test('while its gateway is down, a sidecar keeps serving; afterwards it gets the changes', {
   skip,
 }, async t => {
   const { upstreams, gateway, sidecar } = await startBoth(t, 'away')
@@ -79,7 +79,7 @@ test('without its gateway a sidecar serves on, and takes up what changed when it
   assert.equal(await echo(sidecar, 'closed'), 'hello closed')
 })
 
-test('a server with a session a client keeps them apart through a sidecar, and begins lost ones anew', {
+test('with `sessions: perClient`, clients of a sidecar have separate sessions, and lost ones are replaced', {
   skip,
 }, async t => {
   const { upstreams, sidecar } = await startBoth(t, 'sessions', 'stateful')
@@ -89,7 +89,7 @@ test('a server with a session a client keeps them apart through a sidecar, and b
   assert.equal(await first('count'), '1')
 })
 
-test('the admin port of a gateway lets in who shows a token of its namespace, and says why others stay out', {
+test('the admin port of a gateway accepts tokens of its namespace, and refuses others with a reason', {
   skip,
 }, async t => {
   const { gateway } = await startBoth(t, 'admin')
@@ -124,7 +124,7 @@ test('the admin port of a gateway lets in who shows a token of its namespace, an
   assert.doesNotMatch(gateway.stderr(), /only-the-gateway-knows/)
 })
 
-test('a router that is told to end is not ready at once, answers what still comes, and exits with 0', {
+test('after SIGTERM a router is not ready, still answers requests, and exits with 0', {
   skip,
 }, async t => {
   const { gateway, sidecar } = await startBoth(t, 'end')
@@ -167,7 +167,7 @@ async function startBoth(t: TestContext, name: string, mode: Sdk1Mode = 'statele
   return { upstreams, gateway, sidecar }
 }
 
-/** `tool` is one more that server `open` is said to have. */
+/** `tool` is an additional tool of the server `open`. */
 async function publish(gateway: string, { open, closed }: Upstreams, tool: string): Promise<number> {
   const secret = await api.secret('mcp-closed', { token: TOKEN })
   const reach = (url: string): Endpoint => ({
@@ -193,7 +193,7 @@ async function echo({ url }: RouterProcess, server: string): Promise<string> {
   return (await callTool(url, 'execute_mcp_tool', call)).content[0]?.text ?? ''
 }
 
-/** A client with a session of its own; calls tools of the server that wants the token. */
+/** Starts a client session; the returned function calls a tool of the server that requires the token. */
 async function startSession({ url }: RouterProcess): Promise<(tool: string) => Promise<string>> {
   const send = (body: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'POST', headers: { ...MCP_HEADERS, ...headers }, body })

@@ -1,11 +1,11 @@
-/** Answers as the API server would to an object of a CRD: defaults, structural schema, unique keys of map lists, CEL rules. */
+/** Validates an object of a CRD as the API server would: defaults, structural schema, unique keys of map lists, CEL rules. */
 import { Environment } from '@marcbachmann/cel-js'
 import { Ajv } from 'ajv'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import { parseBytes } from '../../crds/quantity.ts'
 import type { Schema } from '../../scripts/crd.ts'
 
-/** A function that gives the first reason for which the API server would refuse a value; undefined where it would accept it. */
+/** Returns a function that returns the first reason why the API server would refuse a value, or undefined if it would accept it. */
 export function admission(schema: Schema): (given: JsonValue) => string | undefined {
   const ajv = new Ajv({ strict: false, useDefaults: true, validateFormats: false })
   const validate = ajv.compile({ type: 'object', properties: { value: schema } })
@@ -17,7 +17,7 @@ export function admission(schema: Schema): (given: JsonValue) => string | undefi
   }
 }
 
-/** CEL as the API server runs it, for every rule of a schema that the value reaches. */
+/** Evaluates the CEL rules of the schema and its fields; returns the message of the first broken one. */
 function brokenRule(schema: Schema, value: JsonValue | undefined, cel: Environment): string | undefined {
   if (value === undefined) return undefined
   for (const { rule, message } of schema['x-kubernetes-validations'] ?? []) {
@@ -56,7 +56,7 @@ function childrenOf(schema: Schema, value: JsonValue | undefined): [Schema, Json
   return Object.entries(properties).map(([name, child]) => [child, value[name]])
 }
 
-/** The functions that Kubernetes adds to CEL, as far as our rules call them; a quantity is a plain number here. */
+/** CEL with the Kubernetes functions that our rules use. A quantity is represented by a number. */
 function celEnvironment(): Environment {
   return new Environment()
     .registerVariable('self', 'dyn')
@@ -65,7 +65,7 @@ function celEnvironment(): Environment {
     .registerFunction('double.isGreaterThan(double): bool', (a: number, b: number) => a > b)
 }
 
-/** Whole numbers are ints in CEL. */
+/** The CEL library represents the type `int` by BigInt. */
 function forCel(value: JsonValue | undefined): unknown {
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
   if (Array.isArray(value)) return value.map(forCel)

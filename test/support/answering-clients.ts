@@ -1,4 +1,4 @@
-/** Real clients of both eras that answer what they are asked, as `ANSWERS` says. */
+/** Clients of both eras, by the SDKs, that answer a server's questions with `ANSWERS`. */
 import type { TestContext } from 'node:test'
 import {
   Client as ModernClient,
@@ -15,11 +15,11 @@ import type { JsonObject } from '../../core/json.ts'
 import { ANSWERS, CAN_ALL } from '../upstreams/asking/questions.ts'
 
 export type AnsweringClient = {
-  /** Calls a tool and gives the text of its answer. */
+  /** Calls a tool and returns the text of its result. */
   call(name: string, args?: JsonObject): Promise<string>
-  /** Methods of the notifications that came, and their params. */
+  /** The received notifications. */
   heard: { method: string; params?: JsonObject }[]
-  /** Methods of what it was asked. */
+  /** The methods of the questions that it received. */
   asked: string[]
 }
 
@@ -59,7 +59,7 @@ export async function legacyClient(t: TestContext, url: string, capabilities: Js
   return { client, transport, call, heard, asked }
 }
 
-/** SDK 2.x, 2026-07-28 alone; closed after the test. */
+/** SDK 2.x, 2026-07-28 only; closed after the test. */
 export async function modernClient(t: TestContext, url: string, capabilities: JsonObject = CAN_ALL) {
   const client = new ModernClient(INFO, {
     capabilities,

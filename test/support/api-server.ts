@@ -1,4 +1,4 @@
-/** A real API server with its etcd, on ports of the loopback, without nodes: for tests of what talks to it. */
+/** A real API server with its own etcd, on 127.0.0.1 and without nodes, for tests of API clients. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -26,30 +26,30 @@ const CRDS = ['mcpservers', 'mcpgateways']
 
 export type ApiServer = {
   access: Access
-  /** Of the administrator, for clients in this process and for `kubectl` outside of it. */
+  /** Path of the administrator's kubeconfig. */
   kubeconfig: string
-  /** A client of the administrator's; it ends with the server. */
+  /** A client with the administrator's permissions. It is closed with the server. */
   client: KubeClient
-  /** Makes a namespace of its own. */
+  /** Creates a namespace and returns its name. */
   namespace(name: string, labels?: Record<string, string>): Promise<string>
-  /** Runs kubectl of the same build as the administrator; resolves with stdout. */
+  /** Runs kubectl of the same version as administrator; resolves with stdout. */
   kubectl(args: readonly string[], input?: string): Promise<string>
-  /** Ends the API server by SIGKILL; etcd keeps what it holds. */
+  /** Kills the API server with SIGKILL; etcd keeps its data. */
   kill(): Promise<void>
-  /** Starts it again, after killing it where it runs, and waits until it serves. */
+  /** Kills the API server if it is running, starts it again, and waits until it is ready. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** The reason for which such tests cannot run, as `skip` of node:test takes it; else false. */
+/** The reason why such tests cannot run, for `skip` of node:test; otherwise false. */
 export function skipApiServer(): false | string {
   const { cache, required } = clusterConfig()
   return required || programsBuilt(cache) ? false : `no API server: ${NOT_BUILT}`
 }
 
 /**
- * Starts etcd and the API server in about 4 s, our CRDs in it. With `controllers` the controller manager runs these of its
- * controllers: `garbage-collector-controller` deletes what a deleted owner owned, `namespace-controller` empties namespaces.
+ * Starts etcd and the API server in about 4 s, with our CRDs. With `controllers`, the controller manager runs these of its
+ * controllers: `garbage-collector-controller` deletes the dependents of deleted objects, `namespace-controller` empties namespaces.
  */
 export async function startApiServer(
   options: { crds?: boolean; controllers?: string[] } = {},
@@ -70,7 +70,7 @@ export async function startApiServer(
   }
 }
 
-/** Names the ports, writes the credentials and starts etcd; the API server is started by `restart`. */
+/** Chooses ports, writes credentials and starts etcd. `restart` then starts the API server. */
 async function boot(layout: Layout, controllers: string[]): Promise<ApiServer> {
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
   await writeCredentials(layout)
@@ -131,7 +131,7 @@ function etcdCommand(layout: Layout, port: number, peerPort: number): string[] {
   ]
 }
 
-/** As in a cluster, but for where it listens. */
+/** The command line of the test cluster's API server, with other addresses. */
 function apiServerCommand(layout: Layout, etcdPort: number, port: number): string[] {
   const moved = ['--etcd-servers=', '--bind-address=', '--secure-port=']
   return [
@@ -153,7 +153,7 @@ function managerCommand(layout: Layout, controllers: string[]): string[] {
   ]
 }
 
-/** The child ends with this process, however that ends. */
+/** Starts a child that is killed when this process ends, however that happens. */
 function startChild(layout: Layout, name: string, command: string[]): ChildProcess {
   const log = openSync(logFile(layout, name), 'a')
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command], {
@@ -183,7 +183,7 @@ async function untilReady(layout: Layout, child: ChildProcess, probe: () => Prom
       const ended = child.exitCode !== null || child.signalCode !== null
       if (ended || performance.now() > limit) {
         const log = readFileSync(logFile(layout, 'apiserver'), 'utf8').slice(-3_000)
-        throw new Error(`the API server does not serve:\n${log}`, { cause })
+        throw new Error(`the API server did not become ready:\n${log}`, { cause })
       }
       await sleep(POLL_MS)
     }
@@ -199,7 +199,7 @@ async function applyDefinitions({ client, kubectl }: ApiServer): Promise<void> {
   await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names])
 }
 
-/** Removes the folders of test processes that were killed; their children ended with them. */
+/** Removes the folders of test processes that were killed; their children are no longer running. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = name.startsWith(PREFIX) && /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1]

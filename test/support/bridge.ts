@@ -1,4 +1,4 @@
-/** A bridge in this process with real children behind it, for tests. */
+/** A bridge in this process, with real child processes, for tests. */
 import type { TestContext } from 'node:test'
 import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridge.ts'
 import { type Clock, delay, systemClock } from '../../core/async.ts'
@@ -8,17 +8,17 @@ import { rudeCommand } from '../upstreams/rude/rude.ts'
 export type TestBridge = Bridge & {
   url: string
   origin: string
-  /** The status of /readyz. */
+  /** The HTTP status of /readyz. */
   readiness(): Promise<number>
-  /** Waits until /readyz answers so. */
+  /** Waits until /readyz has this status. */
   untilReadiness(status: number): Promise<void>
 }
 
 export type TestBridgeOptions = Partial<BridgeOptions> & {
-  /** Of the rude server; see modes.mjs. */
+  /** The mode of the rude server; see modes.mjs. */
   mode?: string
   clock?: Clock
-  /** Returns before the first child is up. */
+  /** Do not wait for the first child to be ready. */
   impatient?: boolean
 }
 

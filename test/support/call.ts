@@ -1,4 +1,4 @@
-/** Calls of upstreams as tests write them: who calls stands beside what is called. */
+/** Builds calls of upstreams for tests, with the caller's properties in the same object. */
 import { type Caller, createCaller } from '../../core/mcp/caller.ts'
 import type { UpstreamCall } from '../../core/mcp/upstream.ts'
 

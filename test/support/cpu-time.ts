@@ -1,6 +1,6 @@
-/** How much work a piece of code is, whatever else the machine does meanwhile. */
+/** CPU time, which does not depend on the load of the machine. */
 
-/** Milliseconds of CPU that this thread has used. Where tests bound a cost in real time, a busy machine makes them fail. */
+/** Milliseconds of CPU time of this thread. Tests limit it instead of elapsed time, which depends on the load of the machine. */
 export function cpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -1,4 +1,4 @@
-/** Embeddings without a model, always the same: words hashed into a few hundred dimensions, some of them meaning the same. */
+/** Deterministic embeddings without a model: words are hashed into a few hundred dimensions, and some words are synonyms. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -8,15 +8,15 @@ import { quantize } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 
 const DIMENSIONS = 256
-/** Words that no lexicon knows to be near: found by meaning alone. */
-const SAME: Readonly<Record<string, string>> = { zorble: 'snapshot', frimp: 'invoice', glunk: 'mailbox' }
+/** Invented synonyms, which only search by meaning can find. */
+const SYNONYMS: Readonly<Record<string, string>> = { zorble: 'snapshot', frimp: 'invoice', glunk: 'mailbox' }
 
-/** Of length 1; the same for texts of the same words. */
+/** Returns a vector of length 1, which is the same for texts with the same words. */
 export function embed(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0)
   for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? ['']) {
     const hash = createHash('sha256')
-      .update(SAME[word] ?? word)
+      .update(SYNONYMS[word] ?? word)
       .digest()
     for (let at = 0; at < 8; at++) {
       const place = hash.readUInt16LE(2 * at) % dimensions
@@ -27,7 +27,7 @@ export function embed(text: string, dimensions = DIMENSIONS): number[] {
   return vector.map(component => component / length)
 }
 
-/** An encoder of such vectors, in this process. */
+/** An encoder that returns such vectors. */
 export function createHashingEncoder(id = 'hashing/1'): SentenceEncoder & { encoded: string[] } {
   const encoded: string[] = []
   return {
@@ -45,7 +45,7 @@ export function createHashingEncoder(id = 'hashing/1'): SentenceEncoder & { enco
   }
 }
 
-/** How the service answers: well, with a status, not at all, or with something else. */
+/** How the service answers: correctly (`well`), not at all, with wrong data, or with an HTTP status. */
 export type Mood = 'well' | 'silent' | 'huge' | 'nonsense' | 'oneTooFew' | number
 
 export type EmbeddingsServer = {
@@ -53,23 +53,23 @@ export type EmbeddingsServer = {
   url: string
   mood: Mood
   dimensions: number
-  /** What was asked, in order. */
+  /** The received requests, in order. */
   asked: { path: string; authorization?: string; model?: string; texts: string[] }[]
-  /** The most requests that were under way at a time. */
+  /** The largest number of concurrent requests so far. */
   most: number
-  /** Resolves when so many have been asked. */
+  /** Resolves when so many requests have been received. */
   untilAsked(count: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Speaks the shape of OpenAI at `/v1/embeddings`, and that of text-embeddings-inference at `/embed`. */
+/** Implements the APIs of OpenAI at `/v1/embeddings` and of text-embeddings-inference at `/embed`. */
 export async function startEmbeddings(): Promise<EmbeddingsServer> {
   let active = 0
   const waiting: { count: number; resolve: () => void }[] = []
   const server = createServer(async (request, response) => {
     served.most = Math.max(served.most, ++active)
     response.on('close', () => active--)
-    const { texts, model } = await questionOf(request)
+    const { texts, model } = await bodyOf(request)
     const path = request.url ?? ''
     served.asked.push({ path, authorization: request.headers.authorization, model, texts })
     for (const { resolve } of waiting.filter(({ count }) => count <= served.asked.length)) resolve()
@@ -101,7 +101,7 @@ export async function startEmbeddings(): Promise<EmbeddingsServer> {
   return served
 }
 
-async function questionOf(request: IncomingMessage): Promise<{ texts: string[]; model?: string }> {
-  const question = JSON.parse((await buffer(request)).toString('utf8'))
-  return { texts: question.input ?? question.inputs, model: question.model }
+async function bodyOf(request: IncomingMessage): Promise<{ texts: string[]; model?: string }> {
+  const body = JSON.parse((await buffer(request)).toString('utf8'))
+  return { texts: body.input ?? body.inputs, model: body.model }
 }

@@ -1,11 +1,11 @@
-/** The fields of our kinds, found in their schemas, with where a manifest sets them and what else it could say there. */
+/** The fields of our kinds according to their schemas, their occurrences in a manifest, and other values for them. */
 import { mcpGatewaySchema } from '../../crds/gateway.ts'
 import type { Manifest } from '../../crds/parse.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
 
-/** `path` is as in `spec.env[].value`, with `*` for keys of maps; `description` is that of the field and of all that it is part of. */
+/** `path` is for example `spec.env[].value`, with `*` for keys of maps; `description` joins those of the field and its parents. */
 export type Field = { path: string; description: string }
-/** Steps to a place in a manifest. */
+/** The path of a value in a manifest, as keys and indexes. */
 export type Place = readonly (string | number)[]
 
 type Schema = {
@@ -15,7 +15,7 @@ type Schema = {
 
 const SCHEMAS = { McpServer: mcpServerSchema, McpGateway: mcpGatewaySchema }
 
-/** Of the spec, without those that only hold others. */
+/** The fields of the spec, without those that only contain other fields. */
 export function fieldsOf(kind: keyof typeof SCHEMAS): Field[] {
   return leaves(SCHEMAS[kind].shape.spec as unknown as Schema, { path: 'spec', description: '' })
 }
@@ -25,7 +25,7 @@ function leaves(schema: Schema, { path, description }: Field): Field[] {
   const here = { path, description: `${description} ${schema.description ?? ''}` }
   if (innerType) return leaves(innerType, here)
   const inner = element ? leaves(element, { ...here, path: `${path}[]` }) : []
-  // a list of plain values, or of free forms, is one field
+  // A list of scalars, or of objects without a schema, is one field.
   if (inner.length > 0 && inner[0]?.path !== `${path}[]`) return inner
   if (valueType && Object.keys(unwrapped(valueType).def.shape ?? {}).length > 0)
     return leaves(valueType, { ...here, path: `${path}.*` })
@@ -39,7 +39,7 @@ function unwrapped(schema: Schema): Schema {
   return schema.def.innerType ? unwrapped(schema.def.innerType) : schema
 }
 
-/** Where a manifest as it is written sets a field. */
+/** The places where a manifest sets a field. */
 export function occurrencesOf({ path }: Field, manifest: Manifest): Place[] {
   const steps = path.split(/\.|(?=\[\])/)
   let found: { at: Place; value: unknown }[] = [{ at: [], value: manifest }]
@@ -55,7 +55,7 @@ export function occurrencesOf({ path }: Field, manifest: Manifest): Place[] {
   return found.map(({ at }) => at)
 }
 
-/** The manifest without what stands there, and with other things in its place; not all of them are valid. */
+/** Copies of the manifest without the value at the place, and with other values there; not all of them are valid. */
 export function variantsOf(manifest: Manifest, place: Place): unknown[] {
   return [
     undefined,
@@ -65,7 +65,7 @@ export function variantsOf(manifest: Manifest, place: Place): unknown[] {
   ].map(value => replaced(manifest, place, value))
 }
 
-/** Values of fields that take one of a few words. */
+/** Values of enum fields. */
 const WORDS = ['shared', 'streamable-http', 'stdio', 'In', 'Caller', 'Gateway', 'Allow']
 
 function others(value: unknown): unknown[] {

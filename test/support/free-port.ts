@@ -1,4 +1,4 @@
-/** A TCP port of the loopback that nobody listens on at this moment. */
+/** Finds a TCP port of 127.0.0.1 that is free at the moment. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** Runs the MCP inspector's command line, a client that is not ours. */
+/** Runs the command line of the MCP inspector, a client by others. */
 import { type Ran, run } from './run.ts'
 import { CLIENTS, clientFile } from './test-clients.ts'
 
@@ -6,7 +6,7 @@ const ENTRY = ['@modelcontextprotocol', 'inspector', 'clients', 'launcher', 'bui
 
 export type InspectorEra = 'legacy' | 'auto' | 'modern'
 
-/** Exit code and output of `inspector --cli URL …`. */
+/** Returns the exit code and output of `inspector --cli URL …`. */
 export async function inspect(url: string, era: InspectorEra, args: string[]): Promise<Ran> {
   const entry = await clientFile(...ENTRY)
   const options = ['--cli', url, '--transport', 'http', '--protocol-era', era, ...args]

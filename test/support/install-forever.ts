@@ -1,4 +1,4 @@
-/** A process that installs a package with the `npm` of the given folder, for tests that kill it meanwhile. */
+/** A process that installs a package with the `npm` in the given folder, for tests that kill it during the installation. */
 import { systemClock } from '../../core/async.ts'
 import { startReaper } from '../../core/mcp/client/stdio/reaper.ts'
 import { createPackages } from '../../local/packages/packages.ts'

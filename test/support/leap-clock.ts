@@ -1,8 +1,8 @@
-/** The real clock, which a test can set forward: long waits end at once, short ones (the end of a process) stay real. */
+/** The system clock, which a test can set forward: long waits end immediately, short ones (such as for a process's end) stay real. */
 import { type Clock, systemClock, type Timer } from '../../core/async.ts'
 
 export type LeapClock = Clock & {
-  /** Time that passes at once; runs what has become due, in order. */
+  /** Sets the clock forward and runs the timers that are due, in order. */
   leap(ms: number): void
 }
 

@@ -1,4 +1,4 @@
-/** A laptop's gateway as tests want it: on a free port, quiet, not watching its files, ready when it is returned. */
+/** A laptop gateway for tests: on a free port, without log and without watching files, ready when it is returned. */
 import { delay, systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import { type LocalGateway, type LocalOptions, startLocal } from '../../local/local-gateway.ts'

@@ -1,4 +1,4 @@
-/** Writes manifests for a test's gateway into a folder of its own. */
+/** Writes manifests for a test's gateway into a temporary folder. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ export function createWorkspace(): Workspace {
   }
 }
 
-/** The `command` source of a script of the project's, run by this Node. */
+/** The `command` source that runs a script of the project on this Node. */
 export function scriptCommand(
   script: string,
   ...args: string[]

@@ -1,10 +1,10 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that only advances when a test calls `advance`. */
 import type { Clock } from '../../core/async.ts'
 
 export type ManualClock = Clock & {
-  /** Moves time on and runs what is due, in order. */ advance(
-    ms: number,
-  ): void /** Timers that still wait. */
+  /** Advances the time and runs the timers that are due, in order. */
+  advance(ms: number): void
+  /** The number of waiting timers. */
   pending(): number
 }
 

@@ -1,4 +1,4 @@
-/** The smallest MCP client: one POST, one answer, without a session. For benchmarks and for tests of what is on the wire. */
+/** A minimal MCP client: one POST per request, without a session. For benchmarks and for tests of the exact messages. */
 import type { JsonObject } from '../../core/json.ts'
 
 export type ToolAnswer = {
@@ -18,7 +18,7 @@ export const MCP_HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 }
 
-/** Sends one request to `url`; returns its result, or throws with the error's text. */
+/** Sends one request to `url`; returns its result, or throws with the message of its error. */
 export async function request(
   url: string,
   method: string,
@@ -47,7 +47,7 @@ export type FoundTool = {
   input_schema?: JsonObject
 }
 
-/** What discover_mcp_tools answers, parsed; throws with its sentence where it refuses. */
+/** Calls discover_mcp_tools; returns its parsed result, or throws with its message if it is an error. */
 export async function discoverTools(
   url: string,
   query: string | string[],

@@ -1,4 +1,4 @@
-/** A receiver of traces as a collector is one: an HTTP server that reads OTLP, binary as it is sent, and keeps the spans. */
+/** A trace collector for tests: an HTTP server that parses binary OTLP and stores the spans. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,12 +9,12 @@ export type ReceivedSpan = {
   kind: 'internal' | 'server' | 'client'
   traceId: string
   spanId: string
-  /** Empty: the first of its trace. */
+  /** Empty for the root span of a trace. */
   parentSpanId: string
   traceState: string
   attributes: Record<string, string | number>
   error: boolean
-  /** Attributes of who sent it. */
+  /** Attributes of the resource that sent it. */
   resource: Record<string, string | number>
 }
 
@@ -22,13 +22,13 @@ export type Collector = {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   endpoint: string
   spans: ReceivedSpan[]
-  /** Bodies as they came, for what must not be in them. */
+  /** The received bodies, for checks of what they must not contain. */
   bodies: Buffer[]
-  /** Paths that were posted to. */
+  /** The paths of the requests. */
   paths: string[]
-  /** What it was shown to be let in. */
+  /** The Authorization headers of the requests. */
   authorization: string[]
-  /** From now on it keeps nothing and answers with this status, or only when it is closed; resolves once it did so. */
+  /** From now on, stores nothing and answers with this status, or without one not before `close`. Resolves at the first such request. */
   refuse(status?: number): Promise<void>
   close(): Promise<void>
 }
@@ -131,7 +131,7 @@ function numberOf(from: Buffer, field: number): number {
   return typeof found === 'number' ? found : 0
 }
 
-/** The wire format of protocol buffers: field numbers with varints, or with bytes; times (8 bytes) are left out. */
+/** Parses the Protocol Buffers wire format: field numbers with varints or bytes. Fixed 64-bit and 32-bit values are skipped. */
 function fieldsOf(from: Buffer): [number, number | Buffer][] {
   const fields: [number, number | Buffer][] = []
   let at = 0

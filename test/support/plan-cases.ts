@@ -1,4 +1,4 @@
-/** The golden cases of plans: manifests and a world in YAML, planned as the operator plans them. */
+/** The golden cases of plans: reads manifests and the observed world from YAML, and plans them as the operator does. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -46,13 +46,13 @@ export const SETTINGS: OperatorSettings = {
   routerTracing: {},
 }
 
-/** The document `kind: World` of a case. */
+/** The document `kind: World` of a case: the state that the operator would observe. */
 type World = {
   kind: 'World'
   settings?: Partial<OperatorSettings>
-  /** What of the plan the golden file holds; all of it where absent. */
+  /** The parts of the plan that the golden file contains. Default: all. */
   show?: string[]
-  /** Status of our Deployment, which is as planned, or of the revision before where `outdated`. */
+  /** The observed Deployment: as planned or, if `outdated`, of the previous revision. */
   deployment?: { outdated?: boolean; generation?: number; replicas?: number; status?: object }
   pods?: { name: string; old?: boolean; leaving?: boolean; status: object }[]
   references?: ServerWorld['references']
@@ -63,17 +63,17 @@ type World = {
   Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search' | 'access'>
 >
 
-/** A gateway's plan with what is said of it in the same world. */
-export type ToldGatewayPlan = Pick<GatewayPlan, 'objects' | 'secrets' | 'afterMs' | 'config'> & {
+/** A gateway's plan, with its status and problems. */
+export type GatewayPlanWithStatus = Pick<GatewayPlan, 'objects' | 'secrets' | 'afterMs' | 'config'> & {
   status: GatewayPlanStatus
   problems: Problem[]
 }
 export type PlanCase = {
   name: string
   show?: string[]
-  /** Why the API server does not take the objects. */
+  /** The message with which the API server refuses the objects. */
   refused?: string
-  plans: (ServerPlan | ToldGatewayPlan)[]
+  plans: (ServerPlan | GatewayPlanWithStatus)[]
 }
 
 export function planCases(): PlanCase[] {
@@ -82,7 +82,7 @@ export function planCases(): PlanCase[] {
     .map(file => planCase(file.replace(/\.yaml$/, ''), readFileSync(join(PLAN_CASES, file), 'utf8')))
 }
 
-/** Gateways are planned with all servers of the file; without one each server is planned. */
+/** Plans the gateways of the file, with all its servers; if there is no gateway, plans each server. */
 export function planCase(name: string, text: string): PlanCase {
   const documents = parseAllDocuments(text).map(document => document.toJS() as unknown)
   const world = (documents.find(document => isObject(document) && document.kind === 'World') ?? {}) as World
@@ -92,13 +92,13 @@ export function planCase(name: string, text: string): PlanCase {
   const plans =
     gateways.length > 0
       ? gateways.map(gateway =>
-          planInWorld(seen => planAndTell(gatewayWorld(gateway, servers, world, seen)), world),
+          planInWorld(seen => planWithStatus(gatewayWorld(gateway, servers, world, seen)), world),
         )
       : servers.map(server => planInWorld(seen => planServer(serverWorld(server, world, seen)), world))
   return { name, show: world.show, refused: world.refused, plans }
 }
 
-function planAndTell(world: GatewayWorld): ToldGatewayPlan {
+function planWithStatus(world: GatewayWorld): GatewayPlanWithStatus {
   const plan = planGateway(world)
   const { objects, secrets, refusals, warnings, afterMs, config } = plan
   const status = gatewayStatus(world, plan)
@@ -114,8 +114,8 @@ function planAndTell(world: GatewayWorld): ToldGatewayPlan {
 
 type Seen = { deployment?: Kube<V1Deployment>; pods: Kube<V1Pod>[] }
 
-/** Plans twice: at first to know the Deployment that the world then holds. */
-function planInWorld<P extends ServerPlan | ToldGatewayPlan>(plan: (seen: Seen) => P, world: World): P {
+/** Plans twice: the first plan provides the Deployment that the world contains for the second. */
+function planInWorld<P extends ServerPlan | GatewayPlanWithStatus>(plan: (seen: Seen) => P, world: World): P {
   const first = plan({ pods: [] })
   const planned = first.objects.find(({ kind }) => kind === 'Deployment') as Kube<V1Deployment> | undefined
   if (!planned || !world.deployment) return first
@@ -183,7 +183,7 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
   }
 }
 
-/** As the API server has it: in a namespace, with a generation and all defaults. */
+/** The manifest as the API server would return it: with a namespace, a generation and all defaults. */
 function manifestOf(value: unknown): McpServer | McpGateway {
   const given = merge(
     { apiVersion: 'portolan.dev/v1alpha1', metadata: { namespace: NAMESPACE, generation: 1 } },

@@ -1,8 +1,8 @@
-/** Finds processes by a mark in their command line, to prove that none is left behind. Linux. */
+/** Finds processes by a mark in their command line, to check that none is left. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { delay, systemClock } from '../../core/async.ts'
 
-/** Process ids of living processes whose command line holds `mark`. */
+/** Ids of the running processes whose command line contains `mark`. */
 export function marked(mark: string): number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -10,7 +10,7 @@ export function marked(mark: string): number[] {
     .filter(pid => pid !== process.pid && commandLine(pid).includes(mark))
 }
 
-/** Waits until no process holds the mark; returns those that still live at the deadline. */
+/** Waits until no process has the mark; returns those that are still running at the deadline. */
 export async function untilGone(mark: string, deadlineMs = 15_000): Promise<number[]> {
   const end = performance.now() + deadlineMs
   while (performance.now() < end && marked(mark).length > 0) await delay(systemClock, 20)

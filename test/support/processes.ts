@@ -1,4 +1,4 @@
-/** The product and its surroundings as processes of their own, for end-to-end tests and benchmarks. */
+/** Starts Portolan and other scripts as processes, for end-to-end tests and benchmarks. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
@@ -14,8 +14,8 @@ const READY_DEADLINE_MS = 120_000
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
 /**
- * Starts a script on this very Node and resolves with it and the first line of stdout that is JSON. The script's stdin
- * ends with this process, so that it can end itself.
+ * Starts a script with the Node that runs this process, and resolves with it and the first JSON line of its stdout. The script's
+ * stdin is closed when this process ends, so that the script can end, too.
  */
 export async function startScript<Ready>(
   args: string[],
@@ -34,8 +34,10 @@ export async function startScript<Ready>(
 }
 
 export type Gateway = Running & {
-  url: string /** performance.now() at the spawn. */
-  startedAt: number /** The end of what it wrote to stderr. */
+  url: string
+  /** performance.now() when the process was started. */
+  startedAt: number
+  /** The last 20,000 characters of its stderr. */
   stderr(): string
 }
 
@@ -49,7 +51,7 @@ export async function startGateway(
   return startPortolan(args, port, options.cache, { PORTOLAN_CACHE: options.cache, ...options.env })
 }
 
-/** Starts `portolan bridge` before a command and resolves once its first child is up; `folder` takes what it writes to stderr. */
+/** Starts `portolan bridge` for a command and resolves when its first child is ready. Its stderr is written to a file in `folder`. */
 export async function startBridgeProcess(
   options: string[],
   { run, args }: { run: string; args: string[] },
@@ -66,14 +68,14 @@ async function startPortolan(
   folder: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Gateway> {
-  // A file: reading its stderr would cost this process, which may be the one that measures.
+  // stderr goes to a file: reading a pipe would take CPU time of this process, which may be measuring.
   mkdirSync(folder, { recursive: true })
   const errorFile = join(folder, `stderr-${port}.log`)
   const errors = openSync(errorFile, 'w')
   const startedAt = performance.now()
   const child = spawn(process.execPath, ['scripts/portolan.mjs', ...args], {
     stdio: ['ignore', 'ignore', errors],
-    // Without npm's mark the command takes the place of its wrapper: the pid is the gateway's own.
+    // Without npm_command, the wrapper is replaced by the program (execve), so the pid is the gateway's.
     env: { ...process.env, npm_command: undefined, NO_COLOR: '1', ...env },
   })
   closeSync(errors)

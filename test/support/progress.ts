@@ -1,15 +1,15 @@
-/** Tells how long work goes on, as it goes on. */
+/** Shows the progress and the duration of long work. */
 
 const TERMINAL_EVERY_MS = 1_000
 const LOG_EVERY_MS = 15_000
 
 /**
- * Runs `work` and writes `title` with the seconds and the last detail that it told: on a terminal a line that counts, in a
- * log a line every 15 s. The line at the end stays.
+ * Runs `work` and writes `title` with the elapsed seconds and the last reported detail: on a terminal as one line that is updated,
+ * otherwise as a line every 15 s.
  */
 export async function withProgress<T>(
   title: string,
-  work: (tell: (detail: string) => void) => Promise<T>,
+  work: (report: (detail: string) => void) => Promise<T>,
   stream: NodeJS.WriteStream = process.stderr,
 ): Promise<T> {
   const started = performance.now()

@@ -1,4 +1,4 @@
-/** A Python with a package of PyPI, in the cache; made on first need by uv, or by Python itself. */
+/** A Python environment with a package from PyPI, in the cache folder. Created when first needed, with uv or Python's venv. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../core/async.ts'
@@ -6,7 +6,10 @@ import { cacheFolder } from '../../local/config.ts'
 import { withLock } from '../../local/packages/folder-lock.ts'
 import { run } from './run.ts'
 
-/** `requirement` is as `mcp==2.3.0`. Undefined where this machine has neither uv nor a Python that can make environments, said loudly; on CI an error. */
+/**
+ * Returns the path of the Python executable; `requirement` is for example `mcp==2.3.0`. If the machine has neither uv nor Python with
+ * venv, prints a warning and returns undefined; on CI, throws.
+ */
 export async function pythonWith(requirement: string): Promise<string | undefined> {
   const home = pythonHome(requirement)
   const python = join(home, 'bin', 'python')
@@ -20,12 +23,12 @@ export async function pythonWith(requirement: string): Promise<string | undefine
   return undefined
 }
 
-/** Where the Python with this package is, or would be. */
+/** The folder of the environment with this package, whether it exists or not. */
 export function pythonHome(requirement: string): string {
   return join(cacheFolder(process.env), 'python-clients', requirement.replaceAll(/[^\w.-]/g, '_'))
 }
 
-/** Undefined: it is there. */
+/** Creates the environment if it is missing. Returns undefined if it exists now, otherwise the error. */
 async function make(home: string, requirement: string): Promise<string | undefined> {
   if (existsSync(join(home, 'bin', 'python'))) return undefined
   const unfinished = `${home}.unfinished`
@@ -45,7 +48,7 @@ async function make(home: string, requirement: string): Promise<string | undefin
   for (const way of ways) {
     failed = await runAll(way)
     if (failed !== '') continue
-    // only `bin/python -m` and imports are used: nothing in it needs the folder's name
+    // The folder can be renamed because only `bin/python -m` and imports are used, no scripts with absolute paths.
     renameSync(unfinished, home)
     return undefined
   }

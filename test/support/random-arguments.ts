@@ -1,15 +1,15 @@
-/** Arguments at random that a tool's schema takes: bounds, choices and references heeded, names in and out of it. */
+/** Generates random arguments for a tool's schema: respects bounds, choices and references, and adds an unknown property if allowed. */
 import fc from 'fast-check'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { resolveReference } from '../../router/meta/schemas/pointer.ts'
 
-/** Texts that look like something else, as they stand in real arguments. */
+/** Strings that look like other types, as in real arguments. */
 const TEXTS = ['x', '5', 'true', 'null', '{"a":1}', '[1,2]', '', 'a, b', 'ÄÖ☃', '-3.5e2', '2024-01-01', ' ']
-/** No schema has it, nor one that is nearly it. */
+/** A property name that is in no schema and not similar to one. */
 const UNKNOWN = 'zzz_unknown'
 const DEEPEST = 6
 
-/** Most fit, some may not: bounds that contradict one another are not solved. */
+/** Most arguments are valid. Some are not, because contradictory bounds are not resolved. */
 export function randomArguments(schema: JsonObject): fc.Arbitrary<JsonObject> {
   return partOf(schema, schema, 0).map(value => (isObject(value) ? value : {}))
 }

@@ -1,9 +1,9 @@
-/** Runs a program to its end. */
+/** Runs a program and collects its output. */
 import { spawn } from 'node:child_process'
 
 export type Ran = { code: number; stdout: string; stderr: string }
 
-/** Its exit code and output; 1 where a signal ended it. With `limitMs`: killed then, with all that it started. */
+/** Resolves with the exit code (1 if a signal ended it) and the output. After `limitMs` the program is killed. */
 export function run(
   command: string,
   args: readonly string[],

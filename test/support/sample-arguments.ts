@@ -1,4 +1,4 @@
-/** Arguments that a tool's schema takes: of what it asks for, and no more. */
+/** Builds valid arguments for a tool's schema, with the required properties only. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { resolveReference } from '../../router/meta/schemas/pointer.ts'
 

@@ -1,4 +1,4 @@
-/** A bridge with sessions, and sessions with it, for tests. */
+/** A bridge with `sessions: perClient`, and client sessions, for tests. */
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { errorOf, legacy, post } from '../front/post.ts'
@@ -7,7 +7,7 @@ import { startTestBridge, type TestBridge, type TestBridgeOptions } from './brid
 
 export const IDLE_MS = 180_000
 
-/** A bridge that gives each session a child of its own. */
+/** Starts a bridge that has a separate child process for each session. */
 export async function startSessionBridge(t: TestContext, options: TestBridgeOptions = {}) {
   const mark = `mark-${Math.random()}`
   const { args, ...command } = rudeCommand(options.mode ?? 'polite', 0, mark)

@@ -1,4 +1,4 @@
-/** Programs of others that only tests run, from the lockfile of test/clients; installed on first need. */
+/** Third-party MCP clients for tests, from the lockfile of test/clients. They are installed when first needed. */
 import { existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,13 +11,13 @@ export const CLIENTS = join(dirname(dirname(fileURLToPath(import.meta.url))), 'c
 const INSTALLED = join(CLIENTS, 'node_modules', '.package-lock.json')
 const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
 
-/** The path of a file in the installed packages. Test files that run side by side install once. */
+/** The path of a file in the installed packages. Concurrent test files install only once. */
 export async function clientFile(...path: string[]): Promise<string> {
   await installClients()
   return join(CLIENTS, 'node_modules', ...path)
 }
 
-/** Installs them where they are not. Throws with what npm said. */
+/** Installs the packages if they are missing. Throws with npm's error output. */
 export async function installClients(): Promise<void> {
   if (clientsInstalled()) return
   const { signal } = new AbortController()
@@ -29,7 +29,7 @@ export async function installClients(): Promise<void> {
   await withLock(join(tmpdir(), 'portolan-test-clients.lock'), install, { clock: systemClock, signal })
 }
 
-/** npm writes its own copy of the lockfile last. */
+/** npm writes its copy of the lockfile at the end of an installation. */
 export function clientsInstalled(): boolean {
   if (!existsSync(INSTALLED)) return false
   return statSync(INSTALLED).mtimeMs >= statSync(join(CLIENTS, 'package-lock.json')).mtimeMs

@@ -1,4 +1,4 @@
-/** Writes a zip file of small files, stored as they are (APPNOTE.TXT 4.3): enough for wheels in tests. */
+/** Writes a zip file of small, uncompressed files (APPNOTE.TXT 4.3), which is enough for wheels in tests. */
 import { crc32 } from 'node:zlib'
 
 const LOCAL = 0x04034b50
@@ -29,7 +29,7 @@ export function zipOf(files: Readonly<Record<string, string | Uint8Array>>): Buf
   return Buffer.concat([...parts, central, ...end])
 }
 
-/** Little endian: of two bytes, of four, and again of two. */
+/** Little-endian numbers: `short` and `last` with two bytes each, `long` with four. */
 function words(short: number[] = [], long: number[] = [], last: number[] = []): Buffer {
   const bytes = Buffer.alloc(2 * short.length + 4 * long.length + 2 * last.length)
   let at = 0

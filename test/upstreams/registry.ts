@@ -1,4 +1,4 @@
-/** A registry of npm and an index of PyPI on the loopback, each with one tiny package: `greeter` 1.0.0, an MCP server. */
+/** An npm registry and a PyPI index on 127.0.0.1, each with one package: `greeter` 1.0.0, an MCP server. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A stdio server of SDK 1.x that asks its client in the middle of calls, as servers of the 2025 era do. */
+/** A stdio server of SDK 1.x that sends questions to its client during calls, as servers of the 2025 era do. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
@@ -30,14 +30,14 @@ const say = (value: unknown) => ({
   content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value) }],
 })
 
-/** Some servers show a tool only to clients that can be asked. */
+/** Like some servers, offers one tool only to clients with the capability `elicitation`. */
 const namesFor = () => (server.getClientCapabilities()?.elicitation ? [...NAMES, 'hidden'] : NAMES)
 let startRoots: unknown = 'never asked'
 
 server.setRequestHandler(ListToolsRequestSchema, () => ({
   tools: namesFor().map(name => ({ name, inputSchema: { type: 'object' as const } })),
 }))
-// As many do: they want to know the client's roots before they serve its first call.
+// Like many servers, asks for the client's roots before its first call.
 if (process.argv.includes('roots-first'))
   server.oninitialized = async () => {
     if (!server.getClientCapabilities()?.roots) return

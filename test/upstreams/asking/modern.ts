@@ -1,4 +1,4 @@
-/** A stdio server of SDK 2.x that needs its client's answers for some calls; with the argument `reject` it serves 2026-07-28 alone. */
+/** A stdio server of SDK 2.x that has questions for its client in some calls. With the argument `reject` it serves only 2026-07-28. */
 import { inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** What the asking servers ask their clients, and how tests run them: the same of either era. */
+/** The questions of the asking servers of both eras, the answers of test clients, and the commands of the servers. */
 import { join } from 'node:path'
 import type { JsonObject } from '../../../core/json.ts'
 
@@ -29,7 +29,7 @@ export const QUESTIONS = {
 
 export type Kind = keyof typeof QUESTIONS
 
-/** What a client answers in tests. */
+/** The answers of test clients. */
 export const ANSWERS = {
   form: { action: 'accept', content: { name: 'Ann' } },
   url: { action: 'accept' },
@@ -41,8 +41,8 @@ export const CAN_ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots
 export const NOTE_URI = 'note://one'
 
 /**
- * The command of an asking server: `legacy` is of SDK 1.x, `dual` of SDK 2.x, `modern` the same without the older era. Its tools: `ask`,
- * `declared`, `log`, `progress`, `touch`, `grow`, `hang`, `die`, `pid`; of `legacy` also `hidden`, and with `roots-first` `start-roots`.
+ * The command of an asking server: `legacy` uses SDK 1.x, `dual` SDK 2.x, `modern` SDK 2.x without the 2025 era. Tools: `ask`,
+ * `declared`, `log`, `progress`, `touch`, `grow`, `hang`, `die`, `pid`; `legacy` also has `hidden` and, with `roots-first`, `start-roots`.
  */
 export function askingCommand(kind: 'legacy' | 'dual' | 'modern', ...args: string[]) {
   const file = join(import.meta.dirname, kind === 'legacy' ? 'legacy.ts' : 'modern.ts')

@@ -1,4 +1,4 @@
-/** A server of SDK 1.x over HTTP or SSE that asks its client, logs, and tells of changed resources, as servers of the 2025 era do. */
+/** A server of SDK 1.x over HTTP or SSE that sends questions, log messages and resource updates, as servers of the 2025 era do. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -21,15 +21,15 @@ import { readJson, type Served, serve } from './serve.ts'
 export type AskingLegacy = Served & {
   url: string
   log: RequestLog
-  /** `resources/subscribe note://one`, `unsubscribe …`, `told notifications/…`. */
+  /** `subscribe note://one`, `unsubscribe …`, `roots changed`, `answered <kind>`. */
   heard: RequestLog
-  /** Tells all sessions that are subscribed to it, outside any call. */
+  /** Sends resources/updated to all subscribed sessions, outside of a call. */
   touch(uri: string): Promise<void>
-  /** Asks the client of every session, outside any call; `answered <kind>` is heard then. */
+  /** Sends a question to the client of every session, outside of a call. Each answer adds `answered <kind>` to `heard`. */
   askAll(kind: Kind): void
-  /** Sends a notification to every session, outside any call. */
+  /** Sends a notification to every session, outside of a call. */
   say(method: 'notifications/message'): Promise<void>
-  /** The server forgets all sessions and ends their streams, as a restart does. */
+  /** Ends all sessions and their streams, as a restart would. */
   breakOff(): Promise<void>
 }
 
@@ -120,7 +120,7 @@ const handleSse: Handle = async (sessions, heard, request, response, body) => {
   response.writeHead(404).end()
 }
 
-/** Tools: `ask` (kinds; `outside`: on no call's stream), `declared`, `log`, `echo` (its arguments and _meta). */
+/** Tools: `ask` (kinds; with `outside`, not on the stream of the call), `declared`, `log`, `echo` (returns its params and headers). */
 function createServer(heard: RequestLog): { server: Server; uris: Set<string> } {
   const uris = new Set<string>()
   let least = 'error'

@@ -1,4 +1,4 @@
-/** A server of SDK 2.x over HTTP that needs its client's answers, logs, and tells of changes, as servers of 2026-07-28 do. */
+/** A server of SDK 2.x over HTTP that sends questions, log messages and change notifications, as servers of 2026-07-28 do. */
 import type { ServerResponse } from 'node:http'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server'
@@ -15,11 +15,11 @@ export type AskingModern = Served & {
   requests: { headers: Record<string, unknown>; body: JsonObject }[]
   touch(uri: string): void
   grow(): void
-  /** Breaks the streams for changes. */
+  /** Closes the streams of subscriptions/listen. */
   breakStreams(): void
 }
 
-/** `dual` serves 2025 clients too, without sessions. */
+/** `dual` also serves clients of the 2025 era, without sessions. */
 export async function startAskingModern(kind: 'modern' | 'dual', port?: number): Promise<AskingModern> {
   const log = createRequestLog()
   const requests: AskingModern['requests'] = []
@@ -51,7 +51,7 @@ export async function startAskingModern(kind: 'modern' | 'dual', port?: number):
   }
 }
 
-/** Tools: `ask` (kinds), `declared`, `log`, `progress`, `hang`, `echo` (its arguments). */
+/** Tools: `ask` (kinds), `declared`, `log`, `progress`, `hang`, `echo` (returns its arguments). */
 function create(): McpServer {
   const capabilities = {
     tools: { listChanged: true },

@@ -1,10 +1,10 @@
-/** What a fixture server was asked, for tests to read and to wait for. */
+/** A log of the requests to a fixture server, which tests can read and wait for. */
 
 export type RequestLog = {
   /** `POST tools/call`, `GET`, `DELETE`, … in the order of arrival. */
   entries: string[]
   add(entry: string): void
-  /** Resolves when an entry starts so, now or later. */
+  /** Resolves when there is an entry that starts with `start`. */
   logged(start: string): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** A real OAuth server (oidc-provider) that knows one confidential client. */
+/** A real OAuth server (oidc-provider) with one registered confidential client. */
 import { generateKeyPairSync } from 'node:crypto'
 import Provider from 'oidc-provider'
 import { serve } from './serve.ts'
@@ -8,9 +8,9 @@ export type OAuthServer = {
   issuer: string
   /** Requests to the token endpoint so far. */
   requests(): number
-  /** Whether this server issued the token and it still counts. */
+  /** Whether this server issued the token and it is not revoked. */
   accepts(token: string): boolean
-  /** Tokens issued so far stop counting. */
+  /** Revokes all tokens issued so far. */
   revoke(): void
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export async function startOAuthServer(options: { lifeSeconds?: number } = {}): 
   }
 }
 
-/** The provider's storage; the id of an opaque access token is the token. */
+/** The provider's storage. The id of an opaque access token is the token itself. */
 function memoryAdapter(issued: (id: string) => void) {
   return (model: string) => {
     const stored = new Map<string, unknown>()

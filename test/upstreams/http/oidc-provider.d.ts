@@ -1,4 +1,4 @@
-/** The little of oidc-provider that the OAuth fixture uses; the package brings no types. */
+/** Types of the parts of oidc-provider that the OAuth fixture uses; the package has none. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -1,4 +1,4 @@
-/** A hand-written HTTP server that shakes hands politely and then misbehaves as a test tells it to. */
+/** An HTTP server whose `initialize` is correct and whose other answers misbehave as a test defines. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequestLog } from './log.ts'
 import { readJson, serve } from './serve.ts'
@@ -13,12 +13,12 @@ export type RudeServer = {
   origin: string
   /** `POST tools/call`, `GET`, … in the order of arrival. */
   log: string[]
-  /** Resolves when an entry of the log starts so, now or later. */
+  /** Resolves when there is an entry of the log that starts with `start`. */
   logged(start: string): Promise<void>
   close(): Promise<void>
 }
 
-/** `behaviours` by method, or by `GET` and `DELETE`; the empty method is a POST that is no JSON-RPC request. */
+/** The keys of `behaviours` are JSON-RPC methods, `GET`, `DELETE`, or '' for a POST that is not a JSON-RPC request. */
 export async function startRude(behaviours: Record<string, Behaviour>): Promise<RudeServer> {
   const log = createRequestLog()
   const served = await serve(async (request, response) => {
@@ -61,12 +61,12 @@ export function answer(result: unknown): Behaviour {
     raw(200, 'application/json', JSON.stringify({ result, jsonrpc: '2.0', id }))(response, {}, response.req)
 }
 
-/** Answers with these very bytes. */
+/** Answers with exactly this body. */
 export function raw(status: number, contentType: string, body: string): Behaviour {
   return response => void response.writeHead(status, { 'content-type': contentType }).end(body)
 }
 
-/** Starts an event stream and leaves the rest to `write`. */
+/** Starts an event stream, then calls `write`. */
 export function stream(write: (response: ServerResponse, message: Message) => void): Behaviour {
   return (response, message) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -74,7 +74,7 @@ export function stream(write: (response: ServerResponse, message: Message) => vo
   }
 }
 
-/** Writes `chunk` for as long as the other side reads. */
+/** Writes `chunk` again and again, as long as the other side reads. */
 export function flood(response: ServerResponse, chunk: string): void {
   const write = () => {
     while (!response.destroyed && response.write(chunk));

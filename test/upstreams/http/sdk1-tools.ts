@@ -1,4 +1,4 @@
-/** The MCP server behind the SDK 1.x fixtures: tools that tell what reached them, a resource and a prompt. */
+/** The MCP server of the SDK 1.x fixtures: tools that return what they received, a resource and a prompt. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { z } from 'zod'
 

@@ -14,9 +14,9 @@ export type Sdk1Options = {
   /** Answer as JSON instead of event streams. */
   json?: boolean
   port?: number
-  /** Default the loopback. */
+  /** Default: 127.0.0.1. */
   host?: string
-  /** Bearer tokens to let in; default any caller. */
+  /** Which bearer tokens are accepted. Default: requests need no token. */
   accepts?: (token: string) => boolean
   /** The server that issues these tokens, named in protected resource metadata (RFC 9728). */
   authorizationServer?: string
@@ -27,16 +27,16 @@ export type Sdk1Server = {
   port: number
   log: string[]
   logged(start: string): Promise<void>
-  /** The server forgets all sessions, as a restart does. */
+  /** Forgets all sessions, as after a restart: their next request gets a 404. */
   forget(): void
   /** Adds a tool to every session, which sends tools/list_changed. */
   addTool(name: string): void
-  /** The streams of the SSE mode break. */
+  /** Closes the streams of the mode `sse`. */
   breakStreams(): void
   close(): Promise<void>
 }
 
-/** Not the well-known place: only the WWW-Authenticate header of a 401 leads here. */
+/** Not the well-known path, so that clients must read it from the WWW-Authenticate header of a 401. */
 const METADATA_PATH = '/protected-resource'
 
 type Session = { server: McpServer; transport: StreamableHTTPServerTransport | SSEServerTransport }
@@ -47,7 +47,7 @@ export async function startSdk1(mode: Sdk1Mode, options: Sdk1Options = {}): Prom
   const log = createRequestLog()
   const served = await serve(
     async (request, response) => {
-      if (request.url === METADATA_PATH) return tellAuthorizationServer(request, response, options)
+      if (request.url === METADATA_PATH) return sendMetadata(request, response, options)
       const body = request.method === 'POST' ? await readJson(request) : undefined
       const { method = '' } = (body ?? {}) as { method?: string }
       log.add(`${request.method} ${method}`.trim())
@@ -121,7 +121,7 @@ async function handleSse(
   refuse(response, 404)
 }
 
-function tellAuthorizationServer(request: IncomingMessage, response: ServerResponse, options: Sdk1Options) {
+function sendMetadata(request: IncomingMessage, response: ServerResponse, options: Sdk1Options) {
   if (options.authorizationServer === undefined) return refuse(response, 404)
   const resource = `http://${request.headers.host}/mcp`
   response.writeHead(200, { 'content-type': 'application/json' })

@@ -1,4 +1,4 @@
-/** A plain HTTP server on the loopback for fixtures: closes hard, so that no test waits for a stream that hangs. */
+/** An HTTP server for fixtures, which closes all connections at the end, so that no test waits for an open stream. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
@@ -27,7 +27,7 @@ export async function serve(
   }
 }
 
-/** The body of a POST; undefined where there is none or it is no JSON. */
+/** The parsed body of a POST; undefined if it is not JSON. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)

@@ -1,10 +1,10 @@
-/** What a replayed server answers: its recorded lists, calls echoed, and a few sample resources and prompts. */
+/** The answers of a replayed server: its recorded lists, calls that echo their arguments, and a few sample resources and prompts. */
 import type { JsonObject } from '../../../core/json.ts'
 import type { ReplayCatalog } from './catalogs.ts'
 
 export type ReplayMessage = { id?: number | string | null; method?: string; params?: JsonObject }
 
-/** The answer's JSON text to a message; undefined for notifications. */
+/** Returns the JSON text of the answer to a message; undefined for notifications. */
 export type Answerer = (message: ReplayMessage) => string | undefined
 
 export const SAMPLE_RESOURCES = [
@@ -23,7 +23,7 @@ export const SAMPLE_TEMPLATES = [
 export const SAMPLE_PROMPTS = [
   { name: 'summarize', description: 'Summarizes a topic', arguments: [{ name: 'topic', required: true }] },
 ]
-/** A PNG of one pixel. */
+/** A PNG with one pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
 export function createAnswerer(catalog: ReplayCatalog): Answerer {

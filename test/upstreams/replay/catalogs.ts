@@ -1,4 +1,4 @@
-/** Recorded catalogs for the replay upstream: the real ones of ../shared where they are, else the project's own. */
+/** Recorded catalogs for the replay upstream: those in ../shared if available, otherwise the project's own. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../../core/json.ts'
@@ -19,17 +19,15 @@ export type ReplayCatalog = {
   tools: ReplayTool[]
 }
 
-/** The 42 real catalogs where ../shared is, else our own. Says loudly which, and fails on CI without the real ones. */
+/** The 42 recorded catalogs in ../shared. If they are missing, throws on CI; otherwise prints a note and returns the project's own. */
 export function defaultCatalogs(): ReplayCatalog[] {
   if (existsSync(RECORDED)) return readRecorded(RECORDED)
   if (process.env.CI) throw new Error(`recorded catalogs are required on CI and missing: ${RECORDED}`)
-  process.stderr.write(
-    `NOTE: ${RECORDED} is not there: replaying the project's own smaller catalog instead\n`,
-  )
+  process.stderr.write(`NOTE: ${RECORDED} is missing: replaying the project's own smaller catalog instead\n`)
   return readOwn()
 }
 
-/** Every `*.json` of a folder in the shape that `npm run record` writes, by file name. */
+/** Every `*.json` of a folder, as written by `npm run record`, sorted by file name. */
 export function readRecorded(folder: string): ReplayCatalog[] {
   const files = readdirSync(folder).filter(name => name.endsWith('.json'))
   return files.sort().map(file => readRecordedFile(join(folder, file), file.slice(0, -'.json'.length)))
@@ -41,7 +39,7 @@ export function readRecordedFile(path: string, name: string): ReplayCatalog {
   return { name: label(name), protocolVersion, serverInfo, capabilities, instructions, tools }
 }
 
-/** The catalog written for this project, a line a tool, as so many servers; each also has resources and prompts. */
+/** The project's own catalog (one tool per line), grouped by server; each server also has resources and prompts. */
 export function readOwn(): ReplayCatalog[] {
   const lines = readFileSync(OWN, 'utf8').split('\n').filter(Boolean)
   const servers = Map.groupBy(lines.map(readLine), ({ server }) => server)

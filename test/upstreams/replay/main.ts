@@ -1,5 +1,5 @@
 /**
- * The replay upstream as a process: `node main.ts [FOLDER]`. Its first line on stdout says what it serves:
+ * The replay upstream as a process: `node main.ts [FOLDER]`. Its first line on stdout lists its servers:
  * `{"servers":[{"name","url","tools":[names],"tokens"}]}`.
  */
 import { createTokenCounter, toolText } from '../../../core/tokens.ts'
@@ -17,5 +17,5 @@ const servers = await Promise.all(
 )
 await counter.close()
 process.stdout.write(`${JSON.stringify({ servers })}\n`)
-// Whoever started this process holds its stdin: it ends with them.
+// The parent process holds the other end of stdin, so this process ends when the parent does.
 process.stdin.resume().on('end', () => process.exit())

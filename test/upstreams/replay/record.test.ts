@@ -1,4 +1,4 @@
-/** `npm run record` and the replay upstream are each other's inverse. */
+/** A catalog that `npm run record` records from a replayed server equals the replayed one. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const QUIET = '--disable-warning=ExperimentalWarning'
 const root = join(import.meta.dirname, '..', '..', '..')
 
-test('what is recorded from a replayed server is what it replays', async t => {
+test('a catalog recorded from a replayed server equals the replayed one', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-record-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [own] = readOwn()
@@ -25,7 +25,7 @@ test('what is recorded from a replayed server is what it replays', async t => {
   assert.equal(recorded?.protocolVersion, own.protocolVersion)
 })
 
-test('a server that cannot be recorded is named, and the exit code says so', async t => {
+test('if a server cannot be recorded, the exit code is 1', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-record-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const failing = [process.execPath, '-e', 'process.exit(3)']

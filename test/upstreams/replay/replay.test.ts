@@ -1,4 +1,4 @@
-/** The replay upstream itself: real clients see recorded servers as if they ran. */
+/** The replay upstream: to clients, replayed servers look like real ones. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { startReplay } from './replay.ts'
 
 const never = new AbortController().signal
 
-test('all recorded servers are discovered side by side, with every tool and what it costs', async t => {
+test('all recorded servers can be discovered concurrently, with every tool and its tokens', async t => {
   const replay = await startReplay()
   const counter = createTokenCounter()
   t.after(() => Promise.all([replay.close(), counter.close()]))

@@ -1,4 +1,4 @@
-/** Serves recorded catalogs as stateless MCP servers at /<name>/mcp of one HTTP server; also the upstream of the bench. */
+/** Serves recorded catalogs as stateless MCP servers at /<name>/mcp of one HTTP server, for tests and benchmarks. */
 import fastify from 'fastify'
 import { createAnswerer } from './answer.ts'
 import { defaultCatalogs, type ReplayCatalog } from './catalogs.ts'

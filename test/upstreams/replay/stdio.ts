@@ -1,4 +1,4 @@
-/** One recorded catalog as a stdio server: `node stdio.ts CATALOG.json`, or `node stdio.ts own:NAME` for one of our own. */
+/** Replays one catalog as a stdio server: `node stdio.ts CATALOG.json`, or `node stdio.ts own:NAME` for one of the project's own. */
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createAnswerer } from './answer.ts'

@@ -1,6 +1,6 @@
 /**
- * A process with rude servers as children, to be killed: `node gateway.ts MODE…` writes their pids as one line of JSON.
- * It echoes what it is sent, which shows that its event loop came round.
+ * A process with rude servers as children, for tests that kill it: `node gateway.ts MODE…` writes the pids of the children as one line
+ * of JSON. It echoes its stdin, which shows that its event loop is running.
  */
 import { systemClock } from '../../../core/async.ts'
 import { startReaper } from '../../../core/mcp/client/stdio/reaper.ts'

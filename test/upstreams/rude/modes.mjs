@@ -1,4 +1,4 @@
-/** What each mode of the rude server changes in the polite one. NUMBER is the second argument of the command line. */
+/** How each mode of the rude server differs from `polite`. NUMBER is the second argument of the command line. */
 import { spawn } from 'node:child_process'
 
 const argument = fallback => Number(process.argv[3] ?? fallback)
@@ -9,10 +9,10 @@ const tool = (name, rest = {}) => ({
   ...rest,
 })
 
-/** Stays alive when stdin ends, as servers with a timer or a socket do. */
+/** Keeps the process running after the end of stdin, as in servers with a timer or a socket. */
 const stayAlive = () => setInterval(() => {}, 60_000)
 
-/** Sends pages of tools: `page(cursor)` gives the tools and the next cursor. */
+/** Lists tools in pages: `page(cursor)` returns the tools and the next cursor. */
 const paged = page => server => {
   server.list = (id, params) => {
     const { tools, nextCursor } = page(params.cursor)
@@ -20,7 +20,7 @@ const paged = page => server => {
   }
 }
 
-/** Declares everything, with two resources, a template and a prompt. */
+/** Adds resources and prompts: two resources, a template and a prompt. */
 const withResources = server => {
   server.capabilities = { tools: {}, resources: { listChanged: true }, prompts: { listChanged: true } }
   server.other = (id, params, method) => {
@@ -185,7 +185,7 @@ export const modes = {
     }
     setImmediate(flood)
   },
-  /** Ignores the end of its input, not TERM. */
+  /** Ignores the end of stdin, but not SIGTERM. */
   'deaf-to-end': stayAlive,
   'ignore-term': () => {
     process.on('SIGTERM', () => {})
@@ -193,7 +193,7 @@ export const modes = {
     process.on('SIGHUP', () => {})
     stayAlive()
   },
-  /** Grandchildren in the same group hold all three pipes and ignore TERM; their parent ends as told. */
+  /** A grandchild in the same process group keeps all three pipes open and ignores SIGTERM; the server itself ends normally. */
   grandchildren: server => {
     const script = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60000)"
     const grandchild = spawn(process.execPath, ['-e', script], { stdio: 'inherit' })
@@ -275,7 +275,7 @@ export const modes = {
     server.list = id => server.answer(id, { tools: 'none' })
   },
   resources: withResources,
-  /** Declares resources and prompts, but the lists fail or never come. */
+  /** Declares resources and prompts, but listing them fails. */
   'failing-lists': server => {
     withResources(server)
     server.other = (id, _params, method) => {

@@ -1,4 +1,4 @@
-/** What each mode of the rude server does when it is asked in the newer era first. NUMBER is the second argument of the command line. */
+/** Modes of the rude server that differ when a client first tries the 2026-07-28 protocol (`server/discover`). NUMBER: see modes.mjs. */
 const argument = fallback => Number(process.argv[3] ?? fallback)
 
 export const openingModes = {
@@ -14,7 +14,7 @@ export const openingModes = {
   'discover-garbage': server => {
     server.discover = id => server.send({ id })
   },
-  /** Answers discover only after the initialize that was asked behind it. */
+  /** Answers `server/discover` only after the `initialize` that the client sent later. */
   'discover-last': server => {
     const { initialize } = server
     server.discover = id => {
@@ -24,7 +24,7 @@ export const openingModes = {
       }
     }
   },
-  /** Speaks the newer era alone; takes its time for the answer. */
+  /** Supports only 2026-07-28, and answers after NUMBER milliseconds. */
   'slow-modern': server => {
     server.initialize = id => server.fail(id, -32022, 'this server is of 2026')
     server.discover = id =>

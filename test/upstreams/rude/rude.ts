@@ -1,4 +1,4 @@
-/** Starts the rude server in tests, and looks whether its processes are really gone. */
+/** The rude server in tests: its command, calls of its tools, and checks whether its processes are running. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { delay, systemClock } from '../../../core/async.ts'
@@ -9,7 +9,7 @@ import { callOf } from '../../support/call.ts'
 
 const SERVER = join(import.meta.dirname, 'server.mjs')
 
-/** The command of a rude server; see modes.mjs for the modes. */
+/** The command of a rude server; modes.mjs documents the modes. */
 export function rudeCommand(mode: string, ...args: (string | number)[]) {
   return {
     command: process.execPath,
@@ -18,7 +18,7 @@ export function rudeCommand(mode: string, ...args: (string | number)[]) {
   }
 }
 
-/** A call of one of its tools. */
+/** A call of a tool of the rude server. */
 export function toolCall(name: string, args: Record<string, string | number> = {}): UpstreamCall {
   return callOf({ params: { name, arguments: args }, maxBytes: 1024 * 1024 })
 }
@@ -29,7 +29,7 @@ export function textOf({ result }: McpResponse): string {
   return content?.text ?? ''
 }
 
-/** Waits for something outside of this process that no event tells of. False: it did not come in time. */
+/** Polls a condition outside of this process. Resolves with false if it does not become true in time. */
 export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<boolean> {
   const end = performance.now() + deadlineMs
   while (!holds()) {
@@ -39,7 +39,7 @@ export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<
   return true
 }
 
-/** Whether a process of the group is alive; zombies that nobody reaps do not count where /proc tells of them. */
+/** Whether a process of the group is running. On Linux, zombies do not count. */
 export function groupLives(group: number): boolean {
   if (!groupExists(group)) return false
   return (
@@ -47,7 +47,7 @@ export function groupLives(group: number): boolean {
   )
 }
 
-/** Children of a process whose command line holds `mark` (Linux). */
+/** Children of a process whose command line contains `mark` (Linux only). */
 export function childrenOf(parent: number, mark: string): number[] {
   return processes()
     .filter(other => other.parent === parent && other.state !== 'Z' && commandLine(other.pid).includes(mark))
@@ -72,6 +72,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return '' // it ended meanwhile
+    return '' // The process has ended in the meantime.
   }
 }

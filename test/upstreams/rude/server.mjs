@@ -1,6 +1,6 @@
 /**
- * A stdio MCP server that misbehaves on purpose: `node server.mjs MODE [NUMBER]`. Without a mode it is polite.
- * No dependencies, so that it starts fast and nothing but the mode is strange. `modes.mjs` and `opening-modes.mjs` say what each mode does.
+ * A stdio MCP server that misbehaves on purpose: `node server.mjs MODE [NUMBER]`. The default mode, `polite`, is a correct server.
+ * It has no dependencies, so that it starts fast and only the mode is unusual. The modes are in `modes.mjs` and `opening-modes.mjs`.
  */
 import { modes } from './modes.mjs'
 import { openingModes } from './opening-modes.mjs'
@@ -11,11 +11,11 @@ const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 function createServer(mode) {
   const server = {
     tools: [...tools.values()].map(tool => tool.definition),
-    /** Notifications and answers that the client sent, for the tool `seen`. */
+    /** Notifications and responses from the client, for the tool `seen`. */
     seen: [],
-    /** Methods of the requests that shake hands, for the tool `openings`. */
+    /** Methods of the received handshake requests, for the tool `openings`. */
     openings: [],
-    /** What came last, as it came, for the tool `line`. */
+    /** The last received line, unchanged, for the tool `line`. */
     line: '',
     capabilities: { tools: { listChanged: true } },
     writeLine: line => process.stdout.write(`${line}\n`),

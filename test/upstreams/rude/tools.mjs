@@ -1,9 +1,9 @@
-/** The tools of the rude server: each shows one thing that a call can run into. */
+/** The tools of the rude server, one for each situation that tests of calls need. */
 const text = value => ({ content: [{ type: 'text', text: String(value) }] })
 const objectSchema = properties => ({ type: 'object', properties })
 
 export const tools = new Map()
-/** Not listed, so that no search finds them: they tell a test what came. */
+/** Tools that tests call but tools/list omits, so that searches do not find them. */
 export const unlisted = new Map()
 
 function add(name, description, properties, run) {
@@ -94,7 +94,7 @@ unlisted.set('withdraw', (server, id) => {
   server.send({ method: 'notifications/cancelled', params: { requestId: 'withdrawn' } })
   server.answer(id, text('withdrawn'))
 })
-/** With the id of the call, at either end of the line: it is not the call's. */
+/** Sends a large request with the same id as the call, at the start or end of the line. It must not be taken for the call's answer. */
 unlisted.set('ask_large', (server, id, args) => {
   const params = { padding: 'x'.repeat(args.bytes) }
   if (args.idFirst) server.send({ id, method: 'roots/list', params })
