@@ -1,6 +1,7 @@
 /** `portolan up`: runs the gateway on this machine until it is told to stop. */
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
+import type { Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Profile } from '../core/catalog/router-config.ts'
@@ -12,6 +13,7 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
+import { openAuditFile } from './audit-file.ts'
 import { clientHelp, tokenHelp } from './client-help.ts'
 import { CommandError } from './command-error.ts'
 import {
@@ -37,7 +39,14 @@ const MIN_TOKEN = 32
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
-  OutputOption & { port: number; host: string; anonymous?: boolean; profile?: Profile; servers?: boolean }
+  OutputOption & {
+    port: number
+    host: string
+    anonymous?: boolean
+    profile?: Profile
+    servers?: boolean
+    audit?: string
+  }
 
 export function upCommand(terminal: Terminal): Command {
   return new Command('up')
@@ -64,6 +73,10 @@ export function upCommand(terminal: Terminal): Command {
     .addOption(gatewayOption())
     .addOption(secretsOption())
     .option('--servers', 'open /servers/<name>/mcp: one server as it is')
+    .option(
+      '--audit <file>',
+      "append the audit lines that the gateway's spec.audit asks for to a file, not to standard output",
+    )
     .addOption(outputOption())
     .action(async (paths: string[], options: UpOptions) => {
       await mustExist(paths, terminal)
@@ -77,7 +90,8 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   const progress = createProgress(terminal, log)
   const tracing = await openTracing(tracingSettings(terminal.env), 'portolan', log)
   const token = tokenFor(options, terminal)
-  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer, token })
+  const audit = openAuditFile(options.audit)
+  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer, token, audit })
   onShutdown(async reason => {
     progress.end()
     if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
@@ -130,12 +144,19 @@ async function logFor({ interactive }: Terminal): Promise<Log> {
   return createLog({ level: 'warn', pretty: prettyLine() })
 }
 
-type Told = { terminal: Terminal; log: Log; progress: Progress; tracer?: Tracer; token?: string }
+type Told = {
+  terminal: Terminal
+  log: Log
+  progress: Progress
+  tracer?: Tracer
+  token?: string
+  audit?: Writable
+}
 
 async function start(
   paths: string[],
   options: UpOptions,
-  { terminal, log, progress, tracer, token }: Told,
+  { terminal, log, progress, tracer, token, audit }: Told,
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths,
@@ -153,6 +174,7 @@ async function start(
     onProgress: detail => progress.say('packages', { detail }),
     onFindings: findings => progress.tell(findings),
     tracer,
+    auditStream: audit && (() => audit),
   })
   progress.say('listening', { url: gateway.url })
   return gateway

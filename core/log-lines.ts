@@ -8,13 +8,30 @@ const FLUSH_MS = 100
 /** Limit of the text that waits for a slow reader; without it memory would grow without bound. */
 const MAX_WAITING_LENGTH = 1 << 20
 
-export type LogLines = { write(line: string): void }
+export type LogLines = {
+  write(line: string): void
+  /** Passes what waits for its batch to the stream. */
+  flush(): void
+  /** The length of the text that the stream has not taken; Infinity if it has ended. */
+  waiting(): number
+}
+
+export type LogLinesOptions = {
+  /** Length of the text that may wait. Default: 1 Mi. */
+  maxWaiting?: number
+  /** Called for every line that is dropped. */
+  onLost?: () => void
+}
 
 /**
  * Lines are written within a tenth of a second, and at exit as far as the stream accepts them. `lost` makes the line that
  * reports how many were dropped; it is written as soon as there is room again.
  */
-export function createLogLines(stream: Writable, lost: (lines: number) => string): LogLines {
+export function createLogLines(
+  stream: Writable,
+  lost: (lines: number) => string,
+  { maxWaiting = MAX_WAITING_LENGTH, onLost }: LogLinesOptions = {},
+): LogLines {
   let batch = ''
   let dropped = 0
   let begun = false
@@ -40,9 +57,9 @@ export function createLogLines(stream: Writable, lost: (lines: number) => string
   return {
     write(line) {
       if (!begun) begin()
-      if (gone) return
-      if (stream.writableLength + batch.length + line.length > MAX_WAITING_LENGTH) {
+      if (gone || stream.writableLength + batch.length + line.length > maxWaiting) {
         dropped++
+        onLost?.()
         return
       }
       if (dropped > 0) batch += lost(dropped)
@@ -53,5 +70,7 @@ export function createLogLines(stream: Writable, lost: (lines: number) => string
       timer = setTimeout(flush, FLUSH_MS).unref()
       process.once('exit', flush)
     },
+    flush,
+    waiting: () => (gone ? Number.POSITIVE_INFINITY : stream.writableLength + batch.length),
   }
 }

@@ -60,7 +60,7 @@ function createTimestamp(): () => string {
   }
 }
 
-function standardError(pretty = (line: string) => line): LogLines {
+function standardError(pretty = (line: string) => line): Pick<LogLines, 'write'> {
   const lines = createLogLines(process.stderr, count => pretty(lostLine(count)))
   return { write: line => lines.write(pretty(line)) }
 }

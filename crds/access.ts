@@ -226,18 +226,27 @@ export const auditEvents = z
   .array(z.enum(['Calls', 'Denials', 'Logins']))
   .max(3)
   .default([])
-  .describe('What is written to the audit stream. Not supported yet: a gateway that gives any is refused.')
+  .describe(
+    'What is written to the audit stream, a JSON line each. Calls: of tools, prompts and resources, and searches. Denials: what is outside of the rules, without a usable credential, or beyond a limit. Logins: credentials seen for the first time, and failed ones.',
+  )
 
 export const auditArguments = z
   .enum(['None', 'Names', 'Digest', 'Redacted', 'Full'])
   .default('None')
-  .describe('How much of the arguments of calls the audit stream contains. Not supported yet.')
+  .describe(
+    'How much of the arguments of calls the audit stream contains: nothing, their names, a SHA-256 digest, all but long texts and what looks secret, or everything up to 16 KiB.',
+  )
+
+export const auditSink = z
+  .enum(['Stdout', 'Stderr'])
+  .default('Stdout')
+  .describe('Where audit lines are written. Stderr: together with the log.')
 
 export const auditOverflow = z
   .enum(['Drop', 'Refuse'])
   .default('Drop')
   .describe(
-    'If the audit stream cannot be written fast enough: Drop counts lost events, Refuse answers requests with 503.',
+    'If audit lines cannot be written fast enough: Drop loses and counts them, Refuse answers requests with 503 meanwhile.',
   )
 
 export type GatewayAuth = NonNullable<z.output<typeof auth>>

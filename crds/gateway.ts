@@ -5,6 +5,7 @@ import {
   auditArguments,
   auditEvents,
   auditOverflow,
+  auditSink,
   auth,
   gatewayTools,
   gatewayUrl,
@@ -116,6 +117,7 @@ const gatewaySpec = z.strictObject({
         .describe('How much of arguments and results may be logged: none, redacted or full.'),
       events: auditEvents,
       arguments: auditArguments,
+      sink: auditSink,
       onOverflow: auditOverflow,
     })
     .prefault({})

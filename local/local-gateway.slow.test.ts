@@ -237,19 +237,19 @@ test('if no gateway can be chosen, the last one is still served', async t => {
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('a gateway that gets a protection which is not supported yet offers nothing, and says where it stands', async t => {
+test('a gateway that gets a protection which laptops do not have offers nothing, and says where it stands', async t => {
   const space = workspace(t)
   space.write('one', polite, { labels: { team: 'a' } })
   const file = join(space.folder, 'gateway.yaml')
   writeFileSync(file, gatewayOf('a', 'a'))
   const gateway = await start(t, space)
   assert.notDeepEqual((await discoverTools(gateway.url, 'one:echo')).tools, [])
-  writeFileSync(file, gatewayOf('a', 'a', { audit: { events: ['Calls'] } }).replace('"audit"', '\n"audit"'))
+  const auth = { anonymous: 'Allow', serviceAccounts: {} }
+  writeFileSync(file, gatewayOf('a', 'a', { auth }).replace('"auth"', '\n"auth"'))
   await gateway.until(() => gateway.server('one').state === 'notAccepted')
   const [problem] = gateway.status().problems
-  assert.equal(`${problem?.reason} ${problem?.path} ${problem?.line}`, 'NotYetSupported spec.audit.events 2')
-  assert.equal(gateway.server('one').reason, 'NotYetSupported')
-  await assert.rejects(discoverTools(gateway.url, 'one:echo'), /not accepted \(NotYetSupported\)/)
+  assert.equal(`${problem?.path} ${problem?.line}`, 'spec.auth.serviceAccounts 2')
+  await assert.rejects(discoverTools(gateway.url, 'one:echo'), /not accepted \(ClusterOnly\)/)
   writeFileSync(file, gatewayOf('a', 'a'))
   await gateway.until(() => gateway.server('one').state !== 'notAccepted' && gateway.server('one').tools > 0)
   assert.deepEqual(gateway.status().problems, [])

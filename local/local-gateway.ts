@@ -9,7 +9,7 @@ import { type Reaper, startReaper } from '../core/mcp/client/stdio/reaper.ts'
 import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
 import type { Tracer } from '../core/trace.ts'
 import { servedTokens } from '../router/meta/profiles/profiles.ts'
-import { type Router, startRouter } from '../router/router.ts'
+import { type Router, type RouterOptions, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process-source.ts'
 import { createTokenSums } from '../router/token-use.ts'
 import { type Approvals, createApprovals } from './approvals.ts'
@@ -62,6 +62,8 @@ export type LocalOptions = {
   onFindings: (findings: Findings) => void
   /** Absent: nothing is traced. The caller closes it. */
   tracer?: Tracer
+  /** Where audit lines are written; see the router's option. */
+  auditStream?: RouterOptions['auditStream']
   clock?: Clock
 }
 
@@ -206,6 +208,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => toJson(status(laptop)),
     tracer: options.tracer,
+    auditStream: options.auditStream,
   })
   if (options.watch) await watch(laptop, options)
 }

@@ -12,7 +12,7 @@ const MAX_TIMED_SERVERS = 100
 const SERVER_SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60]
 
 /** Returns a function that records one call. */
-export function createCallMetrics(registry: Registry): (record: CallRecord) => void {
+export function createCallMetrics(registry: Registry): (record: Omit<CallRecord, 'by'>) => void {
   const part = createHistogram(registry, {
     name: 'portolan_call_duration_seconds',
     help: "Time of one call, split into the router's part and the upstream's.",
@@ -72,7 +72,12 @@ function createToolCounts(registry: Registry) {
 type Count = { value: number }
 
 /** A counter whose series are plain numbers until the next scrape. */
-function createCounts<L extends string>(registry: Registry, name: string, help: string, labelNames: L[]) {
+export function createCounts<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: L[],
+) {
   const counts: (Count & { labels: Record<L, string> })[] = []
   new Counter<L>({
     name,

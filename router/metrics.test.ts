@@ -5,7 +5,13 @@ import { createManualClock } from '../test/support/manual-clock.ts'
 import { createRouterMetrics } from './metrics.ts'
 import type { CallRecord } from './observer.ts'
 
-const CALL: CallRecord = { method: 'tools/call', outcome: 'ok', totalMs: 12, upstreamMs: 10, log: true }
+const CALL: Omit<CallRecord, 'by'> = {
+  method: 'tools/call',
+  outcome: 'ok',
+  totalMs: 12,
+  upstreamMs: 10,
+  log: true,
+}
 const NO_MEMBERS = () => []
 
 test('the queue depth of each server that is used is what waits at the scrape', async () => {

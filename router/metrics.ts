@@ -4,14 +4,18 @@ import type { Clock } from '../core/async.ts'
 import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { createRegistry, SECONDS_BUCKETS } from '../core/metrics.ts'
+import { type AccessMetrics, createAccessMetrics } from './access-metrics.ts'
 import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
-import type { RouterObserver } from './observer.ts'
+import type { CallRecord, RouterObserver } from './observer.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { PoolMemberStatus } from './upstream/pool-member.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 
-export type RouterMetrics = RouterObserver & {
+export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed'> & {
+  called(record: Omit<CallRecord, 'by'>): void
+  searched(durationMs: number, hits: number): void
+  readonly access: AccessMetrics
   registry: Registry
   /** A new catalog was swapped in after `durationMs` of building. */
   reloaded(catalog: CatalogFacts, durationMs: number): void
@@ -65,6 +69,7 @@ export function createRouterMetrics(
     called,
     searched: durationMs => search.observe(durationMs / 1_000),
     ...tokenMetrics(registry),
+    access: createAccessMetrics(registry),
   }
 }
 

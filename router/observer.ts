@@ -1,7 +1,13 @@
 /** The interface through which the router reports its work; metrics and the request log implement it. */
 import type { Profile } from '../core/catalog/router-config.ts'
+import type { Fault } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { ClientLabel } from '../core/mcp/caller.ts'
-import type { Tracer } from '../core/trace.ts'
+import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
+import type { McpRequest } from '../core/mcp/server/handler.ts'
+import type { Span, Tracer } from '../core/trace.ts'
+import type { Limited } from './access/limits.ts'
+import type { Catalog } from './catalog/catalog.ts'
 
 export type CallOutcome =
   | 'ok'
@@ -27,7 +33,25 @@ export type CallRecord = {
   payload?: { arguments?: unknown; result?: unknown }
   /** False if the server's `logging.requests` is off. */
   log: boolean
+  /** The request of the agent. */
+  by: RecordedRequest
+  /** What was sent to the server, and what it answered. Absent if nothing was sent. */
+  sent?: { params: JsonObject; answer: McpResponse | Fault }
+  /** Set if the request named something that its caller's catalog does not have. */
+  asked?: Asked
+  /** Set if a limit refused the call. */
+  limited?: Limited
 }
+
+/** A request, with the catalog that its caller sees. */
+export type RecordedRequest = {
+  readonly request: Pick<McpRequest, 'method' | 'params' | 'caller'>
+  readonly catalog: Catalog
+  readonly span?: Span
+}
+
+/** A name as a request gave it: of a tool or a prompt, of a server, or a URI. */
+export type Asked = { kind: 'name' | 'prompt' | 'server' | 'uri'; text: string; server?: string }
 
 export type TokenKind = 'definitions' | 'discovery' | 'schema' | 'resources' | 'error'
 
@@ -36,7 +60,9 @@ export type TokenRoute = Profile | 'server'
 
 export interface RouterObserver {
   called(record: CallRecord): void
-  searched(durationMs: number, hits: number): void
+  searched(durationMs: number, hits: number, by: RecordedRequest): void
+  /** A request that was not called `rejected` for it named something that its caller's catalog does not have. */
+  missed(by: RecordedRequest, asked: Asked): void
   /** Adds the tokens (o200k_base) that listing all visible tools directly would have cost; called at each tools/list. */
   tokensDirect(route: TokenRoute, tokens: number): void
   tokensServed(route: TokenRoute, kind: TokenKind, tokens: number): void

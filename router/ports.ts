@@ -8,8 +8,10 @@ import { createSessions, type SignedSessions } from '../core/mcp/server/session-
 import { createAccess } from './access/access.ts'
 import type { AccessStates } from './access/access-state.ts'
 import type { Authentication } from './access/authentication.ts'
+import { createFailedLogins } from './access/failed-logins.ts'
 import { createInternalCredentials, type InternalCredentials } from './access/internal-credential.ts'
 import { createLimits } from './access/limits.ts'
+import type { Audit } from './audit/audit.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
 import type { HttpServer } from './http/app.ts'
@@ -33,6 +35,7 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   semantic: Pick<Semantic, 'encodeQuery' | 'status'>
   authentication: Authentication
   states: AccessStates
+  audit: Audit
 }
 
 export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
@@ -80,6 +83,8 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     configSeenBy,
     identify,
     limits,
+    failedLogins: createFailedLogins(given.clock),
+    audit: given.audit,
   }
   if (!admin) return { agents: await serve(agents), results }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })

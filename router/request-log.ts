@@ -4,7 +4,7 @@ import type { CallRecord } from './observer.ts'
 
 export type RequestLog = {
   /** Writes nothing if the server's `logging.requests` is off. */
-  called(record: CallRecord): void
+  called(record: Omit<CallRecord, 'by'>): void
   /** A search belongs to no server. Its query counts as payload and is not logged. */
   searched(durationMs: number, hits: number): void
 }

@@ -7,6 +7,7 @@ import type { Upstream } from '../core/mcp/upstream.ts'
 import type { Tracer } from '../core/trace.ts'
 import { createAccessStates } from './access/access-state.ts'
 import { type AuthenticationOptions, createAuthentication } from './access/authentication.ts'
+import { type Audit, type AuditOptions, createAudit } from './audit/audit.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
@@ -57,6 +58,8 @@ export type RouterOptions = {
   lingerMs?: number
   /** Absent: nothing is traced. The router does not close the tracer. */
   tracer?: Tracer
+  /** Where audit lines are written. Absent: standard output and standard error of this process, as the gateway says. */
+  auditStream?: AuditOptions['stream']
 }
 
 export type AdminPort = {
@@ -97,7 +100,10 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const pool = createPool({ connect, clock })
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const served = createNewest<Catalog>()
-  const observer = observe(metrics, options)
+  const { current } = served
+  const recording = { replica: admin?.pod, stream: options.auditStream }
+  const audit = createAudit({ current, metrics: metrics.access, clock, ...recording })
+  const observer = observe(metrics, audit, options)
   const semantic: Semantic = createSemantic({
     dependencies: options.semantic,
     log,
@@ -115,9 +121,9 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   }
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
   const credentials = options.credentials ?? { secret: () => undefined }
-  const authentication = createAuthentication({ ...credentials, clock, log })
+  const authentication = createAuthentication({ ...credentials, clock, log, metrics: metrics.access })
   const states = createAccessStates({ authentication, secret: credentials.secret, log })
-  const parts = { pool, metrics, served, observer, semantic, authentication, states }
+  const parts = { pool, metrics, served, observer, semantic, authentication, states, audit }
   const ports = await openPorts({ ...parts, options, clock })
   const stop = new AbortController()
   const watching = swaps.follow(options.source, stop.signal)
@@ -127,25 +133,31 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     url: `http://${hostOf(address.host)}:${address.port}/mcp`,
     address,
     adminAddress: ports.admin?.address,
-    catalog: served.current,
+    catalog: current,
     metrics,
     search: semantic.status,
     async close(drainMs = DRAIN_MS) {
       stop.abort()
-      closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)]).then(() =>
-        Promise.all([
-          pool.close(),
-          authentication.close(),
-          ports.results.close(),
-          watching.then(semantic.close),
-        ]),
-      )
+      closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)])
+        .then(() =>
+          Promise.all([
+            pool.close(),
+            authentication.close(),
+            ports.results.close(),
+            watching.then(semantic.close),
+          ]),
+        )
+        .then(audit.close)
       await closing
     },
   }
 }
 
-function observe(metrics: RouterMetrics, { log, onUnavailable, tracer }: RouterOptions): RouterObserver {
+function observe(
+  metrics: RouterMetrics,
+  audit: Audit,
+  { log, onUnavailable, tracer }: RouterOptions,
+): RouterObserver {
   const requests = createRequestLog(log)
   return {
     ...metrics,
@@ -153,12 +165,15 @@ function observe(metrics: RouterMetrics, { log, onUnavailable, tracer }: RouterO
     called(record) {
       metrics.called(record)
       requests.called(record)
+      audit.called(record)
       if (record.outcome === 'unavailable' && record.server !== undefined) onUnavailable?.(record.server)
     },
-    searched(durationMs, hits) {
+    searched(durationMs, hits, by) {
       metrics.searched(durationMs, hits)
       requests.searched(durationMs, hits)
+      audit.searched(durationMs, by)
     },
+    missed: audit.missed,
   }
 }
 

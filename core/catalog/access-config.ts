@@ -1,4 +1,4 @@
-/** The part of a router config that says who is admitted, who may use what, and how often. No secret's value. */
+/** The part of a router config that says who is admitted, who may use what, how often, and what is recorded of it. No secret's value. */
 import type { JsonObject } from '../json.ts'
 
 export type AccessConfig = {
@@ -11,7 +11,20 @@ export type AccessConfig = {
   /** The most that any caller gets, whatever the rules. */
   tools: ToolGrant
   rateLimits: RateLimit[]
+  /** What is written to the audit stream; absent: nothing. */
+  audit?: AuditConfig
 }
+
+export type AuditConfig = {
+  events: AuditEvents[]
+  arguments: AuditArguments
+  sink: AuditSink
+  onOverflow: 'Drop' | 'Refuse'
+}
+
+export type AuditEvents = 'Calls' | 'Denials' | 'Logins'
+export type AuditArguments = 'None' | 'Names' | 'Digest' | 'Redacted' | 'Full'
+export type AuditSink = 'Stdout' | 'Stderr'
 
 export type AuthConfig = {
   anonymous: boolean

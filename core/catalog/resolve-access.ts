@@ -33,13 +33,15 @@ export type AccessInput = {
 }
 
 export function resolveAccess(spec: McpGatewaySpec, input: AccessInput): AccessConfig {
-  const { url, auth, access, tools, rateLimits } = spec
+  const { url, auth, access, tools, rateLimits, audit } = spec
+  const { events, arguments: args, sink, onOverflow } = audit
   return {
     ...(url !== undefined && { url: url.replace(/\/+$/, '') }),
     ...(auth && { auth: resolveAuth(auth, input) }),
     rules: access.map(rule => resolveRule(rule, input)),
     tools,
     rateLimits: rateLimits.map(limit => resolveLimit(limit, input)),
+    ...(events.length > 0 && { audit: { events, arguments: args, sink, onOverflow } }),
   }
 }
 

@@ -181,7 +181,11 @@ test('the stricter of server and gateway decides what of payloads is logged', ()
     resolveLocal(
       [server('a', { ...npm, logging: { payloads: own } })],
       {},
-      { gateway: gateway({ audit: { payloads: audit, events: [], arguments: 'None', onOverflow: 'Drop' } }) },
+      {
+        gateway: gateway({
+          audit: { payloads: audit, events: [], arguments: 'None', sink: 'Stdout', onOverflow: 'Drop' },
+        }),
+      },
     ).config.servers[0]?.logging.payloads
   assert.deepEqual(
     [

@@ -8,6 +8,8 @@ import type { Era } from './protocol/revisions.ts'
 export type Caller = {
   /** Who it is, as its credential says. */
   readonly identity: Identity
+  /** The IP address at the other end of the connection; undefined if it is closed, or there is none. */
+  readonly address: string | undefined
   /** Key of the client's session; undefined if it has none. With `sessions: perClient`, each key has its own upstream session. */
   readonly client: string | undefined
   /** How logs name the caller; undefined: logs do not name it. */
@@ -50,6 +52,7 @@ export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpRe
 export function createCaller(given: Partial<Caller> = {}): Caller {
   return {
     identity: given.identity ?? ANONYMOUS,
+    address: given.address,
     client: given.client,
     label: given.label,
     era: given.era ?? 'legacy',

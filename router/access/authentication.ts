@@ -8,6 +8,7 @@ import { messageOf } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
+import type { AccessMetrics } from '../access-metrics.ts'
 import { type Refused, readBearer, refused } from './bearer.ts'
 import { createJwtVerifier, type JwtVerifier } from './jwt.ts'
 import { createNamedTokensOf } from './named-tokens.ts'
@@ -30,6 +31,8 @@ export type AuthenticationOptions = {
   accounts?: ServiceAccounts
   clock: Clock
   log: Log
+  /** Told of the keys of issuers. */
+  metrics: Pick<AccessMetrics, 'keysFetched' | 'watchKeys'>
 }
 
 /** Verified credentials that are remembered; the oldest are forgotten first. */
@@ -47,6 +50,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     if (current?.auth !== auth) current = verifierFor(auth, current, options)
     return current
   }
+  options.metrics.watchKeys(() => current?.jwt.keyAges() ?? new Map())
   return {
     identify({ auth }, authorization) {
       if (!auth) return ANONYMOUS
@@ -68,11 +72,20 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
 
 const NO_TOKEN: Refused = {
   status: 401,
+  reason: 'NoToken',
   message: 'A bearer token is required: Authorization: Bearer <token>.',
 }
-const BUSY: Refused = { status: 503, message: 'Too many new tokens at once; try again in a moment.' }
-const UNAVAILABLE: Refused = { status: 503, message: 'Tokens cannot be verified now; try again in a moment.' }
-const UNKNOWN = refused('The token is not known here.')
+const BUSY: Refused = {
+  status: 503,
+  reason: 'Busy',
+  message: 'Too many new tokens at once; try again in a moment.',
+}
+const UNAVAILABLE: Refused = {
+  status: 503,
+  reason: 'KeysUnavailable',
+  message: 'Tokens cannot be verified now; try again in a moment.',
+}
+const UNKNOWN = refused('UnknownToken', 'The token is not known here.')
 
 type Verifier = {
   auth: AuthConfig
@@ -110,11 +123,14 @@ function verifyOnce(
   if (verifying.size >= MAX_VERIFYING) return BUSY
   const found = verify(verifier, token, options)
     .then(result => {
-      if ('id' in result) {
-        const untilMs = Math.min(result.expiresMs, options.clock.now() + TRUST_MS)
-        remembered.set(key, { identity: result, untilMs })
-      }
-      return result
+      if (!('id' in result)) return result
+      // The same token keeps its identity, so that what is cached by identity stays and it is new only once.
+      const identity = remembered.get(key)?.identity ?? result
+      remembered.set(key, {
+        identity,
+        untilMs: Math.min(identity.expiresMs, options.clock.now() + TRUST_MS),
+      })
+      return identity
     })
     .catch(error => {
       options.log.warn({ error: messageOf(error) }, 'a token could not be verified')

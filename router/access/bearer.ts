@@ -3,11 +3,31 @@
 export type Refused = {
   status: 400 | 401 | 403 | 503
   message: string
+  /** The same for metrics and the audit stream. */
+  reason: RefusedReason
   /** `error` of the challenge (RFC 6750, section 3.1); absent where no token was given. */
   error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope'
   /** The scopes that are needed. */
   scopes?: readonly string[]
 }
+
+export type RefusedReason =
+  | 'NoToken'
+  | 'MalformedHeader'
+  | 'UnknownToken'
+  | 'Unverifiable'
+  | 'Expired'
+  | 'NotYetValid'
+  | 'ValidForTooLong'
+  | 'OtherAudience'
+  | 'UnacceptableClaim'
+  | 'NoAccessToken'
+  | 'Revoked'
+  | 'TooManyGroups'
+  | 'MissingScopes'
+  | 'OtherNamespace'
+  | 'KeysUnavailable'
+  | 'Busy'
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 const MAX_TOKEN = 16_384
@@ -18,9 +38,9 @@ export function readBearer(authorization: string | undefined): string | Refused 
   const token = authorization.length > MAX_TOKEN ? undefined : BEARER.exec(authorization)?.[1]
   if (token !== undefined) return token
   const message = 'The header Authorization must be one "Bearer <token>" of at most 16 KiB.'
-  return { status: 400, error: 'invalid_request', message }
+  return { status: 400, error: 'invalid_request', reason: 'MalformedHeader', message }
 }
 
-export function refused(message: string): Refused {
-  return { status: 401, error: 'invalid_token', message }
+export function refused(reason: RefusedReason, message: string): Refused {
+  return { status: 401, error: 'invalid_token', reason, message }
 }

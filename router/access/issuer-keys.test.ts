@@ -36,7 +36,11 @@ async function issuer(t: TestContext) {
     maxLifetimeMs: 1,
   }
   const clock = createManualClock(NOW)
-  const keys = createIssuerKeys(config, { clock, log: createLog({ level: 'silent' }) })
+  const keys = createIssuerKeys(config, {
+    clock,
+    log: createLog({ level: 'silent' }),
+    metrics: { keysFetched() {} },
+  })
   t.after(async () => {
     await keys.close()
     server.close()

@@ -10,14 +10,19 @@ import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import type { AccessMetrics } from '../access-metrics.ts'
 
 export type IssuerKeys = {
   /** Finds the key of a token, for jose. Rejects with Fault `unavailable` if there are no keys that are current enough. */
   readonly find: JWTVerifyGetKey
   /** How they stand; fetches those that are due, without waiting. */
   state(): KeyState
+  /** The time since the keys were fetched; undefined if they were not. */
+  ageMs(): number | undefined
   close(): Promise<void>
 }
+
+export type IssuerKeysOptions = { clock: Clock; log: Log; metrics: Pick<AccessMetrics, 'keysFetched'> }
 
 /** Keys are fetched again in the background when they are older. */
 const KEYS_LIFE_MS = 5 * 60_000
@@ -33,7 +38,7 @@ const DISCOVERY_PATHS = ['/.well-known/openid-configuration', '/.well-known/oaut
 
 export function createIssuerKeys(
   issuer: JwtIssuerConfig,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log, metrics }: IssuerKeysOptions,
 ): IssuerKeys {
   const agent = agentFor(issuer)
   let known = issuer.jwks && {
@@ -49,8 +54,10 @@ export function createIssuerKeys(
       const jwks = await fetchKeySet(issuer, agent)
       known = { find: createLocalJWKSet(jwks as unknown as JSONWebKeySet), atMs: clock.now() }
       failure = undefined
+      metrics.keysFetched(issuer.name, true)
     } catch (error) {
       failure = { message: messageOf(error), isMismatch: error instanceof IssuerMismatch }
+      metrics.keysFetched(issuer.name, false)
       log.warn({ issuer: issuer.name, error: messageOf(error) }, 'the keys of an issuer could not be fetched')
     }
   }
@@ -84,6 +91,7 @@ export function createIssuerKeys(
       const state = stateOf(failure, isOlder(MOST_STALE_MS), known !== undefined)
       return { issuer: issuer.name, state, ...(failure && told(failure, known?.atMs)) }
     },
+    ageMs: () => (known && issuer.keysFrom ? clock.now() - known.atMs : undefined),
     close: () => agent.destroy(),
   }
 }

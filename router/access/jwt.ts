@@ -7,20 +7,20 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose'
-import type { Clock } from '../../core/async.ts'
 import type { JwtIssuerConfig, Revocation } from '../../core/catalog/access-config.ts'
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { Log } from '../../core/log.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
-import { type Refused, refused } from './bearer.ts'
-import { createIssuerKeys } from './issuer-keys.ts'
+import { type Refused, type RefusedReason, refused } from './bearer.ts'
+import { createIssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
 
 export type JwtVerifier = {
   /** Undefined: the token is of none of the issuers. Rejects with Fault `unavailable` while there are no keys. */
   verify(token: string): Promise<Identity | Refused | undefined>
   /** How the keys of each issuer stand; fetches those that are due. */
   keys(): KeyState[]
+  /** By issuer, in milliseconds; without issuers whose keys are not fetched, or not yet. */
+  keyAges(): Map<string, number>
   close(): Promise<void>
 }
 
@@ -49,7 +49,7 @@ const OTHER_TYPES = ['oauth-id-jag+jwt', 'logout+jwt', 'dpop+jwt', 'secevent+jwt
 export function createJwtVerifier(
   issuers: readonly JwtIssuerConfig[],
   revoked: readonly Revocation[],
-  means: { clock: Clock; log: Log },
+  means: IssuerKeysOptions,
 ): JwtVerifier {
   const known = new Map(
     issuers.map(issuer => [issuer.issuer, { issuer, keys: createIssuerKeys(issuer, means) }]),
@@ -61,7 +61,7 @@ export function createJwtVerifier(
       if (!claimed || !found) return undefined
       const { issuer, keys } = found
       const objection = objectionTo(claimed.header)
-      if (objection) return refused(objection)
+      if (objection) return refused(...objection)
       try {
         const { payload } = await jwtVerify(token, keys.find, {
           issuer: issuer.issuer,
@@ -73,16 +73,25 @@ export function createJwtVerifier(
         })
         return identityOf(payload, issuer, revoked, means.clock.now())
       } catch (error) {
-        if (error instanceof errors.JOSEError) return refused(sentenceOf(error))
+        if (error instanceof errors.JOSEError) return refused(...sentenceOf(error))
         throw error
       }
     },
     keys: () => [...known.values()].map(({ keys }) => keys.state()),
+    keyAges: () =>
+      new Map(
+        known.values().flatMap(({ issuer, keys }) => {
+          const age = keys.ageMs()
+          return age === undefined ? [] : [[issuer.name, age] as const]
+        }),
+      ),
     close: async () => {
       await Promise.all(known.values().map(({ keys }) => keys.close()))
     },
   }
 }
+
+type Objection = [reason: RefusedReason, message: string]
 
 function readClaimed(token: string): { issuer: string; header: ProtectedHeaderParameters } | undefined {
   try {
@@ -93,13 +102,15 @@ function readClaimed(token: string): { issuer: string; header: ProtectedHeaderPa
   }
 }
 
-function objectionTo(header: ProtectedHeaderParameters): string | undefined {
+function objectionTo(header: ProtectedHeaderParameters): Objection | undefined {
   const named = REFUSED_HEADERS.find(name => name in header)
-  if (named !== undefined) return `The token has the header ${named}, which is not accepted.`
+  if (named !== undefined)
+    return ['Unverifiable', `The token has the header ${named}, which is not accepted.`]
   if (typeof header.kid === 'string' && header.kid.length > MAX_KEY_ID)
-    return 'The name of its key is too long.'
+    return ['Unverifiable', 'The name of its key is too long.']
   const type = header.typ?.toLowerCase().replace(/^application\//, '')
-  if (type !== undefined && OTHER_TYPES.includes(type)) return 'The token is no access token.'
+  if (type !== undefined && OTHER_TYPES.includes(type))
+    return ['NoAccessToken', 'The token is no access token.']
   return undefined
 }
 
@@ -110,24 +121,27 @@ function identityOf(
   nowMs: number,
 ): Identity | Refused {
   const { sub = '', exp = 0, iat = 0, jti } = payload
-  if (sub === '' || sub.length > MAX_SUBJECT) return refused('The token has no usable subject.')
+  if (sub === '' || sub.length > MAX_SUBJECT)
+    return refused('UnacceptableClaim', 'The token has no usable subject.')
   const skewMs = issuer.clockSkewMs
-  if (iat * 1_000 > nowMs + skewMs) return refused('The token is not valid yet.')
-  if ((exp - iat) * 1_000 > issuer.maxLifetimeMs) return refused('The token is valid for too long.')
-  if (isIdToken(payload)) return refused('An ID token is no access token.')
+  if (iat * 1_000 > nowMs + skewMs) return refused('NotYetValid', 'The token is not valid yet.')
+  if ((exp - iat) * 1_000 > issuer.maxLifetimeMs)
+    return refused('ValidForTooLong', 'The token is valid for too long.')
+  if (isIdToken(payload)) return refused('NoAccessToken', 'An ID token is no access token.')
   if (revoked.some(entry => isRevoked(entry, issuer.name, sub, jti, iat * 1_000)))
-    return refused('The token was revoked.')
+    return refused('Revoked', 'The token was revoked.')
   const scopes = scopesOf(payload)
   const missing = issuer.requiredScopes.filter(scope => !scopes.includes(scope))
   if (missing.length > 0)
     return {
       status: 403,
       error: 'insufficient_scope',
+      reason: 'MissingScopes',
       message: 'The token lacks scopes.',
       scopes: issuer.requiredScopes,
     }
   const groups = groupsOf(payload[issuer.groupsClaim] as JsonValue | undefined)
-  if (!groups) return refused(`The token names more than ${MAX_GROUPS} groups.`)
+  if (!groups) return refused('TooManyGroups', `The token names more than ${MAX_GROUPS} groups.`)
   const name = payload[issuer.usernameClaim]
   return Object.freeze({
     id: `user:${issuer.name}:${encodeURIComponent(sub)}`,
@@ -180,11 +194,14 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** What is wrong with a token, without any part of it. */
-function sentenceOf(error: errors.JOSEError): string {
-  if (error instanceof errors.JWTExpired) return 'The token has expired.'
+function sentenceOf(error: errors.JOSEError): Objection {
+  if (error instanceof errors.JWTExpired) return ['Expired', 'The token has expired.']
   if (error instanceof errors.JWTClaimValidationFailed)
     return error.claim === 'aud'
-      ? 'The token is for another audience.'
-      : `The claim ${error.claim} is not acceptable.`
-  return 'The token cannot be verified.'
+      ? ['OtherAudience', 'The token is for another audience.']
+      : [
+          error.claim === 'nbf' ? 'NotYetValid' : 'UnacceptableClaim',
+          `The claim ${error.claim} is not acceptable.`,
+        ]
+  return ['Unverifiable', 'The token cannot be verified.']
 }

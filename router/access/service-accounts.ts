@@ -11,7 +11,7 @@ import {
 import { type Clock, delay } from '../../core/async.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
-import { type Refused, refused } from './bearer.ts'
+import { type Refused, type RefusedReason, refused } from './bearer.ts'
 
 export type ServiceAccounts = {
   /** Undefined: the token is not of this cluster. Rejects while the API server's keys cannot be read. */
@@ -61,7 +61,7 @@ export function createServiceAccounts(options: ServiceAccountsOptions): ServiceA
         })
         return identityOf(payload, namespaces)
       } catch (error) {
-        if (error instanceof errors.JOSEError) return refused(sentenceOf(error, audiences))
+        if (error instanceof errors.JOSEError) return refused(...sentenceOf(error, audiences))
         throw error
       }
     },
@@ -71,10 +71,10 @@ export function createServiceAccounts(options: ServiceAccountsOptions): ServiceA
 function identityOf(payload: JWTPayload, namespaces: readonly string[]): Identity | Refused {
   const { sub = '', exp = 0 } = payload
   const [, namespace = '', name] = SUBJECT.exec(sub) ?? []
-  if (name === undefined) return refused('The token is not of a ServiceAccount.')
+  if (name === undefined) return refused('UnacceptableClaim', 'The token is not of a ServiceAccount.')
   if (!namespaces.includes(namespace)) {
     const message = `This gateway serves only pods of the namespace${namespaces.length > 1 ? 's' : ''} ${namespaces.join(', ')}.`
-    return { status: 403, message }
+    return { status: 403, reason: 'OtherNamespace', message }
   }
   return Object.freeze({
     id: `serviceaccount:${namespace}:${name}`,
@@ -101,12 +101,18 @@ function issuerOf(token: string): string | undefined {
 }
 
 /** Describes what is wrong with a token, without repeating any part of it. */
-function sentenceOf(error: errors.JOSEError, audiences: readonly string[]): string {
+function sentenceOf(
+  error: errors.JOSEError,
+  audiences: readonly string[],
+): [reason: RefusedReason, message: string] {
   if (error instanceof errors.JWTExpired)
-    return 'The token has expired: read the token file again, kubelet renews it.'
+    return ['Expired', 'The token has expired: read the token file again, kubelet renews it.']
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')
-    return `The token is for another audience: project one for audience ${audiences.join(' or ')}.`
-  return 'The token was not issued by this cluster.'
+    return [
+      'OtherAudience',
+      `The token is for another audience: project one for audience ${audiences.join(' or ')}.`,
+    ]
+  return ['Unverifiable', 'The token was not issued by this cluster.']
 }
 
 type Issuer = { name: string; keys: JWTVerifyGetKey; at: number }

@@ -11,7 +11,11 @@ import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import type { Found } from '../access/authentication.ts'
+import type { Refused } from '../access/bearer.ts'
+import type { FailedLogins } from '../access/failed-logins.ts'
 import { type Limited, type Limits, limitedSentence } from '../access/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import { loginLimited, loginRefused, requestLimited, serverHidden } from '../audit/of-http.ts'
 import type { App, OnRequest } from './app.ts'
 import { challengeHeaders } from './challenge.ts'
 import type { Forwarder } from './forwarder.ts'
@@ -33,6 +37,10 @@ export type McpRouteOptions = {
   identify?: Identify
   /** Absent: requests are not limited. */
   limits?: Pick<Limits, 'request'>
+  /** Absent: credentials may fail as often as they like. */
+  failedLogins?: FailedLogins
+  /** Absent: nothing is recorded. */
+  audit?: Pick<Audit, 'admitted' | 'decided' | 'isBlocked'>
   lookup: Lookup
   forwarder?: Forwarder
   log: Log
@@ -46,13 +54,14 @@ type McpHttpRequest = FastifyRequest<{ Params: RouteParams }>
 /** All methods that fastify supports, so that methods we do not serve are answered with 405, not 404. */
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'TRACE']
 const NO_CATALOG = 'The gateway has no catalog yet'
+const AUDIT_BLOCKED = 'Audit lines cannot be written, and requests must not go unrecorded'
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
 /** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192
 
 /** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
-  const { url, onRequest, config: configOf, identify, log } = options
+  const { url, onRequest, config: configOf, identify, audit, log } = options
   const receive = (request: McpHttpRequest, reply: FastifyReply) => {
     reply.hijack()
     const { raw } = reply
@@ -61,9 +70,10 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
     const config = configOf()
     if (!config) return answerUnavailable(raw, NO_CATALOG)
     const { access } = config
+    if (audit?.isBlocked(access)) return answerUnavailable(raw, AUDIT_BLOCKED)
     const admit = (found: Found): void => {
       if ('id' in found) admitted(app, options, request, found, raw)
-      else refuse(raw, found.status, found.message, challengeHeaders(access, pathOf(request), found))
+      else refuseLogin(options, config, request, found, raw)
     }
     const found = identify ? identify(access, request.headers.authorization) : ANONYMOUS
     if (!(found instanceof Promise)) return admit(found)
@@ -81,6 +91,21 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
   })
 }
 
+/** Answers a request whose credential is not accepted. An accepted one is never limited for what others of its address do. */
+function refuseLogin(
+  { failedLogins, audit }: McpRouteOptions,
+  config: RouterConfig,
+  request: McpHttpRequest,
+  found: Refused,
+  raw: ServerResponse,
+): void {
+  const address = addressOf(request)
+  const limited = failedLogins?.failed(found, address)
+  audit?.decided(config, limited ? loginLimited(limited, address) : loginRefused(found, address))
+  if (limited) refuseLimited(raw, limited)
+  else refuse(raw, found.status, found.message, challengeHeaders(config.access, pathOf(request), found))
+}
+
 /** Reads the body of a request whose caller is known, and answers it. */
 function admitted(
   app: App,
@@ -89,15 +114,21 @@ function admitted(
   identity: Identity,
   raw: ServerResponse,
 ): void {
-  const { lookup, log } = options
-  const config = options.configSeenBy?.(identity) ?? options.config()
+  const { lookup, audit, log } = options
+  const whole = options.config()
+  const config = options.configSeenBy?.(identity) ?? whole
+  if (config) audit?.admitted(config, identity, addressOf(request))
   const limited = config && options.limits?.request(config, identity)
   if (limited) {
+    audit?.decided(config, requestLimited(limited, identity, addressOf(request)))
     refuseLimited(raw, limited)
     return
   }
   const { route, problem = NO_CATALOG } = config ? lookup(config, request.params) : {}
   if (!config || !route) {
+    const { server } = request.params
+    if (whole && server !== undefined && lookup(whole, request.params).route)
+      audit?.decided(whole, serverHidden(server, identity, addressOf(request)))
     refuse(raw, config ? 404 : 503, problem)
     return
   }
@@ -119,6 +150,10 @@ function admitted(
 function refuseLimited(raw: ServerResponse, limited: Limited): void {
   const seconds = `${Math.ceil(limited.waitMs / 1_000)}`
   refuse(raw, 429, limitedSentence(limited), ['retry-after', seconds])
+}
+
+function addressOf({ raw }: FastifyRequest): string | undefined {
+  return raw.socket.remoteAddress
 }
 
 function pathOf({ url }: FastifyRequest): string {

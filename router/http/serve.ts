@@ -38,6 +38,8 @@ export type ServeOptions = AppOptions &
     configSeenBy?: McpRouteOptions['configSeenBy']
     identify?: Identify
     limits?: McpRouteOptions['limits']
+    failedLogins?: McpRouteOptions['failedLogins']
+    audit?: McpRouteOptions['audit']
     ready: () => Readiness
     /** Absent: metrics are served elsewhere. */
     metrics?: MetricsPage
@@ -61,8 +63,9 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, configSeenBy, identify, limits, log } = options
-  const shared = { ...createFront(app, options), onRequest, config, configSeenBy, identify, limits, log }
+  const { config, configSeenBy, identify, limits, failedLogins, audit, log } = options
+  const means = { config, configSeenBy, identify, limits, failedLogins, audit, log }
+  const shared = { ...createFront(app, options), onRequest, ...means }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))
   add('/mcp/:profile', (current, { profile }) => gatewayRoute(current, profile))

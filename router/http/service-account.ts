@@ -17,7 +17,9 @@ export type AuthenticatorOptions = {
 }
 
 /** Checks an `Authorization` header; resolves with undefined if the caller is allowed. Never rejects. */
-export type Authenticator = (authorization: string | undefined) => Promise<Refused | undefined>
+export type Authenticator = (
+  authorization: string | undefined,
+) => Promise<Omit<Refused, 'reason'> | undefined>
 
 /** How long a verified token is trusted: beside the life of keys, so a revoked key is trusted for up to twice this. */
 const TRUST_MS = 5 * 60_000

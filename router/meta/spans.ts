@@ -46,10 +46,12 @@ export async function traced(
   }
 }
 
-function requestAttributes({ route, caller: { client, era } }: McpRequest, method: string): SpanAttributes {
+function requestAttributes({ route, caller }: McpRequest, method: string): SpanAttributes {
+  const { client, era, identity } = caller
   return {
     'mcp.method.name': method,
     'mcp.session.id': client,
+    'enduser.id': identity.id || undefined,
     'portolan.era': era,
     'portolan.route': route.kind === 'server' ? 'server' : route.profile,
   }

@@ -2,12 +2,12 @@
 import type { TestContext } from 'node:test'
 import type { AccessConfig, AccessRule, AuthConfig } from '../../core/catalog/access-config.ts'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
-import type { Profile, RouterServer } from '../../core/catalog/router-config.ts'
+import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
 import { standardHeaders } from '../../core/mcp/protocol/standard-headers.ts'
-import type { Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
-import { startRouter } from '../../router/router.ts'
+import type { UpstreamCall } from '../../core/mcp/upstream.ts'
+import { type RouterOptions, startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { type Answerer, echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { createManualClock } from '../support/manual-clock.ts'
@@ -15,6 +15,7 @@ import { createManualClock } from '../support/manual-clock.ts'
 export const NOW = 1_800_000_000_000
 export const RED = 'red-caller-token-0123456789abcdefghij'
 export const BLUE = 'blue-caller-token-0123456789abcdefghi'
+const CALLERS = { red: RED, blue: BLUE }
 export const PROFILES: readonly Profile[] = ['hierarchical', 'search', 'registry', 'direct']
 
 /** Everything that only one of the two callers may learn has the other's colour nowhere in it. */
@@ -71,25 +72,24 @@ export async function start(
   config: object = {},
   answer: Answerer = echo,
   servers: Record<string, FixtureServer> = SERVERS,
-  connect?: (server: RouterServer) => Upstream,
+  options: Partial<RouterOptions> = {},
 ) {
   const clock = createManualClock(NOW)
   const source = createInProcessSource()
   const reached: Reached[] = []
   const router = await startRouter({
     source,
-    connect:
-      connect ??
-      (({ name }) =>
-        upstreamOf((call, signal) => {
-          reached.push({ server: name, call })
-          return answer(call, signal)
-        })),
+    connect: ({ name }) =>
+      upstreamOf((call, signal) => {
+        reached.push({ server: name, call })
+        return answer(call, signal)
+      }),
     host: '127.0.0.1',
     port: 0,
     clock,
     log: createLog({ level: 'silent' }),
-    credentials: { secret: name => (name === 'callers' ? { red: RED, blue: BLUE } : undefined) },
+    credentials: { secret: name => (name === 'callers' ? CALLERS : undefined) },
+    ...options,
   })
   t.after(() => router.close(0))
   const publish = (changed: Partial<AccessConfig>, generation: number, offered = servers) =>

@@ -49,7 +49,7 @@ async function withIssuer(t: TestContext, more: Partial<AuthConfig['jwt'][number
 }
 
 test('a token of an issuer is admitted with its groups; every forged or unfit one is refused', async t => {
-  const { sign, ask, jwk } = await withIssuer(t)
+  const { sign, ask, jwk, clock } = await withIssuer(t)
   assert.match((await ask(await sign({ groups: ['dev'] }))).text, /vermilion_get/)
   for (const groups of ['dev', ['dev', 1, null]])
     assert.match((await ask(await sign({ groups }))).text, /vermilion_get/)
@@ -96,6 +96,8 @@ test('a token of an issuer is admitted with its groups; every forged or unfit on
     await hs.setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(Buffer.from(JSON.stringify(jwk))),
   ])
   for (const [what, token] of unfit) {
+    // Failed logins are limited.
+    clock.advance(1_000)
     const { status, headers } = await ask(token)
     assert.ok(status === 401 || status === 400, `${what}: ${status}`)
     if (status === 401)

@@ -258,6 +258,7 @@ function createWitness(): { observer: RouterObserver; seen: Seen } {
     observer: {
       called: record => void seen.calls.push(record),
       searched: (_durationMs, hits) => void seen.searches.push(hits),
+      missed: () => {},
       tokensDirect: (_route, tokens) => {
         seen.direct += tokens
       },

@@ -18,7 +18,7 @@ import { readOwn } from '../upstreams/replay/catalogs.ts'
 import { type Replay, startReplay } from '../upstreams/replay/replay.ts'
 import { drive, GATEWAY, serverOf, snapshotOf, type ToolResult } from './fixture.ts'
 
-const OBSERVER = { called() {}, searched() {}, tokensDirect() {}, tokensServed() {} }
+const OBSERVER = { called() {}, searched() {}, missed() {}, tokensDirect() {}, tokensServed() {} }
 let replay: Replay
 let pool: Pool
 let handler: McpHandler

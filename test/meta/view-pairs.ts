@@ -134,7 +134,7 @@ function asked(catalog: Catalog, pool: ReturnType<typeof createFixture>['pool'])
     limits: createLimits(systemClock),
     current: () => catalog,
     pool,
-    observer: { called() {}, searched() {}, tokensDirect() {}, tokensServed() {} },
+    observer: { called() {}, searched() {}, missed() {}, tokensDirect() {}, tokensServed() {} },
     encodeQuery: async text => {
       encoded.push(text)
       return quantize(embed(text))

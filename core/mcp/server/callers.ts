@@ -25,6 +25,7 @@ export function callerOf(
   const logLevel = isLegacy ? client && clients.levels.get(client) : message.logLevel
   return {
     identity,
+    address: response.address,
     client,
     label: labelled(isLegacy ? session?.label : labelOf(message.clientName), identity),
     era,

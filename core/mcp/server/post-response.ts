@@ -40,6 +40,11 @@ export class PostResponse {
     })
   }
 
+  /** The IP address of the caller; undefined if the connection is closed. */
+  get address(): string | undefined {
+    return this.#raw.socket?.remoteAddress
+  }
+
   /** Aborts when the caller goes away or cancels. */
   get signal(): AbortSignal {
     return this.#controller.signal

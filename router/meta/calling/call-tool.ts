@@ -47,7 +47,13 @@ export async function callTool(
   }
   const limited = work.limits.call(work.catalog.config, work.request.caller.identity, server.name, tool.tool)
   if (limited)
-    return refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool: tool.tool })
+    return refuse(work, {
+      refusal: limitedSentence(limited),
+      outcome: 'rejected',
+      server,
+      tool: tool.tool,
+      limited,
+    })
   const { value: args, text: argumentsText } = checked.args
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
   // A task would belong to the server's session, and later requests about it do not name a server.

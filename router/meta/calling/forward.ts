@@ -72,6 +72,8 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     upstreamMs: nowMs - sentMs,
     payload: logging.payloads === 'none' ? undefined : payloadOf(logging.payloads, sent, answer),
     log: logging.requests,
+    by: work,
+    sent: { params: sent.params, answer },
   })
 }
 

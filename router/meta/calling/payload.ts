@@ -19,13 +19,14 @@ export function payloadOf(
 ): CallRecord['payload'] {
   if (allowed === 'none') return undefined
   const { arguments: args = sent.params } = sent.params
-  if (allowed === 'redacted') return { arguments: redact(args, 0) }
+  if (allowed === 'redacted') return { arguments: redact(args) }
   return answer instanceof Fault
     ? { arguments: args }
     : { arguments: args, result: answer.error ?? answer.result }
 }
 
-function redact(value: unknown, depth: number): unknown {
+/** Without values whose names look secret, and with long texts cut. */
+export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return shorten(value, LONGEST_REDACTED_TEXT)
   if (depth > DEEPEST_REDACTED) return '…'
   if (Array.isArray(value)) return value.map(item => redact(item, depth + 1))

@@ -6,7 +6,6 @@ import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { limitedSentence } from '../../access/limits.ts'
 import { mayRead } from '../../access/reachable.ts'
-import type { Catalog } from '../../catalog/catalog.ts'
 import { textAt } from '../arguments/given-arguments.ts'
 import { carriesTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
@@ -80,7 +79,13 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   if (tool === undefined) return unknownTool(work, server)
   const limited = work.limits.call(catalog.config, request.caller.identity, server.name, tool.tool)
   if (limited)
-    return refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool: tool.tool })
+    return refuse(work, {
+      refusal: limitedSentence(limited),
+      outcome: 'rejected',
+      server,
+      tool: tool.tool,
+      limited,
+    })
   const carried = params.task === undefined || carriesTasks(server, catalog)
   const sent = carried ? params : untasked(params)
   const argumentsText = textAt(request, 'arguments')
@@ -96,34 +101,40 @@ function untasked({ task: _, ...params }: JsonObject): JsonObject {
 function unknownTool(work: Work, server: RouterServer): McpResponse {
   if (!work.catalog.catalogs.has(server.name))
     return refuse(work, { refusal: stateSentence(server), outcome: 'unavailable', server })
-  const held = heldRefusal(work.catalog, `${server.name}:${work.request.params.name}`)
+  const name = String(work.request.params.name)
+  const held = heldRefusal(work.catalog, `${server.name}:${name}`)
   if (held) return refuse(work, held)
-  const name = quote(String(work.request.params.name))
-  return refuseNatively(work, { refusal: `Unknown tool: ${name}`, outcome: 'rejected', server })
+  return refuseNatively(work, {
+    refusal: `Unknown tool: ${quote(name)}`,
+    outcome: 'rejected',
+    server,
+    asked: { kind: 'name', text: name, server: server.name },
+  })
 }
 
 /** Refuses what the caller's view does not contain, as what does not exist. A method that we do not know could reach anything. */
-function outsideView({ catalog, request }: Work, server: RouterServer): McpResponse | undefined {
-  if (!catalog.view) return undefined
-  const { method, params } = request
+function outsideView(work: Work, server: RouterServer): McpResponse | undefined {
+  if (!work.catalog.view) return undefined
+  const { method, params } = work.request
   switch (method) {
     case 'resources/read':
-      return resourceOutside(catalog, server, params.uri)
+      return resourceOutside(work, server, params.uri)
     case 'prompts/get':
-      return promptOutside(catalog, server, params.name)
+      return promptOutside(work, server, params.name)
     case 'completion/complete': {
       const ref = readCompleted(params.ref)
-      if (ref?.type === 'ref/resource') return resourceOutside(catalog, server, ref.uri)
-      return promptOutside(catalog, server, ref?.name)
+      if (ref?.type === 'ref/resource') return resourceOutside(work, server, ref.uri)
+      return promptOutside(work, server, ref?.name)
     }
     default:
       return TASK_METHODS.has(method) ? undefined : notFound(`Method ${quote(method)} is not served here.`)
   }
 }
 
-function resourceOutside(catalog: Catalog, server: RouterServer, uri: unknown): McpResponse | undefined {
-  if (typeof uri === 'string' && mayRead(catalog, server, uri)) return undefined
+function resourceOutside(work: Work, server: RouterServer, uri: unknown): McpResponse | undefined {
+  if (typeof uri === 'string' && mayRead(work.catalog, server, uri)) return undefined
   const named = String(uri)
+  work.observer.missed(work, { kind: 'uri', text: named, server: server.name })
   return {
     error: {
       code: RESOURCE_NOT_FOUND,
@@ -133,8 +144,9 @@ function resourceOutside(catalog: Catalog, server: RouterServer, uri: unknown): 
   }
 }
 
-function promptOutside(catalog: Catalog, server: RouterServer, name: unknown): McpResponse | undefined {
-  if (typeof name === 'string' && catalog.promptByName.has(`${server.name}:${name}`)) return undefined
+function promptOutside(work: Work, server: RouterServer, name: unknown): McpResponse | undefined {
+  if (typeof name === 'string' && work.catalog.promptByName.has(`${server.name}:${name}`)) return undefined
+  work.observer.missed(work, { kind: 'prompt', text: String(name), server: server.name })
   return invalid(`There is no prompt ${quote(String(name))}.`)
 }
 

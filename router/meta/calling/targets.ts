@@ -71,6 +71,7 @@ export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refus
     refusal: `There is no prompt ${quote(name)}.${hint}`,
     outcome: 'rejected',
     server: meantServer(catalog, name),
+    asked: { kind: 'prompt', text: name },
   }
 }
 
@@ -88,7 +89,11 @@ export function stateRefusalOf(server: RouterServer): Refusal {
 
 export function unknownServer(catalog: Catalog, name: string): Refusal {
   const hint = hintOf(nearestNames(name, shownServers(catalog), MOST_NAMES))
-  return { refusal: `There is no server ${quote(name)}.${hint}`, outcome: 'rejected' }
+  return {
+    refusal: `There is no server ${quote(name)}.${hint}`,
+    outcome: 'rejected',
+    asked: { kind: 'server', text: name },
+  }
 }
 
 function shownServers({ servers }: Catalog): string[] {
@@ -116,7 +121,10 @@ function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWord
 function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refusal {
   const server = meantServer(catalog, name)
   const path = parseToolPath(name) ?? parseListedName(name)
-  if (!server && path && SERVER_NAME.test(path.server)) return toolOfUnknownServer(catalog, path, words)
+  if (!server && path && SERVER_NAME.test(path.server)) {
+    const refusal = sentenceOfUnknownServer(catalog, path, words)
+    return { refusal, outcome: 'rejected', asked: { kind: 'name', text: name } }
+  }
   const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
   const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
   const own = shown.filter(isOwn).map(tool => tool.path)
@@ -126,18 +134,18 @@ function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refus
     refusal: `There is no tool ${quote(name)}.${hint} ${orFinding(hint, words)}`,
     outcome: 'rejected',
     server,
+    asked: { kind: 'name', text: name },
   }
 }
 
 /** Suggests the nearest servers, each with its tool of that name if it has one; otherwise the nearest servers that have such a tool. */
-function toolOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): Refusal {
+function sentenceOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): string {
   const servers = shownServers(catalog)
   const pathOf = (name: string): string | undefined => catalog.toolByName.get(`${name}:${tool}`)?.path
   const near = nearestNames(server, servers, MOST_NAMES)
   if (!near.some(pathOf)) near.push(...nearestNames(server, servers.filter(pathOf), 1))
   const hint = hintOf(near.map(name => pathOf(name) ?? name))
-  const refusal = `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
-  return { refusal, outcome: 'rejected' }
+  return `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
 }
 
 function orFinding(hint: string, { finding }: ProfileWords): string {

@@ -33,6 +33,7 @@ export function findResource(catalog: Catalog, text: string): ResourceTarget | R
   return {
     refusal: `There is no resource ${quote(text)}.${hint} URIs begin with their server: "server|uri".`,
     outcome: 'rejected',
+    asked: { kind: 'uri', text },
   }
 }
 

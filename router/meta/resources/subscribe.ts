@@ -37,7 +37,13 @@ export async function subscribe(
 ): Promise<McpResponse> {
   const { catalog, pool, observer } = means
   const target = targetOf(catalog, route, subscription.uri)
-  if ('refusal' in target) return invalid(target.refusal)
+  const { caller } = subscription
+  const method = 'resources/subscribe'
+  const by = { request: { method, params: { uri: subscription.uri }, caller }, catalog }
+  if ('refusal' in target) {
+    if (target.asked) observer.missed(by, target.asked)
+    return invalid(target.refusal)
+  }
   const { server } = target
   if (!declares(catalog.catalogs.get(server.name)?.capabilities?.resources, 'subscribe'))
     return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
@@ -50,8 +56,17 @@ export async function subscribe(
   const totalMs = performance.now() - begunMs
   const outcome = outcomeOf(answer)
   const log = server.logging.requests
-  const method = 'resources/subscribe'
-  observer.called({ server: server.name, method, outcome, totalMs, upstreamMs: totalMs, log })
+  observer.called({
+    server: server.name,
+    method,
+    outcome,
+    client: caller.label,
+    totalMs,
+    upstreamMs: totalMs,
+    log,
+    by,
+    sent: { params: { uri: target.uri }, answer },
+  })
   if (answer instanceof Fault) return unanswered(answer, server, means.words)
   if (answer.error) return answer
   if (catalog.view) void endWithView(means, target, over, either)
@@ -78,7 +93,11 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   const server = findServer(catalog, route.server)
   if ('refusal' in server) return server
   if (mayRead(catalog, server, uri)) return { server, uri }
-  return { refusal: `There is no resource ${quote(uri)}.`, outcome: 'rejected' }
+  return {
+    refusal: `There is no resource ${quote(uri)}.`,
+    outcome: 'rejected',
+    asked: { kind: 'uri', text: uri, server: server.name },
+  }
 }
 
 /** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own. */

@@ -3,8 +3,9 @@ import type { CallToolResult, TextContent } from '@modelcontextprotocol/sdk/type
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { Limited } from '../../access/limits.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
-import type { CallOutcome } from '../../observer.ts'
+import type { Asked, CallOutcome } from '../../observer.ts'
 import { tokenRoute, type Work } from '../meta-tool.ts'
 import { shortenToTokens } from './shorten.ts'
 
@@ -15,6 +16,10 @@ export type Refusal = {
   /** The server it was about, if the catalog knows it. */
   server?: RouterServer
   tool?: string
+  /** What the request named, if that is not in the catalog. */
+  asked?: Asked
+  /** The limit that refuses the request. */
+  limited?: Limited
 }
 
 export function textReply(text: string): McpResponse {
@@ -64,7 +69,7 @@ export function refuse(work: Work, refusal: Refusal): McpResponse {
   return errorReply(work, refusal.refusal)
 }
 
-export function reportRefusal(work: Work, { outcome, server, tool }: Refusal): void {
+export function reportRefusal(work: Work, { outcome, server, tool, asked, limited }: Refusal): void {
   work.observer.called({
     server: server?.name,
     tool,
@@ -74,5 +79,8 @@ export function reportRefusal(work: Work, { outcome, server, tool }: Refusal): v
     totalMs: performance.now() - work.arrivedMs,
     upstreamMs: 0,
     log: server?.logging.requests ?? true,
+    by: work,
+    asked,
+    limited,
   })
 }

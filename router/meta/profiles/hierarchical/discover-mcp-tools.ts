@@ -69,7 +69,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
     searchMs,
     query: Array.isArray(args.query) ? queries : (queries[0] as string),
   })
-  observer.searched(searchMs, tools.length)
+  observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer
   return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
 }

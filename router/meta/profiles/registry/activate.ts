@@ -61,7 +61,10 @@ function call(work: Work, args: JsonObject): McpResponse {
   const { budget } = catalog.config
   const loading = load(before, wanted, { ...budget, metaTokens: prices.registry, tokensOf: listedTokens })
   const [first] = [...failed, ...loading.refused.map(tool => overBudget(work, tool))]
-  if (first && loading.loaded.length + parts.length === 0) return refuse(work, first.refusal)
+  const isRefused = first !== undefined && loading.loaded.length + parts.length === 0
+  for (const { refusal } of isRefused ? failed.slice(1) : failed)
+    if (refusal.asked) work.observer.missed(work, refusal.asked)
+  if (isRefused) return refuse(work, first.refusal)
   if (request.caller.client !== undefined) {
     activated.keep(request.caller.client, loading.active.map(pathOf))
     if (isChanged(before, loading.active)) tellCaller(work, LIST_CHANGED)
@@ -101,7 +104,8 @@ function findTools(work: Work, names: readonly string[]): FoundTools {
 
 /** `explains`: whether to suggest tools for an unknown name. */
 function findTool(work: Work, name: string, explains: boolean): ToolRoute | Refusal {
-  if (!explains && !isKnown(work, name)) return { refusal: 'There is no such tool.', outcome: 'rejected' }
+  if (!explains && !isKnown(work, name))
+    return { refusal: 'There is no such tool.', outcome: 'rejected', asked: { kind: 'name', text: name } }
   const called = findCalled(work, name)
   if ('refusal' in called) return called
   const { target } = called

@@ -62,7 +62,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
     queries.length > 0
       ? await searchCatalog(work, queries, limit, { wanted })
       : browse(catalog, wanted, limit)
-  observer.searched(performance.now() - startedMs, found.tools.length)
+  observer.searched(performance.now() - startedMs, found.tools.length, work)
   return discoveryReply(work, compose(catalog, found, queries.length > 0 ? found.tools.length : found.total))
 }
 

@@ -46,7 +46,7 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   const { catalog, observer, request } = work
   const startedMs = performance.now()
   const { tools, searched } = await matching(catalog, pattern, request.caller.signal)
-  observer.searched(performance.now() - startedMs, tools.length)
+  observer.searched(performance.now() - startedMs, tools.length, work)
   const lines = tools
     .slice(0, limit)
     .map(tool => toolLine(catalog, tool, shorten(tool.definition.description ?? '', LONGEST_DESCRIPTION)))

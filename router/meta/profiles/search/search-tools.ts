@@ -83,7 +83,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const startedMs = performance.now()
   const depth = cursor === undefined ? limit + 1 : DEEPEST_RANK
   const ranking = await rankTools(work, queries, depth, scope)
-  work.observer.searched(performance.now() - startedMs, ranking.found.tools.length)
+  work.observer.searched(performance.now() - startedMs, ranking.found.tools.length, work)
   return answerRanking(work, ranking, { limit, cursor, asked })
 }
 
@@ -96,6 +96,7 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
     const called = findCalled(work, missing)
     if ('refusal' in called) return refuse(work, called)
   }
+  for (const text of notFound) work.observer.missed(work, { kind: 'name', text })
   const tools = found.tools.map(({ item }) => item)
   const rankOf = new Map(tools.map((tool, rank) => [tool, String(rank).padStart(6, '0')]))
   const keyOf = (tool: ToolRoute): string => rankOf.get(tool) as string

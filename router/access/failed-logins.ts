@@ -1,0 +1,53 @@
+/** Limits how often credentials may fail for an address: 20 a minute. */
+import { isIPv6 } from 'node:net'
+import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { Refused } from './bearer.ts'
+import type { Limited } from './limits.ts'
+
+export type FailedLogins = {
+  /** Counts a refused credential. Returns the limit if there were too many; then it does not count. */
+  failed(refused: Refused, address: string | undefined): Limited | undefined
+}
+
+const FAILURES = 20
+const EVERY_MS = 60_000
+const COST_MS = EVERY_MS / FAILURES
+/** Addresses remembered; the oldest are forgotten first. */
+const MAX_ADDRESSES = 100_000
+const TEXT = `${FAILURES} failed logins a minute`
+
+/** By the generic cell rate algorithm, as all limits. */
+export function createFailedLogins(clock: Clock): FailedLogins {
+  const spentBy = new BoundedMap<number>(MAX_ADDRESSES)
+  return {
+    failed(refused, address = '') {
+      if (!isFailure(refused)) return undefined
+      const now = clock.now()
+      const key = networkOf(address)
+      // Never further ahead than all of them: otherwise a clock that was set back would lock addresses out.
+      const spent = Math.min(Math.max(spentBy.get(key) ?? now, now), now + EVERY_MS) + COST_MS
+      const waitMs = spent - now - EVERY_MS
+      if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: TEXT }
+      spentBy.set(key, spent)
+      return undefined
+    },
+  }
+}
+
+/** Clients that log in begin without a token; a good one that lacks scopes and keys that are away are no failures of the client. */
+function isFailure({ reason, status }: Refused): boolean {
+  return status !== 503 && reason !== 'NoToken' && reason !== 'MissingScopes'
+}
+
+/** Whoever has an IPv6 address has at least the 2^64 of its network. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
+  const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
+  const [before, after] = [head, tail].map(part => part.split(':').filter(group => group !== ''))
+  const zeros = hostname.includes('::')
+    ? Array(8 - (before?.length ?? 0) - (after?.length ?? 0)).fill('0')
+    : []
+  return [...(before ?? []), ...zeros, ...(after ?? [])].slice(0, 4).join(':')
+}

@@ -1,0 +1,117 @@
+/** Who did what: turns calls, denials and logins into audit lines and metrics. */
+import { randomUUID } from 'node:crypto'
+import process from 'node:process'
+import type { Writable } from 'node:stream'
+import type { Clock } from '../../core/async.ts'
+import type { AccessConfig, AuditSink as SinkName } from '../../core/catalog/access-config.ts'
+import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import type { AccessMetrics } from '../access-metrics.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { createOnce } from '../meta/once.ts'
+import type { Asked, CallRecord, RecordedRequest } from '../observer.ts'
+import { type Decision, lineOf, policyOf, shownAddress } from './line.ts'
+import { createMerger } from './merge.ts'
+import { callOf, missOf, searchOf } from './of-requests.ts'
+import { type AuditSink, createAuditSink } from './sink.ts'
+
+export type Audit = {
+  called(record: CallRecord): void
+  searched(durationMs: number, by: RecordedRequest): void
+  missed(by: RecordedRequest, asked: Asked): void
+  /** A request of this caller was admitted: a login, if its credential is new here. */
+  admitted(config: RouterConfig, identity: Identity, address: string | undefined): void
+  /** A request was decided upon before its body was read. */
+  decided(config: RouterConfig, decision: Decision): void
+  /** Whether requests are refused, since their lines could not be written. */
+  isBlocked(access: AccessConfig): boolean
+  /** Writes what waits. */
+  close(): Promise<void>
+}
+
+export type AuditOptions = {
+  /** The whole catalog that is served. */
+  current: () => Catalog | undefined
+  metrics: AccessMetrics
+  clock: Clock
+  /** This router among others. */
+  replica?: string
+  /** Absent: standard output and standard error of this process. */
+  stream?: (sink: SinkName) => Writable
+}
+
+export function createAudit({ current, metrics, clock, replica, stream = standard }: AuditOptions): Audit {
+  const once = createOnce()
+  const policies = new WeakMap<AccessConfig, string>()
+  const sinks = new Map<SinkName, AuditSink>()
+  const known = new WeakSet<Identity>()
+  const sinkOf = (name: SinkName): AuditSink => {
+    const sink = sinks.get(name) ?? createAuditSink(stream(name), metrics.auditLost)
+    sinks.set(name, sink)
+    return sink
+  }
+  const write = ({ config, decision }: Decided, count?: number): void => {
+    const { access, gateway } = config
+    if (!access.audit) return
+    const policy = policies.get(access) ?? policyOf(access)
+    policies.set(access, policy)
+    const place = { id: randomUUID(), time: new Date(clock.now()).toISOString(), policy, replica }
+    sinkOf(access.audit.sink).write(lineOf(decision, { ...place, gateway: gateway.name }, count))
+  }
+  const merger = createMerger<Decided>({ clock, keyOf, blur, tell: write })
+  const decided = (config: RouterConfig, decision: Decision): void => {
+    if (decision.decision !== 'allowed' || decision.rule !== undefined) metrics.decided(decision)
+    if (!isWanted(config.access, decision)) return
+    if (decision.decision === 'allowed') write({ config, decision })
+    else merger.add({ config, decision })
+  }
+  const whole = (seen: Catalog) => ({ whole: seen.view ? (current() ?? seen) : seen, seen, once })
+  return {
+    called(record) {
+      const { catalog } = record.by
+      decided(catalog.config, callOf(record, whole(catalog)))
+    },
+    searched(durationMs, by) {
+      if (by.catalog.config.access.audit) decided(by.catalog.config, searchOf(durationMs, by))
+    },
+    missed(by, asked) {
+      const decision = missOf(by, asked, whole(by.catalog))
+      if (decision) decided(by.catalog.config, decision)
+    },
+    admitted(config, identity, address) {
+      if (identity.kind === 'anonymous' || known.has(identity)) return
+      known.add(identity)
+      const event = 'login' as const
+      decided(config, { event, decision: 'allowed', identity, from: { address: shownAddress(address) } })
+    },
+    decided,
+    isBlocked: ({ audit }) => audit?.onOverflow === 'Refuse' && sinkOf(audit.sink).isBlocked(),
+    async close() {
+      merger.flush()
+      await Promise.all([...sinks.values()].map(sink => sink.close()))
+    },
+  }
+}
+
+type Decided = { config: RouterConfig; decision: Decision }
+
+function isWanted({ audit }: AccessConfig, { event, decision }: Decision): boolean {
+  if (!audit) return false
+  const { events } = audit
+  if (event === 'call') return events.includes('Calls')
+  if (event === 'denial') return events.includes('Denials')
+  return events.includes('Logins') || (decision !== 'allowed' && events.includes('Denials'))
+}
+
+function keyOf({ decision }: Decided): string {
+  const { event, decision: what, reason, rule, identity, from, target } = decision
+  return JSON.stringify([event, what, reason, rule, identity?.id, from.address, target])
+}
+
+function blur({ config, decision: { event, decision, reason, rule } }: Decided): Decided {
+  return { config, decision: { event, decision, reason, rule, from: {} } }
+}
+
+function standard(sink: SinkName): Writable {
+  return sink === 'Stdout' ? process.stdout : process.stderr
+}

@@ -1,0 +1,55 @@
+/** What a name stands for in the whole catalog, if its caller may not use it: only audit and metrics may tell this from what does not exist. Pure. */
+import { parseListedName, parseResource, parseToolPath } from '../../core/catalog/names.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { nearlyNamed } from '../meta/calling/find-called.ts'
+import type { Once } from '../meta/once.ts'
+import { mayMatch } from '../meta/resources/template-match.ts'
+import type { Asked } from '../observer.ts'
+import { shownUri, type Target } from './line.ts'
+
+/** Catalogs: the whole one, and what the caller sees of it. */
+export type Catalogs = { whole: Catalog; seen: Catalog }
+
+/** Undefined: there is no such thing, for nobody. */
+export function hiddenTarget(
+  catalogs: Catalogs,
+  { kind, text, server }: Asked,
+  once: Once,
+): Target | undefined {
+  switch (kind) {
+    case 'name':
+      return hiddenItem(catalogs, server === undefined ? text : `${server}:${text}`, once)
+    case 'prompt':
+      return hiddenItem(catalogs, server === undefined ? text : `${server}:${text}`, once)
+    case 'server':
+      return hiddenServer(catalogs, text)
+    case 'uri':
+      return hiddenResource(catalogs, text, server)
+  }
+}
+
+/** A tool, a prompt, or any name under a server that the caller does not see. */
+function hiddenItem({ whole, seen }: Catalogs, name: string, once: Once): Target | undefined {
+  const tool =
+    whole.toolByName.get(name) ??
+    whole.toolsByOwnName.get(name)?.[0] ??
+    nearlyNamed({ catalog: whole, once }, name)
+  if (tool && !seen.toolByName.has(tool.path)) return { server: tool.server, tool: tool.tool }
+  const prompt = whole.promptByName.get(name) ?? whole.promptsByOwnName.get(name)?.[0]
+  if (prompt && !seen.promptByName.has(prompt.path)) return { server: prompt.server, prompt: prompt.prompt }
+  const named = parseToolPath(name)?.server ?? parseListedName(name)?.server
+  return named === undefined ? undefined : hiddenServer({ whole, seen }, named)
+}
+
+function hiddenServer({ whole, seen }: Catalogs, name: string): Target | undefined {
+  return whole.servers.has(name) && !seen.servers.has(name) ? { server: name } : undefined
+}
+
+/** `server`: the one whose own endpoint was asked. */
+function hiddenResource({ whole }: Catalogs, text: string, server: string | undefined): Target | undefined {
+  if (server !== undefined) return { server, uri: shownUri(text) }
+  const parsed = parseResource(text)
+  if (parsed && whole.servers.has(parsed.server)) return { server: parsed.server, uri: shownUri(parsed.uri) }
+  const [own] = whole.resourcesByOwnUri.get(text) ?? whole.templates.filter(({ uri }) => mayMatch(uri, text))
+  return own && { server: own.server, uri: shownUri(text) }
+}

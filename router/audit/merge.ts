@@ -1,0 +1,47 @@
+/** Merges events that are alike: after ten in a second the others are counted. */
+import type { Clock, Timer } from '../../core/async.ts'
+
+export type Merger<Event> = {
+  add(event: Event): void
+  /** Tells what was counted so far. */
+  flush(): void
+}
+
+export type MergerOptions<Event> = {
+  clock: Clock
+  /** Equal for events that are alike. */
+  keyOf: (event: Event) => string
+  /** An event without what only few have in common: of these there are few kinds. */
+  blur: (event: Event) => Event
+  /** Gets an event, and for a merged one how many it stands for. */
+  tell: (event: Event, count?: number) => void
+}
+
+const WINDOW_MS = 1_000
+const MOST_ALIKE = 10
+/** Kinds of events in a second; beyond, events are blurred. */
+const MAX_KINDS = 1_000
+
+export function createMerger<Event>({ clock, keyOf, blur, tell }: MergerOptions<Event>): Merger<Event> {
+  const kinds = new Map<string, { event: Event; seen: number }>()
+  let timer: Timer | undefined
+  const flush = (): void => {
+    timer?.cancel()
+    timer = undefined
+    const merged = [...kinds.values()].filter(({ seen }) => seen > MOST_ALIKE)
+    kinds.clear()
+    for (const { event, seen } of merged) tell(event, seen - MOST_ALIKE)
+  }
+  return {
+    add(given) {
+      const isKnown = kinds.size < MAX_KINDS || kinds.has(keyOf(given))
+      const event = isKnown ? given : blur(given)
+      const key = keyOf(event)
+      const seen = (kinds.get(key)?.seen ?? 0) + 1
+      kinds.set(key, { event, seen })
+      if (seen <= MOST_ALIKE) tell(event)
+      timer ??= clock.after(WINDOW_MS, flush)
+    },
+    flush,
+  }
+}

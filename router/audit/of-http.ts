@@ -1,0 +1,28 @@
+/** What audit and metrics say of requests that are refused before their body is read. Pure. */
+import type { Identity } from '../../core/mcp/identity.ts'
+import type { Refused } from '../access/bearer.ts'
+import type { Limited } from '../access/limits.ts'
+import { type Decision, shownAddress } from './line.ts'
+
+type Address = string | undefined
+
+export function loginRefused({ status, reason }: Refused, address: Address): Decision {
+  const decision = status === 403 ? 'denied' : 'unauthenticated'
+  return { event: 'login', decision, reason, from: { address: shownAddress(address) } }
+}
+
+export function loginLimited({ text }: Limited, address: Address): Decision {
+  const from = { address: shownAddress(address) }
+  return { event: 'login', decision: 'limited', reason: 'LoginLimit', rule: text, from }
+}
+
+export function requestLimited({ text }: Limited, identity: Identity, address: Address): Decision {
+  const from = { address: shownAddress(address) }
+  return { event: 'denial', decision: 'limited', reason: 'RequestLimit', rule: text, identity, from }
+}
+
+/** The endpoint of a server that the caller does not see. */
+export function serverHidden(server: string, identity: Identity, address: Address): Decision {
+  const from = { address: shownAddress(address) }
+  return { event: 'denial', decision: 'denied', reason: 'NotGranted', identity, from, target: { server } }
+}

@@ -1,0 +1,133 @@
+/** What audit and metrics say of a request: allowed by which rule, denied, or limited. */
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { contextOf } from '../../core/trace.ts'
+import type { View } from '../access/view.ts'
+import { seesPrompt, seesResource, seesTool } from '../access/view.ts'
+import type { Once } from '../meta/once.ts'
+import type { Asked, CallRecord, RecordedRequest } from '../observer.ts'
+import { type Catalogs, hiddenTarget } from './hidden.ts'
+import { type Decision, type From, recorded, shownAddress, shownUri, type Target } from './line.ts'
+
+type Known = Catalogs & { once: Once }
+
+const LONGEST_NAME = 256
+
+export function callOf(record: CallRecord, known: Known): Decision {
+  const { by, asked, limited, outcome, totalMs: ms } = record
+  const { request } = by
+  const { identity } = request.caller
+  const denied = asked && missOf(by, asked, known)
+  if (denied) return denied
+  const { audit } = known.seen.config.access
+  if (!audit && !limited) return { event: 'call', decision: 'allowed', from: {}, rule: ruleOf(record, known) }
+  const common = { identity, from: fromOf(by), method: record.method, outcome, ms }
+  const target = targetOf(record)
+  if (limited) {
+    const decision = 'limited' as const
+    return { ...common, event: 'denial', decision, reason: 'CallLimit', rule: limited.text, target }
+  }
+  const decision: Decision = { ...common, event: 'call', decision: 'allowed', target }
+  if (asked) return { ...decision, reason: 'NotFound' }
+  decision.rule = ruleOf(record, known)
+  if (!audit?.events.includes('Calls')) return decision
+  decision.bytes = bytesOf(record)
+  decision.arguments = recorded(argumentsOf(record), audit.arguments)
+  return decision
+}
+
+/** The text of a search belongs to its arguments. */
+export function searchOf(ms: number, by: RecordedRequest): Decision {
+  const { caller, params } = by.request
+  const { audit } = by.catalog.config.access
+  return {
+    event: 'call',
+    decision: 'allowed',
+    identity: caller.identity,
+    from: fromOf(by),
+    method: 'search',
+    outcome: 'ok',
+    ms,
+    arguments: audit && recorded(params.arguments, audit.arguments),
+  }
+}
+
+/** Undefined: what was asked for does not exist, for nobody. */
+export function missOf(by: RecordedRequest, asked: Asked, known: Known): Decision | undefined {
+  const target = known.seen.view && hiddenTarget(known, asked, known.once)
+  if (!target) return undefined
+  const { method, caller } = by.request
+  const { identity } = caller
+  return {
+    event: 'denial',
+    decision: 'denied',
+    reason: 'NotGranted',
+    identity,
+    from: fromOf(by),
+    method,
+    target,
+  }
+}
+
+function fromOf({ request, span }: RecordedRequest): From {
+  const { caller, params } = request
+  const parent = (span?.context() ?? contextOf(params, caller.headers))?.traceparent
+  return {
+    client: caller.label?.name,
+    session: caller.label?.session,
+    address: shownAddress(caller.address),
+    trace: parent?.split('-', 2)[1]?.slice(0, 32),
+  }
+}
+
+function targetOf({ server, tool, method, sent }: CallRecord): Target | undefined {
+  if (server === undefined) return undefined
+  if (tool !== undefined) return { server, tool }
+  const { name, uri, ref } = sent?.params ?? {}
+  const named = isObject(ref) ? ref : { name, uri }
+  if (method === 'tools/call') return { server }
+  if (typeof named.uri === 'string') return { server, uri: shownUri(named.uri) }
+  return typeof named.name === 'string' ? { server, prompt: named.name.slice(0, LONGEST_NAME) } : { server }
+}
+
+/** The first rule that grants what was called; undefined if there are no rules. For tools, of which there are many calls, it is looked up once. */
+function ruleOf(record: CallRecord, { seen, once }: Known): string | undefined {
+  const { server = '', tool, asked } = record
+  const { view } = seen
+  if (!view || asked) return undefined
+  if (tool !== undefined) return once(view, `${server}:${tool}`, () => findRule(view, seen, { server, tool }))
+  const target = targetOf(record)
+  return target && findRule(view, seen, target)
+}
+
+function findRule(
+  view: View,
+  seen: Catalogs['seen'],
+  { server, tool, prompt, uri }: Target,
+): string | undefined {
+  const known = seen.servers.get(server ?? '')
+  if (!known) return undefined
+  const definition = tool === undefined ? undefined : seen.toolByName.get(`${server}:${tool}`)?.definition
+  const { granting } = view
+  return (
+    granting.find(rule => {
+      const alone = { ...view, granting: [rule], challenging: [] }
+      if (definition) return seesTool(alone, known, definition)
+      if (prompt !== undefined) return seesPrompt(alone, known, prompt)
+      return uri !== undefined && seesResource(alone, known, uri)
+    })?.name || undefined
+  )
+}
+
+function argumentsOf({ sent }: CallRecord): JsonObject | undefined {
+  const args = sent?.params.arguments ?? sent?.params.argument
+  return isObject(args) ? args : undefined
+}
+
+/** Of the result or error as the server wrote it. */
+function bytesOf({ sent }: CallRecord): number | undefined {
+  if (!sent || sent.answer instanceof Fault) return undefined
+  const { answer } = sent
+  if (answer.error) return Buffer.byteLength(JSON.stringify(answer.error))
+  return Buffer.byteLength(answer.resultText ?? JSON.stringify(answer.result))
+}

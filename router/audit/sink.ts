@@ -1,0 +1,39 @@
+/** Writes audit lines to a stream, without waiting for it: what it does not take in time is lost and counted. */
+import type { Writable } from 'node:stream'
+import { createLogLines } from '../../core/log-lines.ts'
+
+export type AuditSink = {
+  write(line: string): void
+  /** Whether lines wait that the stream does not take. */
+  isBlocked(): boolean
+  /** Writes what waits, and resolves when the stream has taken it, or does not for a second. */
+  close(): Promise<void>
+}
+
+/** Text that may wait before the sink counts as blocked, and at most: calls that run then have lines too. */
+const BLOCKED_LENGTH = 1 << 20
+const MAX_WAITING_LENGTH = 8 << 20
+const CLOSE_MS = 1_000
+
+export function createAuditSink(stream: Writable, onLost: () => void): AuditSink {
+  const lines = createLogLines(stream, lostLine, { maxWaiting: MAX_WAITING_LENGTH, onLost })
+  return {
+    write: lines.write,
+    isBlocked: () => lines.waiting() > BLOCKED_LENGTH,
+    async close() {
+      lines.flush()
+      if (stream.writableLength === 0) return
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, CLOSE_MS)
+        stream.write('', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    },
+  }
+}
+
+function lostLine(count: number): string {
+  return `${JSON.stringify({ stream: 'audit', v: 1, time: new Date().toISOString(), event: 'lost', count })}\n`
+}
