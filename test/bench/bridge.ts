@@ -1,4 +1,4 @@
-/** The bridge as it is shipped, in front of a stdio server: calls, what it adds to one, and its memory. */
+/** Measures the bundled bridge with a stdio server: throughput, added latency, memory. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { systemClock } from '../../core/async.ts'
@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..', '..')
 const SECONDS = 4
 const SERIAL_CALLS = 2_000
 
-/** `folder` takes the bundle. */
+/** The bundle is written to `folder`. */
 export async function benchBridge(folder: string): Promise<BenchRow[]> {
   const [catalog] = readOwn()
   const tool = catalog?.tools[0]
@@ -40,14 +40,14 @@ export async function benchBridge(folder: string): Promise<BenchRow[]> {
     const loaded = await load(target(url, pid, params), 16, SECONDS)
     return [
       {
-        what: 'bridge before a stdio server, calls at 16 connections',
+        what: 'bridge with a stdio server, calls at 16 connections',
         aim: '≥ 5,000 calls/s',
         measured: `${loaded.callsPerSecond.toFixed(0)}/s, p50 ${loaded.p50} ms, p99 ${loaded.p99} ms, ${loaded.cpuMicros.toFixed(0)} µs CPU; ${loaded.failed} failed`,
         ok: loaded.callsPerSecond >= 5_000 && loaded.failed === 0,
       },
       {
-        what: 'what the bridge adds to a call, against the server asked over its pipe, median',
-        aim: '≤ 1 ms, the client’s own HTTP included',
+        what: 'latency that the bridge adds, compared with calls over stdio, median',
+        aim: '≤ 1 ms, including the HTTP client',
         measured: `${added.toFixed(2)} ms`,
         ok: added <= 1,
       },
@@ -63,7 +63,7 @@ export async function benchBridge(folder: string): Promise<BenchRow[]> {
   }
 }
 
-/** Milliseconds of a call among many, one after the other. */
+/** The median duration of serial calls, in milliseconds. */
 async function serial(call: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let count = 0; count < SERIAL_CALLS; count++) {

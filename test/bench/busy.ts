@@ -1,4 +1,4 @@
-/** How calls fare while the gateway searches and encodes new tools, against how they fare at rest. */
+/** Measures the latency of calls while the gateway searches and encodes new tools, compared with an idle gateway. */
 import { rmSync } from 'node:fs'
 import type { Target } from './load.ts'
 import { pacedLoad } from './paced.ts'
@@ -10,11 +10,11 @@ export type BusyGateway = {
   call: Target
   /** Searches, each with another query. */
   searches: readonly Target[]
-  /** Gives it tools that it has never seen, and returns their manifests. */
+  /** Adds servers with new tools, and returns the paths of their manifests. */
   addTools(): string[]
 }
 
-/** Far below what it can: what counts is how long each call waits. */
+/** Far below the maximum, because the latency of each call is measured, not the throughput. */
 const CALLS_PER_SECOND = 100
 const SEARCHES_PER_SECOND = 50
 const REST_SECONDS = 10
@@ -39,7 +39,7 @@ export async function benchBusy({ url, call, searches, addTools }: BusyGateway):
   for (const file of manifests) rmSync(file)
   const ratio = busy.p99 / rest.p99
   return {
-    what: 'calls while it searches 50 times a second and encodes new tools, p99 against p99 at rest',
+    what: 'calls while the gateway searches 50 times a second and encodes new tools: p99 compared with p99 when idle',
     aim: '≤ 2 ×',
     measured: `${ratio.toFixed(1)} × (${ms(rest.p99)}, then ${ms(busy.p99)}; ${encoded} texts encoded, searches p50 ${ms(searched.p50)}, p99 ${ms(searched.p99)}; ${busy.failed + searched.failed} failed)`,
     ok: ratio <= 2 && busy.failed + searched.failed === 0 && encoded > 0,
@@ -50,7 +50,7 @@ function ms(value: number): string {
   return `${value.toFixed(1)} ms`
 }
 
-/** Waits until every text has its vector. */
+/** Waits until all texts are encoded. */
 export async function untilEncoded(url: string): Promise<void> {
   const deadline = performance.now() + 120_000
   let seen = 0
@@ -63,7 +63,7 @@ export async function untilEncoded(url: string): Promise<void> {
   throw new Error('the tools were not encoded in time')
 }
 
-/** Waits until all that is new was discovered and waits to be encoded, and says how much that is. */
+/** Waits until the new servers are discovered; returns the number of texts that are not encoded yet. */
 async function untilEncoding(url: string): Promise<number> {
   const deadline = performance.now() + 60_000
   let before = 0
@@ -73,7 +73,7 @@ async function untilEncoding(url: string): Promise<number> {
     if (pending > 0 && pending <= before) return pending
     before = pending
   }
-  throw new Error('nothing was to be encoded within a minute: is the model there?')
+  throw new Error('no text to encode appeared within a minute: is the model missing?')
 }
 
 async function searchOf(url: string): Promise<{ semantic?: string; pending: number }> {

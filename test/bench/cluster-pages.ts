@@ -1,4 +1,4 @@
-/** Looks into the programs of a cluster: their pages over HTTP, pod by pod, and their memory. */
+/** Reads the admin pages of pods over HTTP, and their memory. */
 import { readFileSync } from 'node:fs'
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
@@ -23,7 +23,7 @@ export async function reach(
   return { get, stop: forward.stop }
 }
 
-/** A page of every pod of an instance, each through a Service of its own. */
+/** The admin page of every pod of an instance, each through a separate Service. */
 export async function pagesOf(
   portolan: Portolan,
   space: Namespace,
@@ -54,13 +54,13 @@ export async function pagesOf(
   )
 }
 
-/** The sum of a metric over its labels, in Prometheus' text. */
+/** The sum of a metric over all label sets in the Prometheus text format. */
 export function metricOf(text: string, name: string): number {
   const lines = text.split('\n').filter(line => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
 }
 
-/** Of the bridge in a server's pod, without its child. */
+/** Resident memory of the bridge in a server's pod, without its child process. */
 export function bridgeMegabytes(clusterName: string, pod: Kube<V1Pod>): number {
   const bridges = podProcesses(clusterName, pod).filter(pid =>
     /bridge\.c?js/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')),

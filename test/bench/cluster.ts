@@ -1,4 +1,4 @@
-/** Benchmarks on a real Kubernetes: from `kubectl apply` to tools, changes to all replicas, a thousand servers, memory. */
+/** Benchmarks on a real cluster: time from `kubectl apply` to tools, propagation to all replicas, a thousand servers, memory. */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { underLoad } from '../e2e/support/load.ts'
@@ -16,17 +16,17 @@ const CHANGES = 20
 const RELOAD_SPACING_MS = 3_000
 const MANY = Number(process.env.BENCH_SERVERS ?? 1_000)
 const MANY_LIMIT_MS = 900_000
-/** Thousands of texts, each a fortieth of a second. */
+/** Thousands of texts, at about 25 ms each. */
 const ENCODING_LIMIT_MS = 1_800_000
 const PENDING = 'portolan_vectors_pending'
 const AT_REST_MS = 30_000
-const AT_A_TIME = 20
+const CONCURRENT_APPLIES = 20
 const OPERATOR_PORT = 8_080
 const POLL_MS = 20
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
-/** Needs what the cluster tests need: ask `skipCluster()` first. */
+/** Has the same requirements as the cluster tests: check `skipCluster()` first. */
 export async function benchCluster(): Promise<BenchRow[]> {
   const portolan = await startPortolan({ say })
   try {
@@ -64,14 +64,14 @@ async function benchApply({ cluster }: Portolan, space: Namespace): Promise<Benc
   const [p50, p95] = [quantile(seconds, 0.5), quantile(seconds, 0.95)]
   const measured = `p50 ${p50.toFixed(1)} s, p95 ${p95.toFixed(1)} s`
   return {
-    what: 'apply of a server to its tools being found, image present',
+    what: 'from applying a server to finding its tools, with the image present',
     aim: 'p50 ≤ 5 s',
     measured,
     ok: p50 <= 5,
   }
 }
 
-/** A tool is found when it can be called. */
+/** Waits until the tool can be called. */
 async function found(url: string, toolPath: string): Promise<void> {
   await until(`${toolPath} is found`, async () => {
     const answer = await callTool(url, 'execute_mcp_tool', { tool_path: toolPath, arguments: { text: 'x' } })
@@ -79,7 +79,7 @@ async function found(url: string, toolPath: string): Promise<void> {
   })
 }
 
-/** A server's description changes again and again, under load: the time from the feed's change to the last replica. */
+/** Changes a server's description repeatedly, under load, and measures the time from the feed's change to the last replica. */
 async function benchReloads(portolan: Portolan, space: Namespace): Promise<BenchRow[]> {
   say('reloads under load')
   const pages = await pagesOf(portolan, space, 'tools')
@@ -105,7 +105,7 @@ async function benchReloads(portolan: Portolan, space: Namespace): Promise<Bench
   const failed = outcome.calls - outcome.right
   return [
     {
-      what: 'change of the feed to its being served by every replica',
+      what: 'from a change of the feed until every replica serves it',
       aim: 'p95 ≤ 1 s',
       measured: `p50 ${quantile(milliseconds, 0.5).toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`,
       ok: p95 <= 1_000,
@@ -116,7 +116,12 @@ async function benchReloads(portolan: Portolan, space: Namespace): Promise<Bench
       measured: `${failed} of ${outcome.calls} failed, p99 ${outcome.p99Ms} ms`,
       ok: failed === 0,
     },
-    { what: 'router, resident, after it', aim: '≤ 150 MB', measured: `${router} MB`, ok: router <= 150 },
+    {
+      what: 'resident memory of the router after the reloads',
+      aim: '≤ 150 MB',
+      measured: `${router} MB`,
+      ok: router <= 150,
+    },
   ]
 }
 
@@ -145,10 +150,15 @@ async function reload(
 async function benchBridgeMemory({ cluster }: Portolan, space: Namespace): Promise<BenchRow> {
   const [pod] = await space.pods('base')
   const megabytes = pod ? bridgeMegabytes(cluster.name, pod) : Number.NaN
-  return { what: 'bridge, resident', aim: '≤ 60 MB', measured: `${megabytes} MB`, ok: megabytes <= 60 }
+  return {
+    what: 'resident memory of the bridge',
+    aim: '≤ 60 MB',
+    measured: `${megabytes} MB`,
+    ok: megabytes <= 60,
+  }
 }
 
-/** Remote servers, all answered by one replay upstream in the cluster, behind one gateway. */
+/** Many remote servers behind one gateway; one replay upstream in the cluster answers for all of them. */
 async function benchMany(portolan: Portolan): Promise<BenchRow[]> {
   say(`${MANY} servers`)
   const space = await portolan.namespace('many')
@@ -163,8 +173,8 @@ async function benchMany(portolan: Portolan): Promise<BenchRow[]> {
     const url = `http://mcp-replay.many.svc/${catalogs[count % catalogs.length]}/mcp`
     return server(`server-${count}`, { remote: { url } }, { bench: 'many' })
   })
-  for (let at = 0; at < MANY; at += AT_A_TIME)
-    await Promise.all(manifests.slice(at, at + AT_A_TIME).map(manifest => space.apply(manifest)))
+  for (let at = 0; at < MANY; at += CONCURRENT_APPLIES)
+    await Promise.all(manifests.slice(at, at + CONCURRENT_APPLIES).map(manifest => space.apply(manifest)))
   const applied = performance.now()
   const servers = { selector: { matchLabels: { bench: 'many' } } }
   await space.apply(
@@ -186,10 +196,10 @@ async function benchMany(portolan: Portolan): Promise<BenchRow[]> {
   const routerMegabytes = router ? await memoryOf(router) : Number.NaN
   router?.stop()
   return [
-    { what: `${MANY} servers, apply to steady state`, aim: 'told', measured: time, ok: true },
+    { what: `${MANY} servers, from apply to steady state`, aim: 'no target', measured: time, ok: true },
     {
-      what: `router with ${MANY} servers, resident`,
-      aim: 'told',
+      what: `resident memory of the router with ${MANY} servers`,
+      aim: 'no target',
       measured: `${routerMegabytes} MB`,
       ok: true,
     },
@@ -208,13 +218,13 @@ async function benchAtRest(portolan: Portolan): Promise<BenchRow[]> {
   const written = (await writesOf(operators)) - before
   const megabytes = Math.max(...(await Promise.all(operators.map(memoryOf))))
   for (const operator of operators) operator.stop()
-  const what = `operator with ${MANY} servers, resident`
-  const encoding = `vectors of all, after ${MANY} servers are served`
+  const what = `resident memory of the operator with ${MANY} servers`
+  const encoding = `encoding all tools, after ${MANY} servers are served`
   return [
-    { what: encoding, aim: 'told', measured: `${seconds(encodedMs)} more`, ok: true },
+    { what: encoding, aim: 'no target', measured: `${seconds(encodedMs)} more`, ok: true },
     { what, aim: '≤ 300 MB', measured: `${megabytes} MB`, ok: megabytes <= 300 },
     {
-      what: `API writes in ${seconds(AT_REST_MS)} at rest`,
+      what: `API writes in ${seconds(AT_REST_MS)} without changes`,
       aim: '0',
       measured: String(written),
       ok: written === 0,

@@ -1,4 +1,4 @@
-/** Measures the embedded encoder: a new tool, a query at rest and meanwhile, its start, a restart with 10,000 cached vectors. */
+/** Measures the embedded encoder: its start, queries when idle and while tools are encoded, tools, a restart with 10,000 cached vectors. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,14 +15,14 @@ import { defaultCatalogs, type ReplayCatalog } from '../upstreams/replay/catalog
 import { residentMegabytes } from './load.ts'
 import { type BenchRow, quantile } from './row.ts'
 
-/** One tool of so many is encoded. */
+/** Every tenth tool is encoded. */
 const SAMPLE_STEP = 10
 const CACHED = 10_000
 const QUERIES = 200
 
 const signal = new AbortController().signal
 
-/** Nothing where the model is not there. */
+/** Returns no rows if the model is missing. */
 export async function benchEncoder(): Promise<BenchRow[]> {
   if (skipModel()) return []
   const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-encoder-'))
@@ -52,7 +52,7 @@ async function open(options: Partial<EmbeddedOptions>): Promise<SentenceEncoder>
 
 function startRow(loadMs: number, megabytes: number): BenchRow {
   return {
-    what: 'sentence encoder: start; resident memory, worker included',
+    what: 'sentence encoder: start; resident memory, including the worker',
     aim: '≤ 300 ms; ≤ 50 MB',
     measured: `${loadMs.toFixed(0)} ms; ${megabytes.toFixed(0)} MB`,
     ok: loadMs <= 300 && megabytes <= 50,
@@ -70,8 +70,8 @@ async function benchQueries(encoder: SentenceEncoder, texts: SearchText[]): Prom
   await encoding
   const [idleP50, busyP50] = [quantile(idle, 0.5), quantile(busy, 0.5)]
   return [
-    queryRow('at rest', '≤ 7 ms', idle, idleP50 <= 7),
-    queryRow('while tools are encoded', '≤ 2 × at rest', busy, busyP50 <= 2 * idleP50),
+    queryRow('when idle', '≤ 7 ms', idle, idleP50 <= 7),
+    queryRow('while tools are encoded', '≤ 2 × idle', busy, busyP50 <= 2 * idleP50),
   ]
 }
 
@@ -81,11 +81,11 @@ function queryRow(when: string, aim: string, times: number[], ok: boolean): Benc
   return { what: `encoding a query, ${when}`, aim: `p50 ${aim}`, measured, ok }
 }
 
-/** Until there are enough, or it is over. */
-async function queryTimes(encoder: SentenceEncoder, over: () => boolean): Promise<number[]> {
+/** Durations of queries, in milliseconds; stops early when `isOver` returns true. */
+async function queryTimes(encoder: SentenceEncoder, isOver: () => boolean): Promise<number[]> {
   const times: number[] = []
   for (const { query } of ownQueries().slice(0, QUERIES)) {
-    if (over()) break
+    if (isOver()) break
     const started = performance.now()
     await encoder.encodeQuery(query)
     times.push(performance.now() - started)
@@ -102,13 +102,13 @@ async function benchTexts(encoder: SentenceEncoder, texts: SearchText[]): Promis
   const wall = (performance.now() - started) / texts.length
   return {
     what: 'encoding a new tool',
-    aim: '≤ 40 ms of a core',
-    measured: `${perTool.toFixed(0)} ms (${wall.toFixed(0)} ms passed)`,
+    aim: '≤ 40 ms of CPU time',
+    measured: `${perTool.toFixed(0)} ms (elapsed ${wall.toFixed(0)} ms)`,
     ok: perTool <= 40,
   }
 }
 
-/** From nothing to the vectors of all tools, as they were made before. */
+/** Measures the time from the start of the encoder until it has returned 10,000 cached vectors. */
 async function benchRestart(cacheFile: string): Promise<BenchRow> {
   const texts = Array.from({ length: CACHED }, (_, id) => ({
     key: `tool-${id}`.padEnd(22, '_'),

@@ -1,4 +1,4 @@
-/** Measures a gateway of 42 replayed servers as a process: start, calls, changes, tokens, memory, and calls while it is busy. */
+/** Measures a gateway process with 42 replayed servers: start, calls, changes, tokens, memory, and calls while it is busy. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../core/json.ts'
@@ -11,7 +11,7 @@ import { benchBusy, untilEncoded } from './busy.ts'
 import { benchCompare } from './compare/compare.ts'
 import { benchChange, benchDiscovery, benchStart, benchTokens, untilFound } from './life.ts'
 import { type Target, target } from './load.ts'
-import { benchMemory, type Remembering } from './memory.ts'
+import { benchMemory, type MeasuredGateway } from './memory.ts'
 import type { BenchRow } from './row.ts'
 
 type Replayed = { name: string; url: string; tools: string[]; tokens: number }
@@ -22,7 +22,7 @@ type Bench = {
   gateway: Gateway
   mcp: string
   manifests: string
-  /** The called tool, as its server knows it. */
+  /** The server of the called tool, and the call without the server's name. */
   server: Replayed
   call: { name: string; arguments: JsonObject }
   model: string | undefined
@@ -30,7 +30,7 @@ type Bench = {
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
-/** `parts`: compare, life, memory. */
+/** `parts` contains `compare`, `life` or `memory`. */
 export async function benchGateway(
   folder: string,
   parts: ReadonlySet<string>,
@@ -68,7 +68,7 @@ export async function benchGateway(
   if (parts.has('life')) rows.push(...(await lifeRows(bench)))
   if (parts.has('memory')) {
     say('memory')
-    rows.push(...(await benchMemory(remembering(bench, inspectPort))))
+    rows.push(...(await benchMemory(measuredGateway(bench, inspectPort))))
   }
   return { rows, section }
 }
@@ -105,7 +105,7 @@ async function lifeRows(bench: Bench): Promise<BenchRow[]> {
   return [...rows, await benchBusy({ url: gateway.url, call: viaGateway, searches, addTools })]
 }
 
-function remembering(bench: Bench, inspectPort: number): Remembering {
+function measuredGateway(bench: Bench, inspectPort: number): MeasuredGateway {
   const { gateway, mcp, manifests, server, call } = bench
   return {
     url: mcp,
@@ -122,7 +122,7 @@ function throughGateway({ mcp, gateway, call }: Bench, server: string): Target {
   return target(mcp, gateway.pid, { name: 'execute_mcp_tool', arguments: execute })
 }
 
-/** A terse query for every eighth tool. */
+/** A short query for every eighth tool. */
 function queriesOf({ servers }: Replay): string[] {
   return servers.flatMap(({ name, tools }) =>
     tools
@@ -139,7 +139,7 @@ function firstTool(replay: Replay): { server: Replayed; tool: string } {
   throw new Error('the replay upstream has no tool')
 }
 
-/** As the tool's schema wants them: others would be refused by the gateway. */
+/** Valid arguments: the gateway would refuse others. */
 function argumentsOf(server: string, tool: string): JsonObject {
   const catalog = defaultCatalogs().find(({ name }) => name === server)
   return sampleArguments(catalog?.tools.find(({ name }) => name === tool)?.inputSchema ?? {})

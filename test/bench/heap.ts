@@ -1,4 +1,4 @@
-/** The memory of another Node process as it is after a full garbage collection, read through its inspector. */
+/** Reads the memory of another Node process after a full garbage collection, through its inspector. */
 
 export type Memory = { heapMegabytes: number; residentMegabytes: number }
 
@@ -8,7 +8,7 @@ type Reply = { id?: number; result?: { result?: { value?: unknown } }; error?: {
 
 const MEGABYTE = 1024 * 1024
 
-/** The process must have been started with `--inspect-port=port`; its inspector is opened now. */
+/** Opens the inspector of a process that was started with `--inspect-port=port`. */
 export async function openHeap(pid: number, port: number): Promise<Heap> {
   process.kill(pid, 'SIGUSR1')
   const socket = new WebSocket(await inspectorOf(port))
@@ -19,7 +19,7 @@ export async function openHeap(pid: number, port: number): Promise<Heap> {
   })
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve)
-    socket.addEventListener('error', () => reject(new Error('no way to the inspector')))
+    socket.addEventListener('error', () => reject(new Error('cannot connect to the inspector')))
   })
   let last = 0
   const ask = async (method: string, params: object = {}): Promise<unknown> => {

@@ -1,4 +1,4 @@
-/** What a user waits for: a restart, a changed manifest; and what the gateway costs in tokens. */
+/** Measures how long users wait for a restart and a changed manifest, and what the gateway costs in tokens. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
@@ -7,7 +7,7 @@ import { type BenchRow, quantile } from './row.ts'
 
 const CHANGES = 20
 
-/** From the spawn of the process to its first answered search, with a catalog that is already cached. */
+/** The time from starting the process to its first answered search, with a cached catalog. */
 export async function benchStart(url: string, startedAt: number): Promise<BenchRow> {
   for (;;) {
     const found = await discoverTools(url, 'gitlab create issue').catch(() => undefined)
@@ -16,7 +16,7 @@ export async function benchStart(url: string, startedAt: number): Promise<BenchR
   }
   const seconds = (performance.now() - startedAt) / 1000
   return {
-    what: 'start to first answered search with a cached catalog of 42 servers',
+    what: 'from start to the first answered search, with a cached catalog of 42 servers',
     aim: '≤ 1 s',
     measured: `${seconds.toFixed(2)} s`,
     ok: seconds <= 1,
@@ -48,14 +48,14 @@ export async function benchChange(
   }
   const p95 = quantile(times, 0.95)
   return {
-    what: 'change of one manifest to its tools being found, p95 (server already running)',
+    what: 'from the change of a manifest to finding its tools, p95 (server already running)',
     aim: '≤ 1 s',
     measured: `p50 ${(quantile(times, 0.5) / 1000).toFixed(2)} s, p95 ${(p95 / 1000).toFixed(2)} s`,
     ok: p95 <= 1000,
   }
 }
 
-/** Waits until a search by exact name finds a tool. */
+/** Waits until a search for the exact tool path finds the tool. */
 export async function untilFound(url: string, path: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (performance.now() < deadline) {
@@ -66,7 +66,7 @@ export async function untilFound(url: string, path: string): Promise<void> {
   throw new Error(`${path} was not found within 30 s`)
 }
 
-/** What tools/list of the gateway costs, and what it saves against all definitions. */
+/** What the gateway's tools/list costs, and what it saves compared with all definitions. */
 export async function benchTokens(url: string, direct: number): Promise<BenchRow> {
   const { tools } = (await request(url, 'tools/list')) as {
     tools: { name: string; description: string; inputSchema: object }[]
@@ -79,14 +79,14 @@ export async function benchTokens(url: string, direct: number): Promise<BenchRow
     .reduce((sum, tokens) => sum + tokens, 0)
   const saved = 1 - cost / direct
   return {
-    what: `tokens of tools/list; saved against all tools (${direct.toLocaleString('en')})`,
+    what: `tokens of tools/list; saved compared with all tools (${direct.toLocaleString('en')})`,
     aim: '≤ 600; ≥ 99.7 %',
     measured: `${cost}; ${(saved * 100).toFixed(2)} %`,
     ok: cost <= 600 && saved >= 0.997,
   }
 }
 
-/** What an answer of discovery costs on average where five tools are asked for: with its schemas, and without them. */
+/** The average cost of an answer of discover_mcp_tools with limit 5: with schemas, and without them. */
 export async function benchDiscovery(url: string, queries: readonly string[]): Promise<BenchRow> {
   let whole = 0
   let bare = 0

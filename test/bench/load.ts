@@ -1,4 +1,4 @@
-/** One load on one URL, with what it cost the server: throughput, latency and the server's own CPU time a call. */
+/** Loads one URL and measures throughput, latency, and the server's CPU time per call. */
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
@@ -9,7 +9,7 @@ export type LoadResult = {
   /** Milliseconds. */
   p50: number
   p99: number
-  /** Microseconds of the server's CPU time, user and system, a call. */
+  /** CPU time (user and system) of the server per call, in microseconds. */
   cpuMicros: number
   failed: number
 }
@@ -35,7 +35,7 @@ export async function load(target: Target, connections: number, seconds: number)
   }
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
-    // Its own histogram knows whole milliseconds only.
+    // autocannon's own histogram has a resolution of 1 ms.
     instance.on('response', (_client, _status, _bytes, milliseconds) => times.push(milliseconds))
   })
   const calls = result.requests.total
@@ -61,7 +61,7 @@ export function residentMegabytes(pid: number): number {
   return Number(line?.[1] ?? 0) / 1024
 }
 
-/** A call of a tool, as a client of the 2025 era without a session makes it. */
+/** A tool call of a 2025 client without a session. */
 export function target(url: string, pid: number, params: object): Target {
   return { url, pid, body: requestBody('tools/call', params), headers: MCP_HEADERS }
 }

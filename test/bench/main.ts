@@ -1,6 +1,6 @@
 /**
- * Runs every benchmark in one go and writes docs/bench.md: figures of one run on one machine, compared within it.
- * `main.ts search`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run a part and write nothing.
+ * Runs every benchmark and writes docs/bench.md, with the figures of one run on one machine.
+ * `main.ts search`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run only one part and do not write the file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { benchBridge } from './bridge.ts'
 import { benchCluster } from './cluster.ts'
 import { benchEncoder } from './encoder.ts'
 import { benchGateway } from './gateway.ts'
-import { WHERE_THE_MEGABYTES_ARE } from './memory.ts'
+import { MEMORY_SECTION } from './memory.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
 
@@ -44,12 +44,12 @@ try {
 }
 const report = `# Benchmarks
 
-Figures of one run of \`npm run bench\` on ${cpus().length} cores that load, gateway and upstream share; ratios carry over to
-other machines better than rates do.
+Figures of one run of \`npm run bench\` on ${cpus().length} cores, which load generator, gateway and upstream share. On other machines the rates
+differ, but the ratios should be similar.
 
 ${table(rows)}
 
 ${sections.join('\n')}
-${WHERE_THE_MEGABYTES_ARE}`
+${MEMORY_SECTION}`
 if (parts.size === PARTS.length) writeFileSync('docs/bench.md', report)
 process.stdout.write(report)

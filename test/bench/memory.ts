@@ -1,4 +1,4 @@
-/** What a gateway keeps: over a million calls and a hundred reloads, for idle event streams, for a client's session. */
+/** Measures a gateway's memory: growth over a million calls and a hundred reloads, idle event streams, client sessions. */
 import { rmSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
@@ -6,46 +6,46 @@ import { type Heap, type Memory, openHeap } from './heap.ts'
 import { load, type Target } from './load.ts'
 import type { BenchRow } from './row.ts'
 
-const LEGS = 20
+const INTERVALS = 20
 const CALLS = 1_000_000
 const RELOADS = 100
-const LEG_SECONDS = 4
+const INTERVAL_SECONDS = 4
 const CONNECTIONS = 16
 const CLIENTS = 1_000
-/** Requests that this process has under way at once. */
-const AT_ONCE = 50
+/** Concurrent requests of this process. */
+const CONCURRENT = 50
 
-/** For the report; from the process's maps, V8's statistics and a heap snapshot, not measured by each run. */
-export const WHERE_THE_MEGABYTES_ARE = `## Where the megabytes are
+/** For the report. Determined once from the process's maps, V8's statistics and a heap snapshot, not in each run. */
+export const MEMORY_SECTION = `## What uses the memory
 
-A gateway with 42 remote servers and their 784 tools, the encoder included, on Linux: 179 MB resident after its start, 146 MB after a
-full garbage collection.
+A gateway with 42 remote servers and 784 tools, with the encoder, on Linux: 179 MB resident after its start, 146 MB after a full
+garbage collection.
 
 | what | MB |
 |---|---|
-| Node's own program and data, mapped from its file and shared with other processes of it | 53 |
-| V8's young generation: two halves of 16 MB, filled by calls and given back by a full collection | 32 |
-| V8's old generation: arrays 14, most of them the search index; compiled code 11; sources 6; objects, shapes and closures 10 | 41 |
-| weights of the encoder and its working memory, in WebAssembly | 23 |
+| Node's executable and data, mapped from its file and shared with other Node processes | 53 |
+| V8's young generation: two halves of 16 MB, which calls fill and a full collection releases | 32 |
+| V8's old generation: arrays 14 (mostly the search index), compiled code 11, sources 6, objects, shapes and closures 10 | 41 |
+| WebAssembly memory of the encoder: weights and intermediate results | 23 |
 | malloc: sockets, TLS, parsers, compiled code of regular expressions | 16 |
 | the encoder's thread, stacks, machine code, page tables | the rest |
 
-Sources were 20 MB when 1,008 modules and the type stripper were loaded, and 215 MB were resident then.
+Without the bundle, 1,008 modules and the type stripper were loaded: sources then took 20 MB, and 215 MB were resident.
 `
 
-export type Remembering = {
+export type MeasuredGateway = {
   url: string
   pid: number
-  /** Where its inspector may listen. */
+  /** The port for its inspector. */
   inspectPort: number
   call: Target
-  /** Gives it one more server, and returns the manifest. */
+  /** Adds a server, and returns the path of its manifest. */
   addServer(name: string): string
   /** Waits until that server is found. */
   untilFound(name: string): Promise<void>
 }
 
-export async function benchMemory(gateway: Remembering): Promise<BenchRow[]> {
+export async function benchMemory(gateway: MeasuredGateway): Promise<BenchRow[]> {
   const heap = await openHeap(gateway.pid, gateway.inspectPort)
   try {
     return [
@@ -58,32 +58,32 @@ export async function benchMemory(gateway: Remembering): Promise<BenchRow[]> {
   }
 }
 
-/** The slope of the second half says whether it would go on growing; the first half fills what is kept on purpose. */
-async function benchFlatness(gateway: Remembering, heap: Heap): Promise<BenchRow> {
+/** The slope of the second half shows whether memory grows without bound; in the first half, caches are filled. */
+async function benchFlatness(gateway: MeasuredGateway, heap: Heap): Promise<BenchRow> {
   const idle = await heap.memory()
-  const legs: (Memory & { calls: number })[] = []
+  const samples: (Memory & { calls: number })[] = []
   let [calls, failed, reloads] = [0, 0, 0]
   while (calls < CALLS) {
-    const reloading = reload(gateway, reloads, RELOADS / LEGS)
-    const result = await load(gateway.call, CONNECTIONS, LEG_SECONDS)
+    const reloading = reload(gateway, reloads, RELOADS / INTERVALS)
+    const result = await load(gateway.call, CONNECTIONS, INTERVAL_SECONDS)
     reloads += await reloading
-    calls += Math.round(result.callsPerSecond * LEG_SECONDS)
+    calls += Math.round(result.callsPerSecond * INTERVAL_SECONDS)
     failed += result.failed
-    legs.push({ calls, ...(await heap.memory()) })
+    samples.push({ calls, ...(await heap.memory()) })
   }
   while (reloads < RELOADS) reloads += await reload(gateway, reloads, 1)
   const after = await heap.memory()
-  const growth = slope(legs.slice(Math.floor(legs.length / 2))) * 1e6
+  const growth = slope(samples.slice(Math.floor(samples.length / 2))) * 1e6
   return {
     what: `memory with 784 tools over ${CALLS.toLocaleString('en')} calls and ${RELOADS} reloads`,
-    aim: '≤ 160 MB resident, heap flat (≤ 2 MB a million calls in the second half)',
-    measured: `${shown(idle)} before, ${shown(after)} after; ${growth.toFixed(1)} MB a million calls; ${failed} failed`,
+    aim: '≤ 160 MB resident; heap growth ≤ 2 MB per million calls in the second half',
+    measured: `${shown(idle)} before, ${shown(after)} after; ${growth.toFixed(1)} MB per million calls; ${failed} failed`,
     ok: after.residentMegabytes <= 160 && growth <= 2 && failed === 0,
   }
 }
 
-/** Each time a server comes or goes. */
-async function reload(gateway: Remembering, done: number, times: number): Promise<number> {
+/** Causes reloads by adding and removing servers. */
+async function reload(gateway: MeasuredGateway, done: number, times: number): Promise<number> {
   for (let time = 0; time < times; time++) {
     const name = `again-${done + time}`
     const file = gateway.addServer(name)
@@ -93,7 +93,7 @@ async function reload(gateway: Remembering, done: number, times: number): Promis
   return times
 }
 
-/** Megabytes a call, by least squares. */
+/** Heap growth in megabytes per call, by least squares. */
 function slope(points: readonly { calls: number; heapMegabytes: number }[]): number {
   const mean = (of: (point: (typeof points)[number]) => number) =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length
@@ -102,22 +102,22 @@ function slope(points: readonly { calls: number; heapMegabytes: number }[]): num
   return covariance / mean(({ calls }) => (calls - x) ** 2)
 }
 
-/** Clients that said initialize, called a tool, listened, and went without a word. */
-async function benchSessions(gateway: Remembering, heap: Heap): Promise<BenchRow> {
-  await each(AT_ONCE, () => visit(gateway))
+/** Clients that initialize, call a tool, open an event stream, and disconnect without ending their session. */
+async function benchSessions(gateway: MeasuredGateway, heap: Heap): Promise<BenchRow> {
+  await each(CONCURRENT, () => visit(gateway))
   const before = await heap.memory()
   await each(CLIENTS, () => visit(gateway))
   const after = await heap.memory()
   const kilobytes = ((after.heapMegabytes - before.heapMegabytes) * 1024) / CLIENTS
   return {
-    what: "memory of a client's session: initialize, a call, an event stream that was closed",
+    what: "memory of a client's session: after initialize, a call, and a closed event stream",
     aim: '≤ 20 KB',
     measured: `${kilobytes.toFixed(1)} KB, of ${CLIENTS.toLocaleString('en')}`,
     ok: kilobytes <= 20,
   }
 }
 
-async function visit(gateway: Remembering): Promise<void> {
+async function visit(gateway: MeasuredGateway): Promise<void> {
   const session = await begin(gateway.url)
   const headers = { ...gateway.call.headers, 'mcp-session-id': session }
   const answer = await fetch(gateway.url, { method: 'POST', headers, body: gateway.call.body })
@@ -126,7 +126,7 @@ async function visit(gateway: Remembering): Promise<void> {
   stream.destroy()
 }
 
-async function benchStreams(gateway: Remembering, heap: Heap): Promise<BenchRow> {
+async function benchStreams(gateway: MeasuredGateway, heap: Heap): Promise<BenchRow> {
   const before = await heap.memory()
   const streams = await each(CLIENTS, async () => listen(gateway.url, await begin(gateway.url)))
   const after = await heap.memory()
@@ -134,14 +134,14 @@ async function benchStreams(gateway: Remembering, heap: Heap): Promise<BenchRow>
   for (const stream of streams) stream.destroy()
   const more = after.residentMegabytes - before.residentMegabytes
   return {
-    what: `memory of ${CLIENTS.toLocaleString('en')} idle event streams, each of a client of its own`,
-    aim: '≤ 50 MB more',
-    measured: `${more.toFixed(0)} MB resident, ${(after.heapMegabytes - before.heapMegabytes).toFixed(0)} MB of it heap; ${open} open`,
+    what: `memory of ${CLIENTS.toLocaleString('en')} idle event streams of as many clients`,
+    aim: '≤ 50 MB',
+    measured: `${more.toFixed(0)} MB resident, ${(after.heapMegabytes - before.heapMegabytes).toFixed(0)} MB of it in the heap; ${open} open`,
     ok: more <= 50 && open === CLIENTS,
   }
 }
 
-/** A new session's id. */
+/** Begins a session and returns its id. */
 async function begin(url: string): Promise<string> {
   const clientInfo = { name: 'bench', version: '1.0.0' }
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
@@ -154,7 +154,7 @@ async function begin(url: string): Promise<string> {
   return answer.headers.get('mcp-session-id') ?? ''
 }
 
-/** Opens an event stream, on a connection of its own, and goes on as soon as its head is there. */
+/** Opens an event stream on a separate connection; resolves when its headers have arrived. */
 function listen(url: string, session: string): Promise<IncomingMessage> {
   const headers = {
     accept: 'text/event-stream',
@@ -169,14 +169,14 @@ function listen(url: string, session: string): Promise<IncomingMessage> {
   })
 }
 
-/** Does `work` so many times, some side by side. */
+/** Runs `work` so many times, with limited concurrency. */
 async function each<T>(times: number, work: () => Promise<T>): Promise<T[]> {
   const done: T[] = []
   let begun = 0
   const worker = async () => {
     while (begun++ < times) done.push(await work())
   }
-  await Promise.all(Array.from({ length: Math.min(times, AT_ONCE) }, worker))
+  await Promise.all(Array.from({ length: Math.min(times, CONCURRENT) }, worker))
   return done
 }
 

@@ -1,4 +1,4 @@
-/** Requests at an even pace, as many agents make them: how long each waits. autocannon sends those of a second all at once. */
+/** Measures the latency of requests at an even rate, like those of many agents. (autocannon would send those of each second in a burst.) */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { MCP_HEADERS } from '../support/mcp.ts'
@@ -8,7 +8,7 @@ const CONNECTIONS = 16
 
 export type Paced = { p50: number; p99: number; failed: number }
 
-/** `bodies` in turn, `rate` a second for `seconds`; each is sent when its time has come, whether or not the last was answered. */
+/** Sends `bodies` in turn, `rate` per second for `seconds`; each at its time, even if earlier ones are not answered yet. */
 export async function pacedLoad(
   url: string,
   bodies: readonly string[],

@@ -1,4 +1,4 @@
-/** The yardstick: the barest gateway that parses a request and passes it on, fastify in front, undici's dispatch behind. */
+/** The reference: a minimal proxy that parses a request and forwards it, with fastify and undici's dispatch. */
 import fastify from 'fastify'
 import { type Dispatcher, Pool } from 'undici'
 
@@ -55,5 +55,5 @@ function collect(done: (status: number, type: string, body: Buffer) => void): Di
 await app.listen({ host: '127.0.0.1', port: 0 })
 const address = app.server.address()
 process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : 0 })}\n`)
-// Whoever started this process holds its stdin: it ends with them.
+// The parent process holds the other end of stdin, so this process ends when the parent does.
 process.stdin.resume().on('end', () => process.exit())

@@ -1,7 +1,7 @@
-/** One measured line of the benchmark table. */
+/** One row of the benchmark table. */
 export type BenchRow = {
   what: string
-  /** What the project asks of itself, in words. */
+  /** The project's target, in words. */
   aim: string
   measured: string
   ok: boolean
@@ -14,7 +14,7 @@ export function table(rows: BenchRow[]): string {
   return ['| what | aim | measured | met |', '|---|---|---|---|', ...lines].join('\n')
 }
 
-/** The value below which `share` (0 to 1) of the numbers lie. */
+/** The quantile `share` (0 to 1) of the numbers. */
 export function quantile(numbers: number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN

@@ -1,4 +1,4 @@
-/** Measures the search: build, longest block of the event loop, latency with and without the model, worst queries, at 784 and at 10,000 tools. */
+/** Measures search with 784 and 10,000 tools: index build, longest block of the event loop, latency with and without the model, worst queries. */
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -19,7 +19,7 @@ const MAX_BLOCK_MS = 20
 const QUERY_ROUNDS = 5
 const RANDOM_QUERIES = 10_000
 const MAX_WORST_RATIO = 20
-/** So many of the slowest are asked again: what was slow once for no reason of its own is not slow thrice. */
+/** The slowest queries are repeated three times, because a single slow run can be caused by the machine. */
 const SUSPECTS = 100
 const SUSPECT_ROUNDS = 3
 const MEGABYTE = 1024 * 1024
@@ -75,7 +75,7 @@ function buildRows(tools: string, built: Built, rebuilt: Built, { buildMs }: Aim
     {
       what: `search index, build, ${tools}`,
       aim: `≤ ${ms(buildMs)}`,
-      measured: `${ms(built.totalMs)}, unchanged again ${ms(rebuilt.totalMs)}`,
+      measured: `${ms(built.totalMs)}, rebuild without changes ${ms(rebuilt.totalMs)}`,
       ok: built.totalMs <= buildMs,
     },
     {
@@ -104,7 +104,7 @@ function wordsRow(tools: string, index: LexicalIndex, { wordsMs }: Aims): BenchR
   }
 }
 
-/** Each query once, through the encoder's own thread. */
+/** Each query once, with the encoder in its thread. */
 async function meaningRow(
   tools: string,
   index: LexicalIndex,
@@ -157,7 +157,7 @@ function memoryRow(tools: string, megabytes: number, { heapMegabytes }: Aims): B
   }
 }
 
-/** Of the heap, what is in use. */
+/** The heap in use after a full garbage collection. */
 function usedMegabytes(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -166,7 +166,7 @@ function usedMegabytes(): number {
 
 type Meaning = NonNullable<SearchOptions['meaning']>
 
-/** Copies of a tool share its vector. The query is one of any: what it is makes no difference to the time. */
+/** Copies of a tool share its vector. The query vector is arbitrary, because it does not influence the time. */
 async function meaningOf(
   catalog: SearchDocument[],
   count: number,

@@ -1,4 +1,4 @@
-/** Builds the images that tests need, without a registry or a container engine, each once for its contents. */
+/** Builds the images that tests need, without a registry or a container engine; images with unchanged contents are not rebuilt. */
 import { createHash, type Hash } from 'node:crypto'
 import {
   existsSync,
@@ -23,7 +23,7 @@ import { nodeImage, pythonImage } from './runtimes.ts'
 
 type Maker = (folder: string) => Promise<Image>
 
-/** What changes together is in one archive, where layers that images share stand once. */
+/** Images that change together are in one archive, which contains shared layers only once. */
 const ARCHIVES = {
   portolan: [portolanImage],
   tests: [nodeImage, pythonImage, fixturesImage, clientImage, scratchImage],
@@ -31,14 +31,14 @@ const ARCHIVES = {
 
 export type ArchiveName = keyof typeof ARCHIVES
 
-/** Archives that were in use some time ago are kept: a test beside this one may be importing one. */
+/** Older archives are kept, because a concurrent test may be importing one. */
 const KEPT_ARCHIVES = 3
 
 export function imageFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(cacheFolder(env), 'images')
 }
 
-/** Builds the images whose contents changed since; resolves with the paths of docker archives. */
+/** Builds the images whose contents have changed; resolves with the paths of docker archives. */
 export async function buildImages(
   folder = imageFolder(),
   names = Object.keys(ARCHIVES) as ArchiveName[],
@@ -62,14 +62,14 @@ async function buildArchive(name: ArchiveName, folder: string): Promise<string> 
     const unfinished = join(folder, `.${name}-${process.pid}.tar`)
     await writeImages(images, unfinished)
     renameSync(unfinished, path)
-    forgetOld(name, folder)
+    removeOld(name, folder)
     return path
   } finally {
     rmSync(work, { recursive: true })
   }
 }
 
-function forgetOld(name: string, folder: string): void {
+function removeOld(name: string, folder: string): void {
   const archives = readdirSync(folder)
     .filter(file => file.startsWith(`${name}-`))
     .map(file => join(folder, file))
@@ -77,7 +77,7 @@ function forgetOld(name: string, folder: string): void {
   for (const path of archives.slice(KEPT_ARCHIVES)) rmSync(path, { force: true })
 }
 
-/** Over everything that the archive would hold. */
+/** A digest of the archive's contents. */
 function digestOf(images: readonly Image[]): string {
   const hash = createHash('sha256')
   for (const { layers, ...start } of images) {

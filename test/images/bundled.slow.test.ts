@@ -1,4 +1,4 @@
-/** The bundle of a clone: built once, again when its sources change, by any number of starts at a time. */
+/** The bundle of a clone: rebuilt only when its sources change, and safe for concurrent starts. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { readyBundle } from '../../scripts/bundled.mjs'
 import { cloneTo } from './clone.ts'
 
-test('a clone is bundled once, again when a source changes, and starts side by side share what one builds', async t => {
+test('a clone is bundled again only when a source changes, and concurrent starts get the same bundle', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-clone-'))
   t.after(() => rmSync(folder, { recursive: true }))
   cloneTo(folder)

@@ -1,4 +1,4 @@
-/** The sources of this checkout in a folder of their own, with its packages, for tests that build there. */
+/** Copies the sources of this checkout into a folder, with links to its packages, for tests that build there. */
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

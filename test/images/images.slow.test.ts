@@ -1,4 +1,4 @@
-/** The images and the package registry, in pods of a real cluster under the strictest security. */
+/** The images and the package registry, in pods of a real cluster with the strictest security context. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { buildImages } from './build.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
 const config = clusterConfig()
-const skip = config.context ? 'an existing cluster is named' : skipCluster(config)
+const skip = config.context ? 'this test needs its own cluster' : skipCluster(config)
 const START_LIMIT_MS = 280_000
 const POD_LIMIT_MS = 120_000
 const POLL_MS = 250
@@ -51,7 +51,7 @@ after(async () => {
   await cluster?.stop()
 })
 
-test('the image of the product runs its commands', { skip }, async () => {
+test('the Portolan image runs its commands', { skip }, async () => {
   const version = await inPod('version', { image: PORTOLAN, args: ['--version'] })
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   const crds = await inPod('crds', {
@@ -82,7 +82,7 @@ test('a PyPI package is installed from the index, and starts', { skip }, async (
   assert.match(log, /"serverInfo":/)
 })
 
-test('the delivered runtime runs the bridge in an image without libc and shell, and a client in a pod calls it', {
+test('the copied runtime runs the bridge in an image without libc and shell, and a client in a pod can call it', {
   skip,
 }, async () => {
   const volumes = [{ name: 'portolan', emptyDir: {} }]
@@ -134,7 +134,7 @@ test('a steady load counts every answer', { skip }, async () => {
   assert.deepEqual([report.right, report.wrong, report.failed], [report.sent, 0, 0], JSON.stringify(report))
 })
 
-/** What the main container of a pod says until it ends well. */
+/** Runs a pod; returns the log of its main container, which must succeed. */
 async function inPod(name: string, container: object, more: object = {}): Promise<string> {
   await apply(podOf(name, container, more))
   const phase = await untilPhase(name, ['Succeeded', 'Failed'])

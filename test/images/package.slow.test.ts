@@ -1,4 +1,4 @@
-/** The package that `npm pack` makes, as its users have it: installed from the tarball into an empty folder, on the oldest Node and on this one. */
+/** The npm package, installed from the tarball of `npm pack` into an empty folder, on the oldest supported Node and on this one. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -40,7 +40,7 @@ async function npm(args: string[], cwd: string): Promise<string> {
   return stdout
 }
 
-/** `npx portolan`, with this Node before all others. */
+/** Runs `npx portolan` with this Node first on the PATH. */
 function portolan(node: string, args: string[]): ChildProcess {
   const { NODE_COMPILE_CACHE: _, npm_command: __, ...env } = process.env
   const PATH = [dirname(node), env.PATH].join(delimiter)
@@ -59,7 +59,7 @@ async function ended(child: ChildProcess): Promise<{ code: number; stdout: strin
   return { code, ...texts }
 }
 
-test('the tarball holds the bundle, a manifest and a README of its own, and leaves the clone as it was', () => {
+test('the tarball contains the bundle, its own manifest and its own README, and packing leaves the clone unchanged', () => {
   const installed = join(empty, 'node_modules', 'portolan')
   assert.deepEqual(readdirSync(installed).sort(), ['LICENSE', 'README.md', 'dist', 'package.json'])
   const { version } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
@@ -94,7 +94,7 @@ for (const [version, node] of Object.entries(NODES)) {
     assert.deepEqual([model.code, /nowhere/.test(model.stderr)], [1, true])
   })
 
-  test(`on Node ${version} up serves, and ends with all its servers when npx is told to end`, async () => {
+  test(`on Node ${version} up serves, and ends with all its servers when npx gets SIGTERM`, async () => {
     const mark = randomUUID()
     const child = portolan(node(), [
       'up',
@@ -116,7 +116,7 @@ for (const [version, node] of Object.entries(NODES)) {
   })
 }
 
-/** A folder whose name the process has among its words. */
+/** Creates a folder whose path, an argument of the process, contains the mark. */
 function emptyFolder(name: string): string {
   const path = join(folder, name)
   mkdirSync(path)

@@ -1,4 +1,4 @@
-/** The packages that test servers are installed from, fetched once with all that they depend on, by npm and pip themselves. */
+/** Fetches the packages of test servers and their dependencies once, with npm and pip. */
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
@@ -20,19 +20,19 @@ import { run } from '../cluster/command.ts'
 import { findPython } from './runtimes.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples')
-/** For tests that change a server's version: older ones of what the examples have. */
+/** Older versions of packages in the examples, for tests that change a server's version. */
 const OLDER: Packages = {
   npm: ['@modelcontextprotocol/server-everything@2026.8.18'],
   pypi: [],
 }
 
-/** As npm and pip name them: `name@1.0.0`, `name==1.0.0`. */
+/** In the notation of npm and pip: `name@1.0.0`, `name==1.0.0`. */
 type Packages = { npm: string[]; pypi: string[] }
 
-/** By name, then version: what a registry says of a package, its tarball as a file name. */
+/** The metadata of packages by name, then version; `tarball` is a file name. */
 export type NpmIndex = Record<string, Record<string, { dist: { tarball: string; integrity: string } }>>
 
-/** Fetches what is missing; resolves with a folder of `npm.json`, `npm/*.tgz` and `pypi/*.whl`. */
+/** Fetches the packages if they are missing; resolves with a folder that contains `npm.json`, `npm/*.tgz` and `pypi/*.whl`. */
 export async function readyPackages(cache: string, say: (line: string) => void): Promise<string> {
   const folder = packageFolder(cache)
   if (existsSync(folder)) return folder
@@ -50,13 +50,13 @@ export async function readyPackages(cache: string, say: (line: string) => void):
   return folder
 }
 
-/** Where what is wanted now is kept, or would be. */
+/** The folder for the currently wanted packages, whether it exists or not. */
 export function packageFolder(cache: string): string {
   const wanted = [wantedPackages(), process.platform, process.arch, findPython().library]
   return join(cache, createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 16))
 }
 
-/** What the examples install, and older versions. */
+/** The packages of the examples, and older versions. */
 function wantedPackages(): Packages {
   const files = readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.yaml'),
@@ -75,7 +75,7 @@ function unique(names: string[]): string[] {
   return [...new Set(names)].sort()
 }
 
-/** npm itself says what belongs to a package, as the lockfile of an installation that is not made. */
+/** Lets npm resolve the dependencies into a lockfile without installing them, then packs each package. */
 async function fetchNpm(wanted: readonly string[], folder: string): Promise<void> {
   const home = join(folder, 'npm')
   mkdirSync(home)
@@ -91,8 +91,8 @@ async function fetchNpm(wanted: readonly string[], folder: string): Promise<void
   const index: NpmIndex = {}
   for (const { filename, integrity } of JSON.parse(packed) as { filename: string; integrity: string }[]) {
     const manifest = await manifestOf(join(home, filename))
-    const told = { ...manifest, dist: { tarball: filename, integrity } }
-    index[manifest.name] = { ...index[manifest.name], [manifest.version]: told }
+    const entry = { ...manifest, dist: { tarball: filename, integrity } }
+    index[manifest.name] = { ...index[manifest.name], [manifest.version]: entry }
   }
   writeFileSync(join(folder, 'npm.json'), JSON.stringify(index))
 }
@@ -118,7 +118,7 @@ async function manifestOf(tarball: string): Promise<{ name: string; version: str
   throw new Error(`${tarball} has no package.json`)
 }
 
-/** One resolution each: what one needs does not bind the others. */
+/** Each package is resolved separately, so that their dependencies need not be compatible. */
 async function fetchPypi(wanted: readonly string[], folder: string, python: string): Promise<void> {
   const pip = [
     python,

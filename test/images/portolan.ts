@@ -1,4 +1,4 @@
-/** The product's image for tests, made by the same scripts as by the Dockerfile. */
+/** The Portolan image for tests, made with the same scripts as in the Dockerfile. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MODEL_FILE } from '../../core/encoder/model-place.ts'
@@ -6,7 +6,7 @@ import { bundle } from '../../scripts/bundle.ts'
 import { assembleImageRoot, fetchedModel, IMAGE_START } from '../../scripts/image-root.ts'
 import type { Image } from '../cluster/image.ts'
 
-/** Bundles into `folder`, and reads the image from there. It has the model where this machine has it. */
+/** Bundles into `folder` and returns the image. It contains the model if this machine has fetched it. */
 export async function portolanImage(folder: string): Promise<Image> {
   const root = join(folder, 'root')
   await bundle(join(folder, 'bundle'))
@@ -17,7 +17,7 @@ export async function portolanImage(folder: string): Promise<Image> {
       .filter(name => name !== 'app')
       .map(name => [`/${name}`, { from: join(root, name), except: /^bridge\./ }]),
   )
-  // what changes with every change of the sources is a layer of its own
+  // Files that change with the sources are in a separate layer.
   const programs = {
     '/app': { from: join(root, 'app'), except: /^minilm\.bin$/ },
     '/portolan/bridge.cjs': { from: join(root, 'portolan', 'bridge.cjs') },

@@ -1,4 +1,4 @@
-/** Images of the tests' own programs: upstream servers, a client, and one that holds a single static program. */
+/** Images of the tests' programs: upstream servers, a client, and one with a single static program. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { NODE, nodeLayer } from './runtimes.ts'
 
 const RUDE = join(import.meta.dirname, '..', 'upstreams', 'rude')
 
-/** Servers over HTTP and stdio; the rude one is `node /fixtures/rude/server.mjs MODE`. */
+/** Servers over HTTP and stdio. The rude server is `node /fixtures/rude/server.mjs MODE`. */
 export async function fixturesImage(folder: string): Promise<Image> {
   const main = join(folder, 'main.js')
   await bundleFile(join(import.meta.dirname, 'fixtures', 'main.ts'), main)
@@ -38,7 +38,7 @@ export async function clientImage(folder: string): Promise<Image> {
   }
 }
 
-/** One file in all. */
+/** An image that contains a single file. */
 export async function scratchImage(folder: string): Promise<Image> {
   const server = join(folder, 'server')
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w -buildid=']

@@ -1,6 +1,6 @@
 /**
- * A static npm registry and PyPI index as a process: `node registry-server.ts FOLDER HOST`, of what packages.ts fetched.
- * Says `listening` on stdout, and ends with its stdin.
+ * An npm registry and PyPI index as a process: `node registry-server.ts FOLDER HOST` serves the packages that packages.ts fetched.
+ * Prints `listening` to stdout, and exits when its stdin ends.
  */
 import { once } from 'node:events'
 import { createReadStream, readdirSync, readFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ function npmRegistry(folder: string): RequestListener {
   }
 }
 
-/** PEP 503: a page of links for each package. */
+/** A simple index (PEP 503): a page of links for each package. */
 function pypiIndex(folder: string): RequestListener {
   const wheels = readdirSync(join(folder, 'pypi'))
   const packages = Map.groupBy(wheels, wheel => normal(wheel.slice(0, wheel.indexOf('-'))))

@@ -1,4 +1,4 @@
-/** An npm registry and a PyPI index inside the network of a test cluster, which has no way out. */
+/** An npm registry and a PyPI index inside the network of a test cluster, which has no internet access. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ import { readyPackages } from './packages.ts'
 import { NPM_PORT, PYPI_PORT } from './registry-server.ts'
 
 export type Registry = {
-  /** As npm's setting `registry`. */
+  /** For npm's setting `registry`. */
   npm: string
-  /** As pip's setting `index-url`. */
+  /** For pip's setting `index-url`. */
   pypi: string
   stop(): Promise<void>
 }
 
-/** Fetches the packages first, where they are not in the cache. */
+/** Starts both. Fetches the packages first if they are not in the cache. */
 export async function startRegistry(
   cluster: Pick<OwnCluster, 'inside'>,
   say: (line: string) => void = () => {},

@@ -1,4 +1,4 @@
-/** Stand-ins for the images that npm and PyPI servers run in, made of this machine's Node, npm and Python. */
+/** Substitutes for the images in which npm and PyPI servers run, made from this machine's Node, npm and Python. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, realpathSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
@@ -8,14 +8,14 @@ import { programLayer } from '../cluster/node-image.ts'
 
 export const NODE = '/usr/local/bin/node'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** What shell scripts of packages may use. */
+/** Programs that shell scripts of packages may use. */
 const TOOLS = ['env', 'cat', 'ls', 'mkdir', 'rm', 'cp', 'mv', 'ln', 'chmod', 'uname', 'dirname', 'basename']
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10']
-/** Parts of Python's library that are large, or the machine's own. */
-const NOT_OF_PYTHON =
+/** Parts of Python's library that are large, or specific to this machine. */
+const EXCLUDED_FROM_PYTHON =
   /^(?:__pycache__|test|tests|idlelib|tkinter|turtledemo|site-packages|dist-packages|config-.*)$/
 
-/** Like the original it knows no user 65532. */
+/** Like the original images, these have no user 65532. */
 const SYSTEM: Layer = {
   '/etc/passwd': { content: 'root:x:0:0:root:/root:/bin/sh\n' },
   '/etc/group': { content: 'root:x:0:\n' },
@@ -40,8 +40,8 @@ export async function pythonImage(): Promise<Image> {
     .map(name => join(loaded, name))
   const python: Layer = {
     ...programLayer({ [`/usr/local/bin/${version}`]: executable }, modules),
-    ...everyLinux(),
-    [`/usr/local/lib/${version}`]: { from: library, except: NOT_OF_PYTHON },
+    ...manylinuxLibraries(),
+    [`/usr/local/lib/${version}`]: { from: library, except: EXCLUDED_FROM_PYTHON },
     '/usr/local/bin/python3': { link: version },
     '/usr/local/bin/python': { link: version },
   }
@@ -53,8 +53,8 @@ export async function pythonImage(): Promise<Image> {
   }
 }
 
-/** Libraries that packages of compiled code count on everywhere (PEP 600): glibc whole, and the C++ runtime, which Node has. */
-function everyLinux(): Layer {
+/** Libraries on which binary wheels depend (PEP 600): all of glibc, and the C++ runtime that Node is linked with. */
+function manylinuxLibraries(): Layer {
   const { libraries } = sharedLibraries(process.execPath)
   const home = dirname(libraries.find(path => basename(path) === 'libc.so.6') ?? '/lib')
   const glibc = readdirSync(home).filter(name => /^lib(?:rt|util|resolv|nsl|anl|nss_\w+)\.so\.\d$/.test(name))
@@ -62,12 +62,12 @@ function everyLinux(): Layer {
   return Object.fromEntries(paths.map(path => [path, { from: realpathSync(path) }]))
 }
 
-/** The same in every image that has it, so that a node unpacks it once. */
+/** The same layer in every image with Node, so that a cluster node unpacks it only once. */
 export function nodeLayer(): Layer {
   return programLayer({ [NODE]: process.execPath })
 }
 
-/** npm of the machine. */
+/** The npm of this machine. */
 function npmLayer(): Layer {
   const npm = dirname(dirname(realpathSync(find('npm'))))
   return {
@@ -82,7 +82,7 @@ function shell(): Layer {
   return programLayer({ '/bin/sh': find('sh'), ...tools })
 }
 
-/** One that can make virtual environments: Debian leaves that to a package of its own. */
+/** Finds a Python with venv and ensurepip, which Debian has in a separate package. */
 export function findPython(): { executable: string; library: string } {
   const ask =
     'import ensurepip, json, os, ssl, sys, venv; print(json.dumps({"executable": os.path.realpath(sys.executable), "library": os.path.dirname(os.__file__)}))'
@@ -92,7 +92,7 @@ export function findPython(): { executable: string; library: string } {
         execFileSync(python, ['-c', ask], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
       )
     } catch {
-      // the next one
+      // Try the next one.
     }
   }
   throw new Error(
@@ -105,7 +105,7 @@ function find(program: string): string {
     try {
       return realpathSync(join(folder, program))
     } catch {
-      // the next one
+      // Try the next one.
     }
   }
   throw new Error(`the test images need ${program}, which is not on the PATH`)

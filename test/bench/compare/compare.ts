@@ -1,4 +1,4 @@
-/** The router against other ways to the same upstream, in one run: nothing between, a bare pass-through, gateways of both SDKs, fastmcp. */
+/** Compares the router with other ways to the same upstream, in one run: direct, a minimal proxy, gateways made with the SDKs, fastmcp. */
 import { type Running, startScript } from '../../support/processes.ts'
 import type { LoadResult } from '../load.ts'
 import type { BenchRow } from '../row.ts'
@@ -11,17 +11,17 @@ const ROUNDS = 3
 const SECONDS = 2
 const WARM_UP = { connections: 16, rounds: 1, seconds: 5 }
 const SLOW_WARM_UP_SECONDS = 1
-/** Peers that are slower by orders of magnitude say as much in one round, which has to be longer than their calls. */
+/** For gateways that are slower by orders of magnitude, one round is precise enough, but must be longer than their calls. */
 const SLOW_ROUNDS = 1
 const SLOW_SECONDS = 10
 
 const DIRECT = 'direct'
-const BARE = 'bare pass-through'
+const BARE = 'minimal proxy'
 
 export type Compared = {
   origin: string
   pid: number
-  /** Makes a server known to the gateway, and waits until its tool is found. */
+  /** Adds a server to the gateway, and waits until search finds its tool. */
   add(server: string, url: string, limits: object | undefined): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export async function benchCompare(gateway: Compared): Promise<{ rows: BenchRow[
   return { rows: aims(measured), section: sectionOf([...quick, ...slow], measured) }
 }
 
-/** By connections, then by the target's name. */
+/** Results by the number of connections, then by the target's name. */
 type Measured = Map<number, Map<string, LoadResult>>
 
 async function measure(quick: Named[], slow: Named[]): Promise<Measured> {
@@ -73,11 +73,12 @@ function aims(measured: Measured): BenchRow[] {
   return CONNECTIONS.flatMap(connections => {
     const results = measured.get(connections)
     const [direct, bare] = [results?.get(DIRECT), results?.get(BARE)]
+    const plural = connections === 1 ? '' : 's'
     const names = connections > 16 ? [META_TOOL, NARROW] : [META_TOOL]
     return names.flatMap(name => {
       const router = results?.get(name)
       if (!direct || !bare || !router) return []
-      const rows = [shareRow(`${name}, ${connections} connections`, router, bare)]
+      const rows = [shareRow(`${name}, ${connections} connection${plural}`, router, bare)]
       if (connections === 16) rows.push(latencyRow(router, direct))
       return rows
     })
@@ -87,9 +88,9 @@ function aims(measured: Measured): BenchRow[] {
 function shareRow(what: string, router: LoadResult, bare: LoadResult): BenchRow {
   const share = router.callsPerSecond / bare.callsPerSecond
   return {
-    what: `${what}, against a bare pass-through`,
+    what: `${what}, compared with a minimal proxy`,
     aim: '≥ 80 % of its throughput, ≤ 120 µs CPU a call',
-    measured: `${percent(share)}: ${perSecond(router)} against ${perSecond(bare)}; ${micros(router)} CPU against ${micros(bare)}; ${router.failed} failed`,
+    measured: `${percent(share)}: ${perSecond(router)}, proxy ${perSecond(bare)}; ${micros(router)} CPU, proxy ${micros(bare)}; ${router.failed} failed`,
     ok: share >= 0.8 && router.cpuMicros <= 120 && router.failed === 0,
   }
 }
@@ -98,7 +99,7 @@ function latencyRow(router: LoadResult, direct: LoadResult): BenchRow {
   const p50 = router.p50 - direct.p50
   const p99 = router.p99 - direct.p99
   return {
-    what: 'latency that the router adds at 16 connections, under as much load as it can take',
+    what: 'latency that the router adds at 16 connections, at maximum load',
     aim: 'p50 ≤ 1 ms, p99 ≤ 5 ms',
     measured: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
     ok: p50 <= 1 && p99 <= 5,
@@ -117,10 +118,10 @@ function sectionOf(targets: readonly Named[], measured: Measured): string {
   const lines = targets.map(
     ({ name }) => `| ${name} | ${CONNECTIONS.map(count => cell(count, name)).join(' | ')} |`,
   )
-  return `## One upstream, every way to it
+  return `## Ways to one upstream
 
-A raw echo, called through each in turn, round by round; load, gateway and upstream share the cores. Calls a second, in brackets as a share of the
-bare pass-through's (fastify in front, undici's \`dispatch\` behind) · CPU of the gateway's process a call · p50 / p99.
+Calls of an echo tool, by each way in turn, in rounds; load generator, gateway and upstream share the cores. Each cell: calls per second (in brackets
+as a share of the minimal proxy's, which uses fastify and undici's \`dispatch\`) · CPU time of the gateway's process per call · p50 / p99.
 
 | | ${CONNECTIONS.map(count => `${count} connection${count > 1 ? 's' : ''}`).join(' | ')} |
 |---|---|---|---|

@@ -1,5 +1,5 @@
 /**
- * The one upstream of the comparison as a process: the barest servers of both eras, at /legacy/mcp and /modern/mcp. Its first line on
+ * The upstream of the comparison as a process: minimal servers of both eras, at /legacy/mcp and /modern/mcp. Its first line on
  * stdout is `{"port"}`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -39,7 +39,7 @@ const server = createServer((request, response) => {
   })
 })
 
-/** Of both eras: clients of the older one pass `resultType` over. */
+/** The result for both eras: clients of the 2025 era ignore `resultType`. */
 function echo(params: JsonObject | undefined): string {
   const { text } = (params?.arguments ?? {}) as { text?: string }
   return `{"resultType":"complete","content":[{"type":"text","text":${JSON.stringify(text ?? '')}}]}`
@@ -64,5 +64,5 @@ server.listen(0, '127.0.0.1', () => {
   const address = server.address()
   process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : 0 })}\n`)
 })
-// Whoever started this process holds its stdin: it ends with them.
+// The parent process holds the other end of stdin, so this process ends when the parent does.
 process.stdin.resume().on('end', () => process.exit())

@@ -1,4 +1,4 @@
-"""fastmcp's own proxy before one upstream: python fastmcp-proxy.py URL PORT."""
+"""Starts fastmcp's proxy for one upstream: python fastmcp-proxy.py URL PORT."""
 
 import sys
 

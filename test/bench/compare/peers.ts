@@ -1,4 +1,4 @@
-/** The gateways that the router is compared with, each as a process before the same upstream. */
+/** The gateways that the router is compared with, each as a process with the same upstream. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -11,17 +11,17 @@ import { type Running, startScript } from '../../support/processes.ts'
 
 export type Peer = Running & { name: string; url: string }
 
-/** 4.1.6 wants packages that are newer than some mirrors have. */
+/** Version 4.1.6 depends on packages that some mirrors do not have yet. */
 const FASTMCP = { kind: 'pypi', package: 'fastmcp-slim[client,server]', version: '4.1.2' } as const
 const INSTALL = { env: process.env as Record<string, string>, signal: AbortSignal.timeout(600_000) }
 
-/** A script of this folder, or `../passthrough.ts`, that takes the upstream's URL and says its port. */
+/** Starts a script of this folder, or `../passthrough.ts`. Its argument is the upstream's URL; it prints its port. */
 export async function startPeer(name: string, script: string, upstream: string): Promise<Peer> {
   const running = await startScript<{ port: number }>([join(import.meta.dirname, script), upstream])
   return { ...running, name, url: `http://127.0.0.1:${running.ready.port}/mcp` }
 }
 
-/** fastmcp's proxy, installed on first need; undefined, and said loudly, where it cannot be had. */
+/** Starts fastmcp's proxy, which is installed when first needed. If that fails, prints a warning and returns undefined. */
 export async function startFastmcp(upstream: string): Promise<Peer | undefined> {
   const folder = join(cacheFolder(process.env), 'bench', `fastmcp-${FASTMCP.version}`)
   const python = join(folder, 'venv', 'bin', 'python')

@@ -1,4 +1,4 @@
-/** Loads several targets in turn, round by round, so that a noisy machine disturbs all of them; the medians stand. */
+/** Loads several targets in turn, in several rounds, so that disturbances of the machine affect all of them; returns the medians. */
 import { type LoadResult, load, type Target } from '../load.ts'
 import { quantile } from '../row.ts'
 
@@ -6,7 +6,7 @@ export type Named = Target & { name: string }
 
 export type Rounds = { connections: number; rounds: number; seconds: number }
 
-/** By the target's name. */
+/** Returns results by the target's name. */
 export async function loadInTurn(
   targets: readonly Named[],
   { connections, rounds, seconds }: Rounds,

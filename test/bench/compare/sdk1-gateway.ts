@@ -1,4 +1,4 @@
-/** A gateway as one writes it with SDK 1.x: one client for the upstream, a stateless server and transport a request. */
+/** A typical gateway with SDK 1.x: one client for the upstream, and a stateless server and transport per request. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -29,5 +29,5 @@ const { port } = await serve(async (request, response) => {
   await transport.handleRequest(request, response, await readJson(request))
 })
 process.stdout.write(`${JSON.stringify({ port })}\n`)
-// Whoever started this process holds its stdin: it ends with them.
+// The parent process holds the other end of stdin, so this process ends when the parent does.
 process.stdin.resume().on('end', () => process.exit())

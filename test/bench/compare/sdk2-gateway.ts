@@ -1,4 +1,4 @@
-/** A gateway as one writes it with SDK 2.x: `createMcpHandler`, and one client for the upstream. */
+/** A typical gateway with SDK 2.x: `createMcpHandler`, and one client for the upstream. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
@@ -17,5 +17,5 @@ const handler = createMcpHandler(() => {
 const node = toNodeHandler(handler)
 const { port } = await serve((request, response) => node(request, response))
 process.stdout.write(`${JSON.stringify({ port })}\n`)
-// Whoever started this process holds its stdin: it ends with them.
+// The parent process holds the other end of stdin, so this process ends when the parent does.
 process.stdin.resume().on('end', () => process.exit())

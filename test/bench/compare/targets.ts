@@ -1,17 +1,17 @@
-/** One call of one tool, on every way to it: through the router by its names, routes and eras, and through its peers. */
+/** The same call of one tool in different ways: through the router with its names, routes and eras, and through other gateways. */
 import type { JsonObject } from '../../../core/json.ts'
 import { MCP_HEADERS, requestBody } from '../../support/mcp.ts'
 import type { Peer } from './peers.ts'
 import type { Named } from './rounds.ts'
 
-/** The servers of the gateway that are the upstream: of both eras with room for all calls, and one as by default. */
+/** The gateway's servers for the upstream: one of each era with enough concurrency for all calls, and one with the default. */
 export const SERVERS = {
   wide: { path: 'legacy/mcp', limits: { concurrency: 64 } },
   'wide-modern': { path: 'modern/mcp', limits: { concurrency: 64 } },
   narrow: { path: 'legacy/mcp', limits: undefined },
 } as const
 
-const SAID = { text: 'hello' }
+const ARGUMENTS = { text: 'hello' }
 const VERSION = '2026-07-28'
 const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': VERSION,
@@ -22,15 +22,15 @@ const ENVELOPE = {
 type At = { url: string; pid: number }
 
 export function throughPeer({ name, url, pid }: Omit<Peer, 'child' | 'stop'>): Named {
-  return legacy(name, { url, pid }, { name: 'echo', arguments: SAID })
+  return legacy(name, { url, pid }, { name: 'echo', arguments: ARGUMENTS })
 }
 
-/** `meta-tool` is what most agents call; it is compared in both eras, with and without a session. */
+/** Most agents call the meta-tool `execute_mcp_tool`, so it is measured in both eras, with and without a session. */
 export async function throughRouter(origin: string, pid: number): Promise<Named[]> {
   const gateway = { url: `${origin}/mcp`, pid }
   const server = { url: `${origin}/servers/wide/mcp`, pid }
-  const named = { name: 'wide__echo', arguments: SAID }
-  const own = { name: 'echo', arguments: SAID }
+  const named = { name: 'wide__echo', arguments: ARGUMENTS }
+  const own = { name: 'echo', arguments: ARGUMENTS }
   const session = await sessionAt(gateway.url)
   return [
     legacy(META_TOOL, gateway, execute('wide')),
@@ -49,7 +49,7 @@ export const META_TOOL = 'router, meta-tool'
 export const NARROW = 'router, meta-tool, 16 calls at a time as by default'
 
 function execute(server: string): JsonObject {
-  return { name: 'execute_mcp_tool', arguments: { tool_path: `${server}:echo`, arguments: SAID } }
+  return { name: 'execute_mcp_tool', arguments: { tool_path: `${server}:echo`, arguments: ARGUMENTS } }
 }
 
 function legacy(name: string, at: At, params: JsonObject, headers = {}): Named {
@@ -79,7 +79,7 @@ async function sessionAt(url: string): Promise<string> {
   return session
 }
 
-/** Throws where a way does not lead to the upstream: an error is an answer too, and a quick one. */
+/** Throws unless the target returns the upstream's result: an error would also be an answer, and a fast one. */
 export async function assertEchoes({ name, url, headers, body }: Named): Promise<void> {
   const answer = await fetch(url, { method: 'POST', headers, body })
   const text = await answer.text()

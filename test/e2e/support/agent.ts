@@ -1,7 +1,7 @@
 /** An agent in a pod: a real MCP client, told by `kubectl exec` what to ask. */
 import type { KubeObject } from '../../../core/kube/object.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
-import type { Answers, Asked } from '../../images/client/ask.ts'
+import type { Answers, ClientRequest } from '../../images/client/ask.ts'
 import type { FoundTool, ToolAnswer } from '../../support/mcp.ts'
 
 const IMAGE = 'portolan-test/client:1'
@@ -9,7 +9,7 @@ const PROGRAM = ['/usr/local/bin/node', '/client/main.js']
 
 export type Agent = {
   /** Requests in one session of their own, one after the other; rejects where one is answered with an error. */
-  session(...requests: Asked[]): Promise<Record<string, unknown>[]>
+  session(...requests: ClientRequest[]): Promise<Record<string, unknown>[]>
   /** Names of the tools that the gateway lists. */
   list(): Promise<string[]>
   /** Paths of the tools found, best first. */
@@ -76,7 +76,7 @@ export async function readyAgent(
 }
 
 function agentAt(url: string, exec: (command: string[]) => Promise<string>): Agent {
-  const session = async (...requests: Asked[]) => {
+  const session = async (...requests: ClientRequest[]) => {
     const { answers } = JSON.parse(await exec([...PROGRAM, 'ask', url, JSON.stringify(requests)])) as Answers
     return answers.map(answer => {
       if ('error' in answer) throw new Error(answer.error.message)
@@ -114,11 +114,11 @@ function agentAt(url: string, exec: (command: string[]) => Promise<string>): Age
 }
 
 /** The request by which an agent uses a meta-tool. */
-export function use(name: string, args: Record<string, unknown>): Asked {
+export function use(name: string, args: Record<string, unknown>): ClientRequest {
   return { method: 'tools/call', params: { name, arguments: args } }
 }
 
-export function execution(toolPath: string, args: Record<string, unknown>): Asked {
+export function execution(toolPath: string, args: Record<string, unknown>): ClientRequest {
   return use('execute_mcp_tool', { tool_path: toolPath, arguments: args })
 }
 

@@ -29,7 +29,7 @@ export type Outcome = {
   /** Never sent: no router could be reached. */
   notSent: number
   /** All other calls without a right answer. */
-  lost: LoadReport['told']
+  lost: LoadReport['unexpected']
   recoveredMs: number
   longestGapMs: number
   p99Ms: number
@@ -86,7 +86,7 @@ function loadArguments(
 }
 
 function outcomeOf(report: LoadReport, struck: number, done: number, recoveredMs: number): Outcome {
-  const failed = report.told.filter(({ kind }) => kind === 'failed')
+  const failed = report.unexpected.filter(({ kind }) => kind === 'failed')
   const isInFlight = ({ at, ms }: { at: number; ms: number }) =>
     report.startedAt + at <= done && report.startedAt + at + ms >= struck
   const notSent = failed.filter(({ message }) => NOT_SENT.test(message))

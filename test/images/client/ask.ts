@@ -1,9 +1,9 @@
-/** Some requests of an SDK client, one after the other in one session. */
+/** Sends requests with an SDK client, one after another in one session. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { z } from 'zod'
 
-export type Asked = { method: string; params?: Record<string, unknown> }
+export type ClientRequest = { method: string; params?: Record<string, unknown> }
 
 export type Answers = {
   server: unknown
@@ -14,7 +14,7 @@ export type Answers = {
 
 export async function ask(
   url: string,
-  requests: readonly Asked[],
+  requests: readonly ClientRequest[],
   headers: Record<string, string>,
 ): Promise<Answers> {
   const client = new Client({ name: 'portolan-test', version: '1.0.0' })
@@ -28,7 +28,7 @@ export async function ask(
       answers.push({ error: { code, message } })
     }
   }
-  const told = { server: client.getServerVersion(), instructions: client.getInstructions() }
+  const initialized = { server: client.getServerVersion(), instructions: client.getInstructions() }
   await client.close()
-  return { ...told, answers }
+  return { ...initialized, answers }
 }

@@ -1,37 +1,37 @@
-/** A steady load of tool calls, each of which can be told from all others, so that every answer is right, wrong or an error. */
+/** A steady load of tool calls with unique arguments, so that each answer can be checked: right, wrong or an error. */
 import type { JsonObject } from '../../../core/json.ts'
 import { MCP_HEADERS, requestBody } from '../../support/mcp.ts'
 
-const MAX_TOLD = 5_000
+const MAX_REPORTED = 5_000
 
 export type LoadOptions = {
   url: string
   headers: Record<string, string>
   tool: string
-  /** JSON of the arguments, in which `$N` stands for the number of the call. */
+  /** The arguments as JSON; `$N` is replaced by the number of the call. */
   args: string
-  /** What the text of a right answer holds, with `$N` as in `args`. */
+  /** The text that a right answer contains, with `$N` as in `args`. */
   expect: string
   perSecond: number
   timeoutMs: number
 }
 
-/** Times are milliseconds; `at` counts from the first call. */
+/** Times are in milliseconds; `at` is relative to the first call. */
 export type LoadReport = {
-  /** When the first call was made, in milliseconds since the epoch. */
+  /** The time of the first call, in milliseconds since the epoch. */
   startedAt: number
   lastedMs: number
   sent: number
   right: number
-  /** Answers to something else than what was asked; each is a bug. */
+  /** Answers that belong to another call or have other content; each is a bug. */
   wrong: number
-  /** No answer, or one that says that it failed. */
+  /** Calls without an answer, or with an error. */
   failed: number
   latencyMs: { p50: number; p95: number; p99: number; max: number }
-  /** The longest time without a right answer, and when it began. */
+  /** The longest time without a right answer, and its start. */
   longestGap: { at: number; ms: number }
-  /** The first of those that were not right. */
-  told: { at: number; ms: number; kind: 'wrong' | 'failed'; message: string }[]
+  /** The first wrong and failed calls. */
+  unexpected: { at: number; ms: number; kind: 'wrong' | 'failed'; message: string }[]
 }
 
 type Answered = { at: number; ms: number; kind: 'right' | 'wrong' | 'failed'; message: string }
@@ -49,7 +49,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<LoadReport> }
       .finally(() => inFlight.delete(call))
     inFlight.add(call)
   }
-  // a timer that fires late is made up for, so that the load stays steady
+  // After a timer that fires late, the missed calls are sent, so that the average rate is constant.
   const timer = setInterval(() => {
     const due = ((performance.now() - begin) / 1_000) * options.perSecond
     while (sent < due) send()
@@ -107,7 +107,7 @@ function summary(
   const times = right.map(({ ms }) => ms).sort((one, other) => one - other)
   const share = (part: number) =>
     round(times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0)
-  const told = answered.flatMap(({ kind, at, ms, message }) =>
+  const unexpected = answered.flatMap(({ kind, at, ms, message }) =>
     kind === 'right' ? [] : [{ at: round(at), ms: round(ms), kind, message }],
   )
   return {
@@ -116,7 +116,7 @@ function summary(
     failed: of('failed').length,
     latencyMs: { p50: share(0.5), p95: share(0.95), p99: share(0.99), max: round(times.at(-1) ?? 0) },
     longestGap: longestGap(right, lastedMs),
-    told: told.sort((one, other) => one.at - other.at).slice(0, MAX_TOLD),
+    unexpected: unexpected.sort((one, other) => one.at - other.at).slice(0, MAX_REPORTED),
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * An MCP client for pods, by the first argument; what it finds it writes as JSON to stdout.
+ * An MCP client for pods. The first argument is a command; the result is written to stdout as JSON.
  *
- * - `ask URL REQUESTS`: connects by the SDK and sends `[{method, params}]` one after the other.
+ * - `ask URL REQUESTS`: connects with the SDK and sends `[{method, params}]` one after another.
  * - `get URL`: a plain GET.
- * - `load URL --tool NAME --args JSON`: steady calls until TERM or `--seconds`, then a report; see load.ts.
- * - `idle`: waits until TERM, for who wants to run the others in its pod.
+ * - `load URL --tool NAME --args JSON`: calls at a steady rate until SIGTERM or for `--seconds`, then prints a report; see load.ts.
+ * - `idle`: waits until SIGTERM, so that the other commands can be run in its pod.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -32,7 +32,7 @@ const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(va
 if (command === 'ask') print(await ask(url, JSON.parse(requests), headers))
 else if (command === 'get') print(await get())
 else if (command === 'load') await load()
-else if (command === 'idle') await untilToldToEnd()
+else if (command === 'idle') await untilSignal()
 else throw new Error(`no such command: ${command}`)
 
 async function get() {
@@ -52,11 +52,11 @@ async function load(): Promise<void> {
     timeoutMs: Number(timeout) * 1_000,
   }
   const running = startLoad(options)
-  await untilToldToEnd(seconds === undefined ? undefined : Number(seconds) * 1_000)
+  await untilSignal(seconds === undefined ? undefined : Number(seconds) * 1_000)
   print(await running.stop())
 }
 
-function untilToldToEnd(limitMs?: number): Promise<void> {
+function untilSignal(limitMs?: number): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, limitMs ?? 2 ** 31 - 1)
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {

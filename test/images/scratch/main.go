@@ -1,4 +1,4 @@
-// An MCP server over stdio in one static program, for an image that holds nothing else: no libc, no shell.
+// An MCP server over stdio as a static program, for an image without libc and shell.
 package main
 
 import (
