@@ -73,6 +73,7 @@ class LegacySession implements Session {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
+    this.#router.began(call)
     const setting = this.#logLevel?.ahead(call.caller.logLevel, signal)
     return setting ? setting.then(() => this.#rpc.ask(call, signal)) : this.#rpc.ask(call, signal)
   }

@@ -4,6 +4,7 @@ import type { Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, isChange, notifyCaller } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { Questions } from '../questions.ts'
+import { Users } from '../users.ts'
 import type { Calls } from './calls-in-flight.ts'
 import type { SessionHooks } from './session.ts'
 
@@ -11,12 +12,18 @@ export class MessageRouter {
   readonly #hooks: SessionHooks
   readonly #calls: Calls
   readonly #questions: Questions
+  readonly #users = new Users()
 
   /** `calls` are those in flight; `send` sends a reply. */
   constructor(hooks: SessionHooks, calls: Calls, send: (reply: JsonObject) => Promise<unknown>) {
     this.#hooks = hooks
     this.#calls = calls
     this.#questions = new Questions({ capabilities: hooks.capabilities, asked: hooks.asked, send })
+  }
+
+  /** A call begins. */
+  began(call: UpstreamCall): void {
+    this.#users.add(call)
   }
 
   /** `call`: the one on whose own stream it arrived; `characters`: length of the text that contained it. */
@@ -51,13 +58,18 @@ export class MessageRouter {
   #receiverOf({ method, params }: Notification): UpstreamCall | undefined {
     if (method === 'notifications/progress') return this.#calls.get(Number(params?.progressToken))
     if (this.#hooks.own) return this.#latest(call => call.caller.notify !== undefined)
-    return this.#calls.size === 1 ? this.#latest(() => true) : undefined
+    return this.#canGuess() ? this.#latest(() => true) : undefined
   }
 
   /** On a shared session, a question can only be assigned if there is just one call. */
   #latestAsking(): UpstreamCall | undefined {
-    if (!this.#hooks.own && this.#calls.size > 1) return undefined
+    if (!this.#hooks.own && !this.#canGuess()) return undefined
     return this.#latest(call => call.caller.ask !== undefined)
+  }
+
+  /** Whether a message on a shared session can only be of the one call in flight. */
+  #canGuess(): boolean {
+    return this.#calls.size === 1 && !this.#users.several
   }
 
   #latest(fits: (call: UpstreamCall) => boolean): UpstreamCall | undefined {

@@ -9,6 +9,7 @@ import { systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
 import type { Ask } from '../../caller.ts'
+import { ANONYMOUS } from '../../identity.ts'
 import type { Upstream } from '../../upstream.ts'
 import { connectRemote } from '../connect.ts'
 import type { RemoteSpec } from './spec.ts'
@@ -91,6 +92,17 @@ test('a question on no call’s stream of a shared server goes to the only call 
   for (const [answer] of answers) if (answer?.failed) assert.match(answer.failed, /cannot be asked now/)
   assert.ok(answers.some(([answer]) => answer?.failed))
   assert.ok(asked.length < 3)
+})
+
+test('a question on no call’s stream goes to nobody once several callers have used the session', async t => {
+  const { upstream } = await asking(t, 'streamable-http', 'shared')
+  const { asked, ask } = client()
+  const of = (id: string) => ({ capabilities: CAN_ALL, ask, identity: { ...ANONYMOUS, id } })
+  const put = (id: string) => call(upstream, 'ask', { kinds: 'roots', outside: true }, of(id))
+  for (let times = 0; times < 2; times++) assert.deepEqual(await put('token:red'), [ANSWERS.roots])
+  const [answer] = (await put('token:blue')) as { failed?: string }[]
+  assert.match(answer?.failed ?? '', /cannot be asked now/)
+  assert.equal(asked.length, 2)
 })
 
 test('on an SSE stream that all share nothing is declared', async t => {

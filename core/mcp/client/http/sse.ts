@@ -89,6 +89,7 @@ class SseSession implements Session {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
+    this.#router.began(call)
     const setting = this.#logLevel?.ahead(call.caller.logLevel, signal)
     return setting ? setting.then(() => this.#ask(call, signal)) : this.#ask(call, signal)
   }

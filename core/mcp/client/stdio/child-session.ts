@@ -14,6 +14,7 @@ import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { type Question, Questions } from '../questions.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
+import { Users } from '../users.ts'
 import type { ChildExit } from './child.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
@@ -59,6 +60,7 @@ export class ChildSession {
   readonly #rpc: StdioRpc
   readonly #questions: Questions
   readonly #over = new AbortController()
+  readonly #users = new Users()
   /** Set after the handshake. */
   #info: UpstreamInfo | undefined
   /** The child exited before its first answer, perhaps because it cannot handle `server/discover`. */
@@ -100,6 +102,7 @@ export class ChildSession {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     if (this.#spec.shared && isOfSession(call.method))
       return Promise.resolve({ error: ofSession(call.method) })
+    this.#users.add(call)
     if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call.caller, this.#version))
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
@@ -266,17 +269,12 @@ export class ChildSession {
     }
   }
 
-  /** The call that a notification without an id belongs to: the latest, or for a shared child, the only one that wants log messages. */
+  /** The call that a notification without an id belongs to: the latest, or for a shared child, the only one, if it wants log messages. */
   #notifiedCall(): UpstreamCall | undefined {
     const { shared } = this.#spec
-    if (shared && !this.#isModern) return undefined
-    const candidates = this.#rpc
-      .calls()
-      .filter(
-        call =>
-          call.caller.notify && call.method !== LISTEN && (!shared || call.caller.logLevel !== undefined),
-      )
-    return shared && candidates.length > 1 ? undefined : candidates[0]
+    const calls = this.#rpc.calls().filter(call => call.method !== LISTEN)
+    if (shared && (!this.#isModern || calls.length > 1 || this.#users.several)) return undefined
+    return calls.find(({ caller }) => caller.notify && (!shared || caller.logLevel !== undefined))
   }
 }
 
