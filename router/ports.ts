@@ -18,6 +18,7 @@ import type { HttpServer } from './http/app.ts'
 import type { Identify } from './http/mcp-route.ts'
 import { ownerAt } from './http/owner.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
+import { createStanding, type Standing } from './http/standing.ts'
 import { explainSearch } from './meta/finding/search-catalog.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
 import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
@@ -36,6 +37,8 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   authentication: Authentication
   states: AccessStates
   audit: Audit
+  /** Aborts when the router closes. */
+  closing: AbortSignal
 }
 
 export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
@@ -72,6 +75,8 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const configSeenBy = (identity: Identity) => access(current(), identity).config
   const identify: Identify = (config, authorization) =>
     credentials.read(authorization) ?? authentication.identify(config, authorization)
+  const standing = createStanding(identify)
+  void reviewAtSwaps(standing, given)
   const agents: ServeOptions = {
     ...shared,
     ...bound,
@@ -82,6 +87,7 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     config,
     configSeenBy,
     identify,
+    standing,
     limits,
     failedLogins: createFailedLogins(given.clock),
     audit: given.audit,
@@ -95,6 +101,17 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     await opened.close(0)
     throw error
   }
+}
+
+/** Until the router closes. */
+async function reviewAtSwaps(
+  standing: Standing,
+  { served, options: { log }, closing }: PortsOptions,
+): Promise<void> {
+  for await (const { config } of served.watch(closing))
+    await standing
+      .review(config.access)
+      .catch(err => log.error({ err }, 'open requests could not be reviewed'))
 }
 
 function sharedOptions({ options, clock, metrics, served, pool, semantic }: PortsOptions) {

@@ -124,8 +124,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const authentication = createAuthentication({ ...credentials, clock, log, metrics: metrics.access })
   const states = createAccessStates({ authentication, secret: credentials.secret, log })
   const parts = { pool, metrics, served, observer, semantic, authentication, states, audit }
-  const ports = await openPorts({ ...parts, options, clock })
   const stop = new AbortController()
+  const ports = await openPorts({ ...parts, options, clock, closing: stop.signal })
   const watching = swaps.follow(options.source, stop.signal)
   const { address } = ports.agents
   let closing: Promise<unknown> | undefined

@@ -21,6 +21,7 @@ import { challengeHeaders } from './challenge.ts'
 import type { Forwarder } from './forwarder.ts'
 import { ENDING, FORWARDED } from './replicas.ts'
 import type { RouteLookup } from './routes.ts'
+import type { Standing } from './standing.ts'
 
 export type RouteParams = { profile?: string; server?: string }
 export type Lookup = (config: RouterConfig, params: RouteParams) => RouteLookup
@@ -35,6 +36,8 @@ export type McpRouteOptions = {
   configSeenBy?: (identity: Identity) => RouterConfig
   /** Absent: every caller is anonymous. */
   identify?: Identify
+  /** Keeps requests whose callers are told apart. */
+  standing?: Pick<Standing, 'add'>
   /** Absent: requests are not limited. */
   limits?: Pick<Limits, 'request'>
   /** Absent: credentials may fail as often as they like. */
@@ -61,26 +64,13 @@ const MAX_IN_FLIGHT = 8_192
 
 /** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
-  const { url, onRequest, config: configOf, identify, audit, log } = options
+  const { url, onRequest } = options
   const receive = (request: McpHttpRequest, reply: FastifyReply) => {
     reply.hijack()
     const { raw } = reply
     if (app.draining.aborted) announceClosing(request, raw)
     if (request.method === 'OPTIONS') return writeText(raw, 204, undefined, ALLOW)
-    const config = configOf()
-    if (!config) return answerUnavailable(raw, NO_CATALOG)
-    const { access } = config
-    if (audit?.isBlocked(access)) return answerUnavailable(raw, AUDIT_BLOCKED)
-    const admit = (found: Found): void => {
-      if ('id' in found) admitted(app, options, request, found, raw)
-      else refuseLogin(options, config, request, found, raw)
-    }
-    const found = identify ? identify(access, request.headers.authorization) : ANONYMOUS
-    if (!(found instanceof Promise)) return admit(found)
-    found.then(admit).catch(error => {
-      log.error({ err: error }, 'request failed unexpectedly')
-      raw.destroy()
-    })
+    enter(app, options, request, raw)
   }
   app.fastify.route<{ Params: RouteParams }>({
     method: MCP_METHODS,
@@ -88,6 +78,39 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
     // Handled in this hook already: before a handler runs, fastify looks for a parser of the body.
     onRequest: (request, reply) => onRequest(request, reply, () => receive(request, reply)),
     handler: () => {},
+  })
+}
+
+/** Finds out who calls; once more if the config changed meanwhile, so that nobody enters by an old one. */
+function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw: ServerResponse): void {
+  const { config: configOf, identify, audit, log } = options
+  const config = configOf()
+  if (!config) {
+    answerUnavailable(raw, NO_CATALOG)
+    return
+  }
+  const { access } = config
+  if (audit?.isBlocked(access)) {
+    answerUnavailable(raw, AUDIT_BLOCKED)
+    return
+  }
+  const { authorization } = request.headers
+  const admit = (found: Found): void => {
+    if ('id' in found) {
+      if (access.auth) options.standing?.add(raw, found, authorization)
+      admitted(app, options, request, found, raw)
+    } else refuseLogin(options, config, request, found, raw)
+  }
+  const found = identify ? identify(access, authorization) : ANONYMOUS
+  if (!(found instanceof Promise)) {
+    admit(found)
+    return
+  }
+  const stillIn = (found: Found): void =>
+    configOf()?.access === access ? admit(found) : enter(app, options, request, raw)
+  found.then(stillIn).catch(error => {
+    log.error({ err: error }, 'request failed unexpectedly')
+    raw.destroy()
   })
 }
 

@@ -37,6 +37,7 @@ export type ServeOptions = AppOptions &
     config: () => RouterConfig | undefined
     configSeenBy?: McpRouteOptions['configSeenBy']
     identify?: Identify
+    standing?: McpRouteOptions['standing']
     limits?: McpRouteOptions['limits']
     failedLogins?: McpRouteOptions['failedLogins']
     audit?: McpRouteOptions['audit']
@@ -63,8 +64,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, configSeenBy, identify, limits, failedLogins, audit, log } = options
-  const means = { config, configSeenBy, identify, limits, failedLogins, audit, log }
+  const { config, configSeenBy, identify, standing, limits, failedLogins, audit, log } = options
+  const means = { config, configSeenBy, identify, standing, limits, failedLogins, audit, log }
   const shared = { ...createFront(app, options), onRequest, ...means }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))

@@ -77,6 +77,7 @@ export async function start(
   const clock = createManualClock(NOW)
   const source = createInProcessSource()
   const reached: Reached[] = []
+  const secrets: Record<string, Record<string, string>> = { callers: CALLERS }
   const router = await startRouter({
     source,
     connect: ({ name }) =>
@@ -88,7 +89,7 @@ export async function start(
     port: 0,
     clock,
     log: createLog({ level: 'silent' }),
-    credentials: { secret: name => (name === 'callers' ? CALLERS : undefined) },
+    credentials: { secret: name => secrets[name] },
     ...options,
   })
   t.after(() => router.close(0))
@@ -112,7 +113,7 @@ export async function start(
   }
   await change(access, 1)
   const origin = new URL(router.url).origin
-  return { router, clock, publish, change, origin, reached }
+  return { router, clock, publish, change, origin, reached, secrets }
 }
 
 /** What reached the upstreams, in order. */

@@ -1,52 +1,9 @@
 /** Tokens of issuers: who is admitted and who is refused, over HTTP, against a running router. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import type { AuthConfig } from '../../core/catalog/access-config.ts'
-import { NOW, rule, send, start } from './access-router.ts'
-
-type Claims = JWTPayload & Record<string, unknown>
-
-async function withIssuer(t: TestContext, more: Partial<AuthConfig['jwt'][number]> = {}) {
-  const { publicKey, privateKey } = await generateKeyPair('RS256')
-  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' }
-  const issuer = {
-    name: 'own',
-    issuer: 'https://id.example.com',
-    audiences: ['https://mcp.example.com/mcp'],
-    jwks: { keys: [jwk] } as never,
-    usernameClaim: 'sub',
-    groupsClaim: 'groups',
-    requiredScopes: [],
-    clockSkewMs: 30_000,
-    maxLifetimeMs: 24 * 60 * 60_000,
-    ...more,
-  }
-  const auth: AuthConfig = {
-    anonymous: false,
-    jwt: [issuer],
-    revoked: [{ subject: 'gone' }, { jti: 'lost' }],
-  }
-  const started = await start(t, {
-    url: 'https://mcp.example.com',
-    auth,
-    rules: [rule('dev', 'vermilion', { subjects: [{ kind: 'Group', name: 'dev', issuer: 'own' }] })],
-  })
-  const sign = (claims: Claims = {}, header: object = {}) =>
-    new SignJWT({
-      iss: issuer.issuer,
-      aud: issuer.audiences,
-      sub: 'ada',
-      iat: NOW / 1_000,
-      exp: NOW / 1_000 + 3_600,
-      ...claims,
-    })
-      .setProtectedHeader({ alg: 'RS256', kid: 'one', ...header })
-      .sign(privateKey)
-  const list = { method: 'tools/list', params: {} }
-  const ask = async (token: string) => send(started.origin, list, { path: '/mcp/direct', token })
-  return { ...started, sign, ask, publicKey, jwk }
-}
+import { test } from 'node:test'
+import { SignJWT } from 'jose'
+import { type Claims, withIssuer } from './access-issuer.ts'
+import { NOW, send } from './access-router.ts'
 
 test('a token of an issuer is admitted with its groups; every forged or unfit one is refused', async t => {
   const { sign, ask, jwk, clock } = await withIssuer(t)

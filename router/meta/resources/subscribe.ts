@@ -50,8 +50,10 @@ export async function subscribe(
   const begunMs = performance.now()
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
+  const seen = { catalog }
+  const mayTell = (uri: string) => mayRead(seen.catalog, server, uri)
   const answer = await pool
-    .subscribe(server.name, translated(route, subscription, target), either)
+    .subscribe(server.name, translated(route, subscription, target, mayTell), either)
     .catch(asFault)
   const totalMs = performance.now() - begunMs
   const outcome = outcomeOf(answer)
@@ -69,7 +71,7 @@ export async function subscribe(
   })
   if (answer instanceof Fault) return unanswered(answer, server, means.words)
   if (answer.error) return answer
-  if (catalog.view) void endWithView(means, target, over, either)
+  if (catalog.view) void endWithView(means, target, over, either, seen)
   return { result: {} }
 }
 
@@ -79,10 +81,12 @@ async function endWithView(
   { server, uri }: ResourceTarget,
   over: AbortController,
   signal: AbortSignal,
+  seen: { catalog: Catalog },
 ): Promise<void> {
-  for await (const seen of views?.(signal) ?? [catalog]) {
-    const known = seen.servers.get(server.name)
-    if (known && mayRead(seen, known, uri)) continue
+  for await (const now of views?.(signal) ?? [catalog]) {
+    seen.catalog = now
+    const known = now.servers.get(server.name)
+    if (known && mayRead(now, known, uri)) continue
     over.abort()
     return
   }
@@ -100,12 +104,17 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   }
 }
 
-/** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own. */
-function translated(route: McpRoute, subscription: Subscription, target: ResourceTarget): Subscription {
+/** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own, if the caller may read that. */
+function translated(
+  route: McpRoute,
+  subscription: Subscription,
+  target: ResourceTarget,
+  mayTell: (uri: string) => boolean,
+): Subscription {
   const known = subscription.uri
   const { uri, server } = target
   const knownOf = (updated: JsonValue | undefined): JsonValue => {
-    if (updated === uri || typeof updated !== 'string') return known
+    if (updated === uri || typeof updated !== 'string' || !mayTell(updated)) return known
     return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }
   const onUpdate = ({ method, params }: Notification): void =>

@@ -1,0 +1,50 @@
+/** The requests whose answers are still open: at each change of the config it is asked again whether their callers are admitted. */
+import type { ServerResponse } from 'node:http'
+import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import { whenClosed } from '../../core/mcp/server/post-response.ts'
+import type { Found } from '../access/authentication.ts'
+import type { Identify } from './mcp-route.ts'
+
+export type Standing = {
+  /** Keeps a request until its answer is sent. */
+  add(raw: ServerResponse, identity: Identity, authorization: string | undefined): void
+  /** Ends the answers to callers whose credentials are not admitted any more. */
+  review(access: AccessConfig): Promise<void>
+}
+
+type Open = { identity: Identity; authorization: string | undefined }
+
+/** Credentials that are verified at a time: fewer than what authentication takes on, so that new callers are not refused meanwhile. */
+const AT_ONCE = 64
+
+export function createStanding(identify: Identify): Standing {
+  const open = new Map<ServerResponse, Open>()
+  return {
+    add(raw, identity, authorization) {
+      open.set(raw, { identity, authorization })
+      whenClosed(raw, () => open.delete(raw))
+    },
+    async review(access) {
+      const left = [...open].values()
+      const worker = async () => {
+        for (const [raw, { identity, authorization }] of left) {
+          const found = identify(access, authorization)
+          if (isOver(found instanceof Promise ? await found : found, identity)) end(raw)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    },
+  }
+}
+
+/** Not while the keys are away: then nobody knows. */
+function isOver(found: Found, { id }: Identity): boolean {
+  return 'id' in found ? found.id !== id : found.status !== 503
+}
+
+/** A stream of a GET just ends; the answer of a POST breaks off, which aborts its call. */
+function end(raw: ServerResponse): void {
+  if (raw.req.method === 'GET' && raw.headersSent) raw.end()
+  else raw.destroy()
+}
