@@ -34,6 +34,13 @@ export function viewOf({ rules, tools: most }: AccessConfig, identity: Identity)
   }
 }
 
+/** What a view says of one server: the same as the view, sooner for many questions. */
+export function viewOfServer(view: View, server: RouterServer): View {
+  const own = (rules: readonly AccessRule[]) =>
+    rules.filter(rule => concerns(rule, server)).map(rule => ({ ...rule, servers: [server.name] }))
+  return { ...view, granting: own(view.granting), challenging: own(view.challenging) }
+}
+
 /** Whether a tool is visible. */
 export function seesTool(view: View, server: RouterServer, definition: ToolDefinition): boolean {
   return (

@@ -1,10 +1,10 @@
 /** The catalog as one caller sees it: what its view does not grant is not in it, and so cannot be found, named, counted or reached. Pure. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import { seesPrompt, seesResource, seesTool, type View } from '../access/view.ts'
+import { seesPrompt, seesResource, seesTool, type View, viewOfServer } from '../access/view.ts'
 import { buildRoutes, type Catalog, routeOf, stateOf } from './catalog.ts'
 import type { VectorTable } from './search/search-index.ts'
-import type { ServerPart, ToolRoute } from './server-part.ts'
+import type { ServerPart } from './server-part.ts'
 
 /**
  * Returns a catalog that contains only what `view` grants. It is searched in the whole's indexes with the statistics of the granted part:
@@ -62,24 +62,29 @@ function seenOf(
 ): Seen[] {
   const part = parts.get(server.name)
   const list = catalog.catalogs.get(server.name)
-  if (!part || !list)
-    return view.granting.some(({ servers }) => servers.includes(server.name) || servers[0] === '*')
-      ? [{ server }]
-      : []
-  const own = restrictPart(part, view, server)
-  const isEmpty =
-    own.tools.length + own.held.length + own.prompts.length + own.resources.length + own.templates.length ===
-    0
-  return isEmpty ? [] : [{ server, part: own, list: restrictList(list, own) }]
+  const here = viewOfServer(view, server)
+  if (!part || !list) return here.granting.length > 0 ? [{ server }] : []
+  const own = restrictPart(part, here, server)
+  const count = countOf(own)
+  if (count === 0) return []
+  // What is granted whole is shared, as most of a view often is.
+  const isWhole = count === countOf(part)
+  return [
+    { server, part: isWhole ? part : own, list: isWhole && !list.held ? list : restrictList(list, own) },
+  ]
+}
+
+function countOf({ tools, held, prompts, resources, templates }: ServerPart): number {
+  return tools.length + held.length + prompts.length + resources.length + templates.length
 }
 
 function restrictPart(part: ServerPart, view: View, server: RouterServer): ServerPart {
-  const isSeen = ({ definition }: ToolRoute) => seesTool(view, server, definition)
-  const tools = part.tools.filter(isSeen)
+  const isSeen = part.tools.map(({ definition }) => seesTool(view, server, definition))
+  const tools = part.tools.filter((_tool, at) => isSeen[at])
   return {
     ...part,
     tools,
-    documents: part.documents.filter((_document, at) => isSeen(part.tools[at] as ToolRoute)),
+    documents: part.documents.filter((_document, at) => isSeen[at]),
     held: part.held.filter(({ definition }) => seesTool(view, server, definition)),
     prompts: part.prompts.filter(({ prompt }) => seesPrompt(view, server, prompt)),
     resources: part.resources.filter(({ uri }) => seesResource(view, server, uri)),

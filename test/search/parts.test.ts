@@ -20,8 +20,8 @@ import { randomQueries } from './random-queries.ts'
 import { whereRecorded } from './where-recorded.ts'
 
 const SEED = 20_261_123
-const RUNS = 12
-const QUERIES_A_PART = 20
+const RUNS = 8
+const QUERIES_A_PART = 12
 
 test("parts of the project's own catalog", () => {
   assertParts(ownCatalog(), queriesOf(ownQueries()))

@@ -1,5 +1,6 @@
 /** Everything the ranking needs to know of the documents, made step by step from their texts. Pure. */
 import { FIELDS, type Field, readTool, type ToolTerms } from './fields.ts'
+import { buildFrequencies, type Frequencies } from './frequencies.ts'
 import type { Lexicon } from './lexicon.ts'
 import { buildNameCover, type NameCover } from './name-cover.ts'
 import { createNames, type Names } from './names.ts'
@@ -17,6 +18,7 @@ export type Corpus = {
   fields: readonly ToolTerms[]
   tools: TermLists
   servers: TermLists
+  frequencies: Frequencies
   /** Number of the server of every document, as in `servers`. */
   serverOf: Int32Array
   /** How many servers have documents that can be found. */
@@ -30,7 +32,9 @@ export type Corpus = {
 }
 
 /** Weight of a field, and how much its length counts against it (BM25F). */
-const FIELD_WEIGHTS: Readonly<Record<Field, { weight: number; length: number }>> = {
+export type FieldWeight = { weight: number; length: number }
+
+export const FIELD_WEIGHTS: Readonly<Record<Field, FieldWeight>> = {
   name: { weight: 3, length: 0.8 },
   server: { weight: 2.5, length: 0.5 },
   description: { weight: 1, length: 0.5 },
@@ -62,6 +66,7 @@ export function* buildCorpus(
     yield
   }
   const tools = yield* toolPostings(fields)
+  const frequencies = yield* buildFrequencies(fields, tools)
   const servers = yield* serverPostings(documents, fields)
   const nameCover = yield* buildNameCover(
     fields.map(terms => terms.ownName),
@@ -70,7 +75,19 @@ export function* buildCorpus(
   const vocabulary = createVocabulary(new Set([...tools.terms(), ...lexicon.words()]))
   const spelling = createSpelling(vocabulary, tools.count)
   const size = documents.length
-  return { documents, size, fields, tools, names, nameCover, actions, vocabulary, spelling, ...servers }
+  return {
+    documents,
+    size,
+    fields,
+    tools,
+    frequencies,
+    names,
+    nameCover,
+    actions,
+    vocabulary,
+    spelling,
+    ...servers,
+  }
 }
 
 function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> {
@@ -79,7 +96,7 @@ function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> 
   for (const [at, terms] of fields.entries()) {
     const weights = new Map<string, number>()
     for (const field of FIELDS) {
-      const each = weightIn(field, terms[field].length, averages[field])
+      const each = weightIn(FIELD_WEIGHTS[field], terms[field].length, averages[field])
       for (const term of terms[field]) weights.set(term, (weights.get(term) ?? 0) + each)
     }
     postings.add(at, weights)
@@ -89,8 +106,7 @@ function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> 
 }
 
 /** What one occurrence of a term in a field of this length counts. */
-export function weightIn(field: Field, terms: number, average: number): number {
-  const { weight, length } = FIELD_WEIGHTS[field]
+export function weightIn({ weight, length }: FieldWeight, terms: number, average: number): number {
   return weight / (1 - length + (length * terms) / average)
 }
 

@@ -1,11 +1,11 @@
 /** How often each field of a document holds a term: what statistics of a part of the documents are made from. Pure. */
 import { FIELDS, type ToolTerms } from './fields.ts'
-import type { TermLists } from './postings.ts'
+import type { Postings } from './postings.ts'
 
 export type Frequencies = {
-  /** Read from the documents' terms when they are first asked for, and kept: 16 bytes a document that holds the term. */
+  /** Counted when they are first asked for, and kept: 16 bytes a document that holds the term. */
   of(term: string): TermFrequencies
-  /** How many terms each field of a document has, as in `counts` below. */
+  /** How many terms each of `FIELDS` of each document has. */
   lengths: Uint32Array
 }
 
@@ -19,39 +19,61 @@ export type TermFrequencies = {
 export const WIDTH = FIELDS.length
 const NONE: TermFrequencies = { documents: new Int32Array(), counts: new Uint16Array() }
 
-export function createFrequencies(fields: readonly ToolTerms[], tools: TermLists): Frequencies {
+/** The numbers of all terms, document by document from `starts`, and field by field as long as `lengths` says. */
+type Rows = { numbers: Int32Array; starts: Int32Array; lengths: Uint32Array }
+
+/** Yields after every document. All documents are in the postings. */
+export function* buildFrequencies(
+  fields: readonly ToolTerms[],
+  postings: Postings,
+): Generator<void, Frequencies> {
+  const rows = yield* buildRows(fields, postings)
   const known = new Map<string, TermFrequencies>()
   return {
-    lengths: Uint32Array.from(
-      { length: fields.length * WIDTH },
-      (_, at) => inField(fields, Math.floor(at / WIDTH), at % WIDTH).length,
-    ),
+    lengths: rows.lengths,
     of(term) {
-      if (tools.count(term) === 0) return NONE
-      const found = known.get(term) ?? read(fields, tools, term)
+      const number = postings.numberOf(term)
+      if (number === undefined) return NONE
+      const found = known.get(term) ?? count(rows, number, postings, term)
       known.set(term, found)
       return found
     },
   }
 }
 
-function read(fields: readonly ToolTerms[], tools: TermLists, term: string): TermFrequencies {
-  const documents = new Int32Array(tools.count(term))
+function* buildRows(fields: readonly ToolTerms[], { numberOf }: Postings): Generator<void, Rows> {
+  const size = fields.reduce((sum, terms) => FIELDS.reduce((all, field) => all + terms[field].length, sum), 0)
+  const numbers = new Int32Array(size)
+  const starts = new Int32Array(fields.length)
+  const lengths = new Uint32Array(fields.length * WIDTH)
   let at = 0
-  for (const list of tools.of(term)) for (const document of list ?? []) documents[at++] = document
+  for (const [document, terms] of fields.entries()) {
+    starts[document] = at
+    for (const [place, field] of FIELDS.entries()) {
+      lengths[document * WIDTH + place] = terms[field].length
+      for (const term of terms[field]) numbers[at++] = numberOf(term) as number
+    }
+    yield
+  }
+  return { numbers, starts, lengths }
+}
+
+function count(rows: Rows, number: number, postings: Postings, term: string): TermFrequencies {
+  const documents = new Int32Array(postings.count(term))
+  let filled = 0
+  for (const list of postings.of(term)) for (const document of list ?? []) documents[filled++] = document
   documents.sort()
   const counts = new Uint16Array(documents.length * WIDTH)
-  for (let at = 0; at < counts.length; at++)
-    counts[at] = countOf(inField(fields, documents[Math.floor(at / WIDTH)] as number, at % WIDTH), term)
+  const { numbers, starts, lengths } = rows
+  for (let at = 0; at < documents.length; at++) {
+    const document = documents[at] as number
+    let place = starts[document] as number
+    for (let field = 0; field < WIDTH; field++) {
+      const end = place + (lengths[document * WIDTH + field] as number)
+      let found = 0
+      for (; place < end; place++) if (numbers[place] === number) found++
+      counts[at * WIDTH + field] = found
+    }
+  }
   return { documents, counts }
-}
-
-function inField(fields: readonly ToolTerms[], document: number, field: number): readonly string[] {
-  return (fields[document] as ToolTerms)[FIELDS[field] as (typeof FIELDS)[number]]
-}
-
-function countOf(terms: readonly string[], term: string): number {
-  let count = 0
-  for (let at = 0; at < terms.length; at++) if (terms[at] === term) count++
-  return count
 }

@@ -2,6 +2,8 @@
 import { BoundedMap } from '../../../core/bounded-map.ts'
 import {
   type Corpus,
+  FIELD_WEIGHTS,
+  type FieldWeight,
   SERVER_SATURATION,
   SERVER_TENTHS,
   serverWeight,
@@ -19,11 +21,11 @@ import { createSpelling } from './spelling.ts'
 export type Parts = {
   corpus: Corpus
   lexicon: Lexicon
-  frequencies: Frequencies
   /** The lists of terms of all parts, by part and term, as far as there is room. */
   lists: ListCache
 }
 
+const WEIGHTS = FIELDS.map(field => FIELD_WEIGHTS[field])
 /** Terms whose count a part remembers. */
 const MAX_COUNTS = 2_048
 
@@ -41,7 +43,7 @@ type PartServers = { first: Int32Array; lengths: Float64Array; count: number; av
 
 /** `members` in order; `id`: of the part, for the shared cache. */
 export function createPartCorpus(
-  { corpus, lexicon, frequencies, lists }: Parts,
+  { corpus, lexicon, lists }: Parts,
   members: Int32Array,
   isIn: (document: number) => boolean,
   id: number,
@@ -49,15 +51,15 @@ export function createPartCorpus(
   const part: Part = {
     isIn,
     size: members.length,
-    averages: averagesOf(members, frequencies),
-    servers: partServers(members, corpus, frequencies),
+    averages: averagesOf(members, corpus.frequencies),
+    servers: partServers(members, corpus),
   }
   const remembered = (of: TermLists['of'], key: string) => rememberedIn(lists, key, corpus, of)
   const tools = {
     count: countIn(corpus, isIn),
-    of: remembered(toolLists(frequencies, part), `${id} `),
+    of: remembered(toolLists(corpus.frequencies, part), `${id} `),
   }
-  const serversOf = remembered(serverLists(corpus, frequencies, part), `${id}:`)
+  const serversOf = remembered(serverLists(corpus, part), `${id}:`)
   const servers = {
     of: serversOf,
     count: (term: string) => serversOf(term).reduce((sum, list) => sum + (list?.length ?? 0), 0),
@@ -87,7 +89,8 @@ const [NAME, SERVER, DESCRIPTION, SERVER_DESCRIPTION] = (
   ['name', 'server', 'description', 'serverDescription'] as const
 ).map(field => FIELDS.indexOf(field)) as [number, number, number, number]
 
-function partServers(members: Int32Array, corpus: Corpus, { lengths }: Frequencies): PartServers {
+function partServers(members: Int32Array, corpus: Corpus): PartServers {
+  const { lengths } = corpus.frequencies
   const first = new Int32Array(corpus.serverCount).fill(-1)
   const tenths = new Float64Array(corpus.serverCount)
   let count = 0
@@ -170,7 +173,7 @@ function weightOf(
     let count = counts[at + field] as number
     if (count === 0) continue
     const each = weightIn(
-      FIELDS[field] as (typeof FIELDS)[number],
+      WEIGHTS[field] as FieldWeight,
       lengths[from + field] as number,
       averages[field] as number,
     )
@@ -179,9 +182,9 @@ function weightOf(
   return weight
 }
 
-function serverLists(corpus: Corpus, frequencies: Frequencies, { isIn, servers }: Part): TermLists['of'] {
+function serverLists(corpus: Corpus, { isIn, servers }: Part): TermLists['of'] {
   const tenthsBy = (term: string): Map<number, number> => {
-    const { documents, counts } = frequencies.of(term)
+    const { documents, counts } = corpus.frequencies.of(term)
     const tenths = new Map<number, number>()
     for (let at = 0; at < documents.length; at++) {
       const document = documents[at] as number

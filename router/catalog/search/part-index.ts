@@ -1,7 +1,6 @@
 /** The index of some documents of an index: it answers as one built from them alone would, and shares the whole's postings. Pure. */
 
 import type { IndexSources, LexicalIndex } from './build.ts'
-import { createFrequencies } from './frequencies.ts'
 import { createListCache } from './list-cache.ts'
 import { createPartCorpus, type Parts } from './part-corpus.ts'
 import type { SearchDocument, SearchOptions, VectorTable } from './search-index.ts'
@@ -15,18 +14,13 @@ export function createParts(
   indexOf: (sources: IndexSources) => Omit<LexicalIndex, 'under'>,
 ): LexicalIndex['under'] {
   const { corpus } = sources
-  let shared: Parts | undefined
+  const parts: Parts = { ...sources, lists: createListCache(LIST_ROOM) }
   let made = 0
   const spread = new Float32Array(corpus.documents.length)
   const under = (members: Int32Array): LexicalIndex => {
-    shared ??= {
-      ...sources,
-      frequencies: createFrequencies(corpus.fields, corpus.tools),
-      lists: createListCache(LIST_ROOM),
-    }
     const places = placesOf(members, corpus.documents.length)
     const isIn = (document: number) => (places[document] as number) >= 0
-    const index = indexOf({ ...sources, corpus: createPartCorpus(shared, members, isIn, made++) })
+    const index = indexOf({ ...sources, corpus: createPartCorpus(parts, members, isIn, made++) })
     const ask = (options: SearchOptions) => inWhole(options, places, members, spread)
     return {
       ...index,

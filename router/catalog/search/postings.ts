@@ -11,6 +11,8 @@ export type TermLists = {
 export type Postings = TermLists & {
   /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
   add(document: number, weights: ReadonlyMap<string, number>): void
+  /** The number of a term, from 0 in the order in which they came; undefined for one that no document holds. */
+  numberOf(term: string): number | undefined
   /** Every term that some document holds. */
   terms(): IterableIterator<string>
 }
@@ -32,7 +34,9 @@ export function inverseFrequency(count: number, size: number): number {
 
 /** `saturation` is the weight at which a term has half its greatest impact: impact = w / (w + saturation). */
 export function createPostings(saturation: number): Postings {
-  const counts = new Map<string, number>()
+  const numbers = new Map<string, number>()
+  /** By number of term. */
+  const counts: number[] = []
   /** The terms of the document that is added, and their steps; a query is one term. */
   let adding: { terms: string[]; steps: number[] } | undefined
   const index = new Index<false, false, false>({
@@ -49,16 +53,24 @@ export function createPostings(saturation: number): Postings {
       const terms = [...weights.keys()]
       if (terms.length === 0) return
       const steps = Array.from(weights.values(), weight => stepOf(weight, saturation))
-      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+      for (const term of terms) {
+        const number = numbers.get(term) ?? numbers.size
+        if (number === counts.length) {
+          numbers.set(term, number)
+          counts.push(0)
+        }
+        counts[number] = (counts[number] as number) + 1
+      }
       adding = { terms, steps }
       // Any text: the encoder above has the terms already.
       index.add(document, 'terms')
       adding = undefined
     },
     // Ids are what `add` was given: numbers.
-    of: term => (counts.has(term) ? (index.search(term).result as number[][]) : NO_LISTS),
-    count: term => counts.get(term) ?? 0,
-    terms: () => counts.keys(),
+    of: term => (numbers.has(term) ? (index.search(term).result as number[][]) : NO_LISTS),
+    count: term => counts[numbers.get(term) ?? -1] ?? 0,
+    numberOf: term => numbers.get(term),
+    terms: () => numbers.keys(),
   }
 }
 
