@@ -1,5 +1,6 @@
 /** What waits for approval of a server in a cluster: from the ConfigMaps that the operator keeps, approved by an annotation. */
 import { withHeld } from '../core/catalog/pin.ts'
+import type { ServerCatalog, ToolDefinition } from '../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { readApproved, readCatalog } from '../core/kube/catalog.ts'
 import { KubeClient } from '../core/kube/client.ts'
@@ -26,8 +27,8 @@ export async function pendingInCluster(
       readApproved(client, place, server),
     ])
     return {
-      approved,
-      found: withHeld(catalog).tools.map(({ definition }) => definition),
+      approved: definitionsOf(approved),
+      found: definitionsOf(withHeld(catalog)),
       async approve(digest) {
         const { uid } = object.metadata
         const annotations = { [APPROVE_ANNOTATION]: digest }
@@ -48,6 +49,10 @@ export async function pendingInCluster(
   } finally {
     await client.close()
   }
+}
+
+function definitionsOf({ tools }: ServerCatalog): ToolDefinition[] {
+  return tools.map(({ definition }) => definition)
 }
 
 async function connect(context: string | undefined): Promise<KubeClient> {

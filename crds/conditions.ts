@@ -5,6 +5,8 @@ export const CONDITION = {
   accepted: 'Accepted',
   ready: 'Ready',
   toolsDiscovered: 'ToolsDiscovered',
+  toolsApproved: 'ToolsApproved',
+  textVisible: 'TextVisible',
   authReady: 'AuthReady',
   accessResolved: 'AccessResolved',
 } as const
@@ -44,6 +46,12 @@ export const REASON = {
   discovered: 'Discovered',
   discoveryPending: 'DiscoveryPending',
   discoveryFailed: 'DiscoveryFailed',
+  // ToolsApproved
+  approved: 'Approved',
+  toolsChanged: 'ToolsChanged',
+  toolsHeld: 'ToolsHeld',
+  // TextVisible
+  hiddenCharacters: 'HiddenCharacters',
   // AuthReady
   anonymous: 'Anonymous',
   keysStale: 'KeysStale',
@@ -58,7 +66,10 @@ export const REASON = {
 
 /** metav1.Condition. */
 export const condition = z.strictObject({
-  type: z.string().max(316).describe('Accepted, Ready, ToolsDiscovered, AuthReady or AccessResolved.'),
+  type: z
+    .string()
+    .max(316)
+    .describe('Accepted, Ready, ToolsDiscovered, ToolsApproved, TextVisible, AuthReady or AccessResolved.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
   reason: z.string().max(1_024).describe('One word in CamelCase.'),
   message: z.string().max(32_768).describe('A sentence for people.'),

@@ -119,7 +119,7 @@ const tools = z.strictObject({
     .enum(['Warn', 'Hold'])
     .optional()
     .describe(
-      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the changed tool, or a new one, is hidden and its calls are refused until the change is approved by `portolan approve`. The first tools that are found are approved.',
+      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the changed tool, or a new one, is hidden and its calls are refused until the change is approved, by `portolan approve` or the annotation `portolan.dev/approve`. The first tools that are found are approved.',
     ),
   trustHints: z
     .boolean()
@@ -217,9 +217,13 @@ const serverSpec = z
   .meta({ 'x-kubernetes-validations': toValidations(SERVER_RULES) })
 
 const count = z.int().min(0)
+/** Hidden characters in names are visible, which makes them longer. */
+const toldNames = z.array(z.string().max(8_192)).max(50)
 
 export const serverStatus = z.strictObject({
-  conditions: conditions.describe('Accepted, Ready, ToolsDiscovered.'),
+  conditions: conditions.describe(
+    'Accepted, Ready, ToolsDiscovered; with `tools.pin` ToolsApproved; TextVisible if text hides characters.',
+  ),
   observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
   endpoint: z.string().optional().describe("The server's URL within the cluster."),
   replicas: z
@@ -240,6 +244,20 @@ export const serverStatus = z.strictObject({
       invalid: count.optional().describe('Tools left out because their definition is broken.'),
       digest: z.string().optional().describe('Digest of the list.'),
       lastChanged: z.string().optional().describe('When the list last changed.'),
+      approved: z.string().optional().describe('Digest of the approved definitions, with `tools.pin`.'),
+      changes: z
+        .strictObject({
+          digest: z
+            .string()
+            .describe(
+              'The value of the annotation `portolan.dev/approve` that approves the tools as they are.',
+            ),
+          changed: toldNames.describe('Tools whose definition changed; at most 50 are named.'),
+          added: toldNames.describe('Tools that are new.'),
+          removed: toldNames.describe('Tools that are gone.'),
+        })
+        .optional()
+        .describe('What changed since the tools were approved, with `tools.pin`.'),
     })
     .optional()
     .describe('The tool list as last discovered.'),

@@ -28,12 +28,6 @@ const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
 
 const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
   {
-    ...NOT_YET,
-    placement: 'cluster',
-    find: spec => (spec.tools.pin ? 'spec.tools.pin' : undefined),
-    message: 'is not supported in a cluster yet, and changed tools would be served as they are: remove it',
-  },
-  {
     reason: REASON.localOnly,
     placement: 'cluster',
     find: spec => spec.command && 'spec.command',

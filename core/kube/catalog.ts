@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import { approvedName, sliceName } from '../catalog/object-names.ts'
-import type { ServerCatalog, ToolDefinition } from '../catalog/server-catalog.ts'
+import type { ServerCatalog } from '../catalog/server-catalog.ts'
 import { decodeSlices, MAX_SLICES, readSlice, type Slice } from '../catalog/slices.ts'
 import { catalogVersion } from '../catalog/version.ts'
 import { Fault } from '../errors.ts'
@@ -25,16 +25,14 @@ export async function readCatalog(
   return readSlices(client, namespace, part => sliceName(server, part), known, signal)
 }
 
-/** The tools of a server that were approved, with the faults of `readCatalog`: `not_found` if none ever were. */
+/** The tools of a server that were approved, as a catalog, with the faults of `readCatalog`: `not_found` if none ever were. */
 export async function readApproved(
   client: Reader,
   namespace: string,
   server: string,
   signal?: AbortSignal,
-): Promise<ToolDefinition[]> {
-  const name = (part: number) => approvedName(server, part)
-  const { tools } = await readSlices(client, namespace, name, undefined, signal)
-  return tools.map(({ definition }) => definition)
+): Promise<ServerCatalog> {
+  return readSlices(client, namespace, part => approvedName(server, part), undefined, signal)
 }
 
 async function readSlices(

@@ -10,6 +10,7 @@ import { Targets } from './discovery-targets.ts'
 import { createEncoding } from './encoding-controller.ts'
 import { createGatewayControllers } from './gateway-controller.ts'
 import { createManifests } from './parsed-manifests.ts'
+import { Pins } from './pins.ts'
 import { DISCOVERY_MANAGER, Publisher } from './publish.ts'
 import { ReferenceIndex } from './reference-index.ts'
 import { References } from './reference-reader.ts'
@@ -34,7 +35,8 @@ export function createControllers(context: OperatorContext, connectors: Connecto
   const references = new References({ client, metadataOf })
   const applier = createApplier({ client, log, metrics, fieldManager: DISCOVERY_MANAGER })
   const encoding = createEncoding({ ...context, onDone: key => discovery.controller.queue.add(key) })
-  const publisher = new Publisher({ client, caches, applier, tokens, encoding, clock, metrics })
+  const pins = new Pins({ client, caches, applier, log })
+  const publisher = new Publisher({ client, caches, applier, tokens, encoding, pins, clock, metrics })
   const shared = { ...context, manifests, references, index, slices, tokens }
 
   caches.configMaps.onChange((before, now) => {

@@ -23,6 +23,7 @@ import { DescriptionTokens } from './description-tokens.ts'
 import { createDiscovery } from './discovery-controller.ts'
 import { Targets } from './discovery-targets.ts'
 import { createEncoding } from './encoding-controller.ts'
+import { Pins } from './pins.ts'
 import { Publisher } from './publish.ts'
 import { SliceSets } from './slice-sets.ts'
 
@@ -197,7 +198,8 @@ function begin(
   const random = () => 0.5
   const onDone = (key: string) => discovery.controller.queue.add(key)
   const encoding = createEncoding({ openEncoder, onDone, clock, random, metrics })
-  const publisher = new Publisher({ client, caches, applier, tokens, encoding, clock, metrics })
+  const pins = new Pins({ client, caches, applier, log })
+  const publisher = new Publisher({ client, caches, applier, tokens, encoding, pins, clock, metrics })
   const shared = { client, caches, targets, slices, publisher, encoding, countTokens, clock, log, metrics }
   const discovery = createDiscovery({ ...shared, concurrency: 2, random, tracer })
   const stop = new AbortController()

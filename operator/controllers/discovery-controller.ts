@@ -18,7 +18,7 @@ import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 import type { CountTokens } from './description-tokens.ts'
 import { createMemory, type Memory, wantedOf } from './discovery-memory.ts'
-import { isObservedAt } from './discovery-status.ts'
+import { isDiscovered, isNowApproved, isObservedAt } from './discovery-status.ts'
 import type { Target, Targets } from './discovery-targets.ts'
 import { wakeOnChanges } from './discovery-wakes.ts'
 import type { Encoding } from './encoding-controller.ts'
@@ -126,7 +126,7 @@ class DiscoveryWorker {
     if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
     else {
       const last = publisher.last(object)
-      if (last && !isObservedAt(last, target.server.metadata.generation))
+      if (last && (!isObservedAt(last, target.server.metadata.generation) || isNowApproved(last, object)))
         await this.#repeat(discovered, last, signal)
     }
     if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
@@ -160,15 +160,14 @@ class DiscoveryWorker {
     }
   }
 
-  /** The manifest changed, but not the connection: only the selection of tools and the observed generation may differ. */
+  /** The manifest changed, but not the connection: only the selection and approval of tools and the observed generation may differ. */
   async #repeat(
     discovered: Discovered,
     last: NonNullable<ReturnType<Publisher['last']>>,
     signal: AbortSignal,
   ): Promise<void> {
     const { publisher } = this.#options
-    const works = last.conditions.every(({ status }) => status === 'True')
-    const catalog = works ? await publisher.catalog(discovered, signal) : undefined
+    const catalog = isDiscovered(last) ? await publisher.catalog(discovered, signal) : undefined
     if (catalog) await publisher.found(discovered, catalog, catalog, signal)
     else await publisher.repeat(discovered, last, signal)
   }

@@ -34,10 +34,12 @@ const catalog: ServerCatalog = {
   digest: 'abc',
 }
 
+const listOf = (served: ServerCatalog) => ({ catalog: served, approved: undefined })
+
 test('tools and tokens are counted as the manifest offers them', () => {
   const overrides = { create: { description: 'Makes one' } }
   const offered = server({ tools: { deny: ['delete'], overrides } })
-  const status = discoveredStatus(offered, catalog, new Map([['Makes one', 3]]), undefined, NOW)
+  const status = discoveredStatus(offered, listOf(catalog), new Map([['Makes one', 3]]), undefined, NOW)
   assert.deepEqual(status.tools, {
     count: 2,
     tokens: 30 - 10 + 3 + 10,
@@ -60,7 +62,8 @@ test('a stdio server of the 2025 era that all clients share is told what it is n
   const npm = { npm: { package: 'a', version: '1.0.0' } }
   const message = (sessions: 'shared' | 'perClient', protocol: string) => {
     const stdio = server({ remote: undefined, ...npm, sessions })
-    return discoveredStatus(stdio, { ...catalog, protocol }, new Map(), undefined, NOW).conditions[0]?.message
+    return discoveredStatus(stdio, listOf({ ...catalog, protocol }), new Map(), undefined, NOW).conditions[0]
+      ?.message
   }
   const notOffered = /; as all clients share it, it is not offered elicitation, sampling and roots/
   assert.match(message('shared', '2025-11-25') ?? '', notOffered)
@@ -69,15 +72,21 @@ test('a stdio server of the 2025 era that all clients share is told what it is n
 })
 
 test('the time of the last change stays while the list does', () => {
-  const first = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
-  const again = discoveredStatus(server(), catalog, new Map(), first, NOW + 60_000)
+  const first = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
+  const again = discoveredStatus(server(), listOf(catalog), new Map(), first, NOW + 60_000)
   assert.deepEqual(again, first)
-  const changed = discoveredStatus(server(), { ...catalog, digest: 'new' }, new Map(), first, NOW + 60_000)
+  const changed = discoveredStatus(
+    server(),
+    listOf({ ...catalog, digest: 'new' }),
+    new Map(),
+    first,
+    NOW + 60_000,
+  )
   assert.equal(changed.tools?.lastChanged, '2026-01-02T03:05:05Z')
 })
 
 test('a failure names its reason and leaves the lists as they were', () => {
-  const last = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
+  const last = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const reasons = (connected: boolean) => (code: FaultCode) => {
     const status = failedStatus(server(), new Fault(code, 'Why\nit failed'), connected, last)
     assert.deepEqual(status.tools, last.tools)
@@ -118,8 +127,39 @@ test('a bridge that does not know its new token yet is waited for; nobody is ask
   assert.match(condition?.message ?? '', /new token of its Secret/)
 })
 
+test('with a pin the status tells what is approved, what changed, and how to approve it', () => {
+  const pinned = server({ tools: { pin: 'Hold' } })
+  const changes = { digest: 'd1', changed: ['list'], added: ['new\u200B'], removed: [] }
+  const list = { catalog, approved: [], changes, hidden: { told: ['tool "x": U+202E'], count: 1 } }
+  const status = discoveredStatus(pinned, list, new Map(), undefined, NOW)
+  assert.deepEqual(status.tools?.changes, { ...changes, added: ['new⟨U+200B zero width space⟩'] })
+  assert.match(status.tools?.approved ?? '', /^[0-9a-f]{64}$/)
+  const [discovered, approved, visible] = status.conditions
+  assert.equal(discovered?.status, 'True')
+  assert.deepEqual(
+    [approved?.type, approved?.status, approved?.reason],
+    ['ToolsApproved', 'False', 'ToolsHeld'],
+  )
+  assert.match(approved?.message ?? '', /1 changed: list; 1 new: new⟨.*held back.*portolan.dev\/approve: d1$/)
+  assert.deepEqual(
+    [visible?.type, visible?.status, visible?.reason],
+    ['TextVisible', 'False', 'HiddenCharacters'],
+  )
+  const failed = failedStatus(pinned, new Fault('upstream_timeout', 'late'), true, status)
+  assert.deepEqual(failed.conditions.slice(1), status.conditions.slice(1))
+  assert.deepEqual(failed.tools, status.tools)
+  const warned = discoveredStatus(server({ tools: { pin: 'Warn' } }), list, new Map(), undefined, NOW)
+  assert.equal(warned.conditions[1]?.reason, 'ToolsChanged')
+  const again = { catalog, approved: [] }
+  const good = discoveredStatus(pinned, again, new Map(), undefined, NOW)
+  assert.deepEqual(
+    good.conditions.map(({ type, status }) => `${type}=${status}`),
+    ['ToolsDiscovered=True', 'ToolsApproved=True'],
+  )
+})
+
 test('discovery reads its part of a status back, without the parts of others', () => {
-  const said = discoveredStatus(server(), catalog, new Map(), undefined, NOW)
+  const said = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const others = { type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime }
   const conditions = [others, ...said.conditions.map(condition => ({ ...condition, lastTransitionTime }))]

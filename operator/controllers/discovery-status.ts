@@ -7,16 +7,25 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Fault } from '../../core/errors.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
+import { approveOf } from '../../crds/object-meta.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { Verdict } from '../plan/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 import { tokensOffered } from './description-tokens.ts'
+import { type PinnedList, pinConditions, pinFields } from './pin-status.ts'
 
 export type Lists = Pick<McpServerStatus, 'tools' | 'resources' | 'prompts' | 'protocol'>
 /** The fields and conditions that discovery owns. */
 export type DiscoveryStatus = Lists & { conditions: PlannedCondition[] }
 
 export const DISCOVERY_FIELDS = ['tools', 'resources', 'prompts', 'protocol'] as const
+
+/** Conditions that discovery owns. */
+export const DISCOVERY_CONDITIONS: readonly string[] = [
+  CONDITION.toolsDiscovered,
+  CONDITION.toolsApproved,
+  CONDITION.textVisible,
+]
 
 const MAX_MESSAGE_CHARACTERS = 1_000
 const NEW_TOKEN =
@@ -25,23 +34,28 @@ const NEW_TOKEN =
 /** `last` is the previous status; `now` is in milliseconds since the epoch. */
 export function discoveredStatus(
   server: McpServer,
-  catalog: ServerCatalog,
+  list: PinnedList,
   counted: ReadonlyMap<string, number>,
   last: Lists | undefined,
   now: number,
 ): DiscoveryStatus {
   const { tools: policy } = server.spec
+  const { catalog } = list
   const offered = catalog.tools.filter(({ definition }) => isAllowed(policy, definition.name))
   const { digest } = catalog
   const unchanged = last?.tools?.digest === digest ? last.tools.lastChanged : undefined
   return {
-    conditions: [condition(server, 'True', REASON.discovered, listsMessage(server, catalog, offered.length))],
+    conditions: [
+      condition(server, 'True', REASON.discovered, listsMessage(server, catalog, offered.length)),
+      ...pinConditions(server, list),
+    ],
     tools: {
       count: offered.length,
       tokens: offered.reduce((sum, tool) => sum + tokensOffered(tool, policy, counted), 0),
       invalid: catalog.invalid.length,
       digest,
       lastChanged: unchanged ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+      ...pinFields(server, list),
     },
     resources: catalog.resources.length,
     prompts: catalog.prompts.length,
@@ -49,17 +63,22 @@ export function discoveredStatus(
   }
 }
 
-/** Keeps the last lists. `connected`: the server answered initialize, so reading its lists failed. */
+/** Keeps the last lists, and what was told of them. `connected`: the server answered initialize, so reading its lists failed. */
 export function failedStatus(
   server: McpServer,
   fault: Fault,
   connected: boolean,
-  last: Lists | undefined,
+  last: DiscoveryStatus | undefined,
 ): DiscoveryStatus {
   const { tools, resources, prompts, protocol } = last ?? {}
   const { reason, message } = verdictOf(server, fault, connected)
+  const { generation: observedGeneration } = server.metadata
+  const others = (last?.conditions ?? []).filter(({ type }) => type !== CONDITION.toolsDiscovered)
   return {
-    conditions: [condition(server, 'False', reason, message)],
+    conditions: [
+      condition(server, 'False', reason, message),
+      ...others.map(told => ({ ...told, observedGeneration })),
+    ],
     tools,
     resources,
     prompts,
@@ -67,17 +86,27 @@ export function failedStatus(
   }
 }
 
+/** Whether the lists could be read when this status was written. */
+export function isDiscovered({ conditions }: DiscoveryStatus): boolean {
+  return conditions.some(({ type, status }) => type === CONDITION.toolsDiscovered && status === 'True')
+}
+
 /** Whether all conditions were observed at this generation of the manifest. */
 export function isObservedAt(status: DiscoveryStatus, generation: number | undefined): boolean {
   return status.conditions.every(({ observedGeneration }) => observedGeneration === generation)
+}
+
+/** Whether the changes that were told are approved by the server's annotation. */
+export function isNowApproved({ tools }: DiscoveryStatus, server: Parameters<typeof approveOf>[0]): boolean {
+  return tools?.changes !== undefined && tools.changes.digest === approveOf(server)
 }
 
 /** Discovery's part of an observed status; undefined if discovery never wrote one. */
 export function discoveryPart(
   status: ({ conditions?: readonly Condition[] } & Lists) | undefined,
 ): DiscoveryStatus | undefined {
-  const own = status?.conditions?.filter(({ type }) => type === CONDITION.toolsDiscovered) ?? []
-  if (own.length === 0) return undefined
+  const own = status?.conditions?.filter(({ type }) => DISCOVERY_CONDITIONS.includes(type)) ?? []
+  if (!own.some(({ type }) => type === CONDITION.toolsDiscovered)) return undefined
   const conditions = own.map(({ lastTransitionTime: _, ...planned }) => planned)
   const { tools, resources, prompts, protocol } = status ?? {}
   return { conditions, tools, resources, prompts, protocol }
@@ -109,11 +138,12 @@ function failureMessage(message: string, reason: string): string {
 
 function listsMessage(
   server: McpServer,
-  { tools, invalid, incomplete, protocol }: ServerCatalog,
+  { tools, invalid, incomplete, protocol, held }: ServerCatalog,
   offered: number,
 ): string {
   const notes = [
     offered === tools.length ? `${offered} tools` : `${offered} of ${tools.length} tools are offered`,
+    ...(held ? [`${held.tools.length} held back`] : []),
     ...(invalid.length > 0
       ? [`${invalid.length} left out: ${invalid[0]?.name ?? ''} ${invalid[0]?.reason}`]
       : []),

@@ -1,6 +1,6 @@
 /** Queues a server for discovery when its target, refresh annotation or Deployment changes, or its slices are deleted. */
 import { keyOf } from '../../core/kube/object.ts'
-import { refreshOf } from '../../crds/object-meta.ts'
+import { approveOf, refreshOf } from '../../crds/object-meta.ts'
 import type { Queue } from '../runtime/queue.ts'
 import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
@@ -19,7 +19,8 @@ export function wakeOnChanges(
   targets.onChange(key => queue.add(key))
   caches.servers.onChange((before, now) => {
     if (before && before.metadata.uid !== now?.metadata.uid) publisher.forget(before.metadata.uid)
-    if (now && refreshOf(before) !== refreshOf(now)) queue.add(keyOf(now))
+    const isAsked = refreshOf(before) !== refreshOf(now) || approveOf(before) !== approveOf(now)
+    if (now && isAsked) queue.add(keyOf(now))
   })
   caches.deployments.onChange((before, now) => {
     const { namespace, ownerReferences } = (now ?? before)?.metadata ?? {}

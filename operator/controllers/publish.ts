@@ -7,7 +7,6 @@ import { ApiError } from '../../core/kube/api-error.ts'
 import { readCatalog } from '../../core/kube/catalog.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, refOf } from '../../core/kube/object.ts'
-import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { sliceObjects } from '../plan/slice-objects.ts'
 import type { Applier } from '../runtime/apply.ts'
@@ -16,6 +15,7 @@ import type { Caches, Manifest } from '../runtime/caches.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import type { DescriptionTokens } from './description-tokens.ts'
 import {
+  DISCOVERY_CONDITIONS,
   DISCOVERY_FIELDS,
   type DiscoveryStatus,
   discoveredStatus,
@@ -23,6 +23,8 @@ import {
   failedStatus,
 } from './discovery-status.ts'
 import type { Encoding } from './encoding-controller.ts'
+import type { Pins } from './pins.ts'
+import { serverOfSlice } from './slice-sets.ts'
 
 export const DISCOVERY_MANAGER = 'portolan-discovery'
 
@@ -32,6 +34,7 @@ export type PublisherOptions = {
   applier: Applier
   tokens: DescriptionTokens
   encoding: Encoding
+  pins: Pins
   clock: Clock
   metrics: OperatorMetrics
 }
@@ -47,7 +50,7 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     const { client, clock, metrics } = options
-    const owned = { fields: DISCOVERY_FIELDS, conditions: [CONDITION.toolsDiscovered] }
+    const owned = { fields: DISCOVERY_FIELDS, conditions: DISCOVERY_CONDITIONS }
     this.#options = options
     this.#applyStatus = createStatusWriter({ client, clock, metrics, owned, fieldManager: DISCOVERY_MANAGER })
   }
@@ -69,7 +72,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes a catalog with the vectors known from the published one, and starts computing the others. Returns whether the catalog
+   * Publishes what is served of a catalog, with the vectors known from the published one, and starts computing the others. Returns whether the catalog
    * changed. Writes slices first, so that the status never names a catalog that does not exist. Throws ApiError, and Fault `conflict`
    * if a ConfigMap of another owner has the name of a slice.
    */
@@ -80,10 +83,12 @@ export class Publisher {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { object, server } = discovered
-    const { tokens, clock } = this.#options
-    const isOther = await this.#write(discovered, catalog, standing, signal)
+    const { tokens, clock, pins } = this.#options
+    const last = this.last(object)
+    const list = await pins.apply(discovered, catalog, last?.tools?.approved, signal)
+    const isOther = await this.#write(discovered, list.catalog, standing, signal)
     const counts = await tokens.of([server])
-    const status = discoveredStatus(server, catalog, counts, this.last(object), clock.now())
+    const status = discoveredStatus(server, list, counts, last, clock.now())
     await this.#writeStatus(object, status, signal)
     return isOther
   }
@@ -114,6 +119,7 @@ export class Publisher {
   /** The server is gone. */
   forget(uid = ''): void {
     this.#last.delete(uid)
+    this.#options.pins.forget(uid)
   }
 
   /** Writes the slices; true if they changed. */
@@ -133,7 +139,7 @@ export class Publisher {
         `The ConfigMap "${taken[0]?.name}" has another owner: delete it, or rename the server`,
       )
     if (refused !== undefined) throw new Fault('bad_request', refused)
-    const owned = caches.ownedBy(object.metadata.uid ?? '').filter(({ kind }) => kind === 'ConfigMap')
+    const owned = caches.ownedBy(object.metadata.uid ?? '').filter(one => serverOfSlice(one) === key)
     await applier.prune(object, objects.map(refOf), owned, signal)
     encoding.published(key)
     return written > 0

@@ -1,7 +1,7 @@
 /** Names, labels, annotations and ports of the objects that the operator makes. Pure. */
 import { sliceName } from '../../core/catalog/object-names.ts'
 
-export type Component = 'server' | 'catalog' | 'router' | 'feed' | 'operator'
+export type Component = 'server' | 'catalog' | 'approved' | 'router' | 'feed' | 'operator'
 
 export const LABEL = {
   managedBy: 'app.kubernetes.io/managed-by',

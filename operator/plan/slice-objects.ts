@@ -1,21 +1,40 @@
 /** The ConfigMaps that carry a server catalog. Pure. */
 import type { V1ConfigMap } from '@kubernetes/client-node'
-import { sliceName } from '../../core/catalog/object-names.ts'
+import { approvedName, sliceName } from '../../core/catalog/object-names.ts'
 import type { Slice } from '../../core/catalog/slices.ts'
 import { canonicalJson } from '../../core/json.ts'
-import type { Kube } from '../../core/kube/object.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { ANNOTATION, labelsOf } from './names.ts'
+import { ANNOTATION, type Component, labelsOf } from './names.ts'
 
 /** One ConfigMap per slice, in the order of the parts. */
-export function sliceObjects({ metadata }: McpServer, slices: readonly Slice[]): Kube<V1ConfigMap>[] {
+export function sliceObjects(server: McpServer, slices: readonly Slice[]): Kube<V1ConfigMap>[] {
+  return configMapsOf(server, slices, 'catalog', sliceName)
+}
+
+/** The same for the tools that were approved, which no router reads. */
+export function approvedObjects(server: McpServer, slices: readonly Slice[]): Kube<V1ConfigMap>[] {
+  return configMapsOf(server, slices, 'approved', approvedName)
+}
+
+/** Whether a server's ConfigMap holds approved tools. */
+export function isApproved({ metadata }: KubeObject, server: string): boolean {
+  return metadata.name.startsWith(approvedName(server, 0).slice(0, -1))
+}
+
+function configMapsOf(
+  { metadata }: McpServer,
+  slices: readonly Slice[],
+  component: Component,
+  nameOf: (server: string, part: number) => string,
+): Kube<V1ConfigMap>[] {
   return slices.map(({ header, payload }) => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: {
-      name: sliceName(metadata.name, header.part),
+      name: nameOf(metadata.name, header.part),
       namespace: metadata.namespace,
-      labels: labelsOf('catalog', metadata.name),
+      labels: labelsOf(component, metadata.name),
       annotations: {
         [ANNOTATION.catalogDigest]: header.digest,
         [ANNOTATION.catalogParts]: String(header.parts),

@@ -1,0 +1,76 @@
+/** What the status tells of pinned tools and of text that hides characters. Pure. */
+import { type HiddenText, hiddenTextLine } from '../../core/catalog/hidden-text.ts'
+import type { Pinned } from '../../core/catalog/pin.ts'
+import { changesLine, digestOfTools, type ToolChanges, toldChanges } from '../../core/catalog/tool-changes.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
+import { APPROVE_ANNOTATION } from '../../crds/object-meta.ts'
+import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import type { PlannedCondition } from '../plan/plan.ts'
+
+/** A list as it is served, and what is told of it. */
+export type PinnedList = Pinned & { hidden?: HiddenText }
+
+const MAX_MESSAGE_CHARACTERS = 2_000
+
+/** Without a pin nothing is told of approval; text is told only if it hides something. */
+export function pinConditions(
+  server: McpServer,
+  { approved, changes, hidden }: PinnedList,
+): PlannedCondition[] {
+  const { pin } = server.spec.tools
+  const conditions: PlannedCondition[] = []
+  if (pin && approved)
+    conditions.push(
+      changes
+        ? condition(
+            server,
+            CONDITION.toolsApproved,
+            pin === 'Hold' ? REASON.toolsHeld : REASON.toolsChanged,
+            changesMessage(server, changes, pin),
+          )
+        : condition(
+            server,
+            CONDITION.toolsApproved,
+            REASON.approved,
+            'All tools are as they were approved',
+            'True',
+          ),
+    )
+  if (hidden)
+    conditions.push(
+      condition(
+        server,
+        CONDITION.textVisible,
+        REASON.hiddenCharacters,
+        `Text that agents read hides characters: ${hiddenTextLine(hidden)}`,
+      ),
+    )
+  return conditions
+}
+
+export function pinFields({ spec }: McpServer, { approved, changes }: Pinned): McpServerStatus['tools'] {
+  if (!spec.tools.pin || !approved) return {}
+  return { approved: digestOfTools(approved), ...(changes && { changes: toldChanges(changes) }) }
+}
+
+function changesMessage({ metadata }: McpServer, changes: ToolChanges, pin: 'Warn' | 'Hold'): string {
+  const { name, namespace } = metadata
+  const isGone = changes.changed.length + changes.added.length === 0
+  const served = isGone
+    ? ''
+    : pin === 'Hold'
+      ? ' They are held back until they are approved.'
+      : ' They are served.'
+  return `Since the tools were approved: ${changesLine(changes)}.${served} Look: portolan approve ${name} --namespace ${namespace} --diff. Approve: annotation ${APPROVE_ANNOTATION}: ${changes.digest}`
+}
+
+function condition(
+  { metadata }: McpServer,
+  type: string,
+  reason: string,
+  message: string,
+  status: 'True' | 'False' = 'False',
+): PlannedCondition {
+  const { generation: observedGeneration } = metadata
+  return { type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS), observedGeneration }
+}

@@ -1,0 +1,143 @@
+/** Compares the tools of pinned servers with the approved ones, which are kept in ConfigMaps of their own. */
+import { hiddenTextOf } from '../../core/catalog/hidden-text.ts'
+import { pinTools, withHeld } from '../../core/catalog/pin.ts'
+import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
+import { encodeSlices } from '../../core/catalog/slices.ts'
+import { changesLine, digestOfTools, type ToolChanges } from '../../core/catalog/tool-changes.ts'
+import { Fault } from '../../core/errors.ts'
+import { ApiError } from '../../core/kube/api-error.ts'
+import { readApproved } from '../../core/kube/catalog.ts'
+import type { KubeClient } from '../../core/kube/client.ts'
+import { refOf } from '../../core/kube/object.ts'
+import type { Log } from '../../core/log.ts'
+import { approveOf } from '../../crds/object-meta.ts'
+import { approvedObjects, isApproved } from '../plan/slice-objects.ts'
+import type { Applier } from '../runtime/apply.ts'
+import type { Caches } from '../runtime/caches.ts'
+import type { PinnedList } from './pin-status.ts'
+import type { Discovered } from './publish.ts'
+
+export type PinsOptions = {
+  client: Pick<KubeClient, 'get'>
+  caches: Pick<Caches, 'find' | 'ownedBy'>
+  applier: Applier
+  log: Log
+}
+
+export class Pins {
+  readonly #options: PinsOptions
+  /** What was logged last of a server, by uid. */
+  readonly #told = new Map<string, { changes?: string; hidden?: string }>()
+
+  constructor(options: PinsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * What is served of a list, as found or as published. Keeps what is approved before it returns, so that a status never tells an
+   * approval that would be lost. `approved`: the digest of the approved tools in the last status.
+   */
+  async apply(
+    discovered: Discovered,
+    catalog: ServerCatalog,
+    approved: string | undefined,
+    signal: AbortSignal,
+  ): Promise<PinnedList> {
+    const { object, server } = discovered
+    const found = withHeld(catalog)
+    const hidden = hiddenTextOf(definitionsOf(found), found.instructions)
+    const { tools: policy } = server.spec
+    const before = policy.pin ? await this.#approved(discovered, found, approved, signal) : undefined
+    const pinned = pinTools(found, { policy, approved: before, approve: approveOf(object) })
+    const isKept = pinned.approved === undefined || pinned.approved === before
+    if (policy.pin && !isKept) await this.#keep(discovered, found, signal)
+    const list = { ...pinned, ...(hidden && { hidden }) }
+    this.#tell(discovered, list)
+    return list
+  }
+
+  /** The server is gone. */
+  forget(uid = ''): void {
+    this.#told.delete(uid)
+  }
+
+  /**
+   * Undefined before the first approval. If what was approved is lost or damaged, only tools with the digest that the status tells
+   * are approved; nothing else is.
+   */
+  async #approved(
+    { object, server }: Discovered,
+    found: ServerCatalog,
+    approved: string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly ToolDefinition[] | undefined> {
+    const { namespace = '', name, uid } = object.metadata
+    try {
+      const kept = await readApproved(this.#options.client, namespace, name, signal)
+      if (kept.serverInfo?.uid === uid) return definitionsOf(kept)
+    } catch (error) {
+      if (error instanceof ApiError || !(error instanceof Fault)) throw error
+      if (error.code !== 'not_found') return this.#lost(server.metadata.name, found, approved)
+    }
+    return approved === undefined ? undefined : this.#lost(server.metadata.name, found, approved)
+  }
+
+  /** Undefined, as before a first approval, if the tools are the approved ones: they are kept again. */
+  #lost(server: string, found: ServerCatalog, approved: string | undefined): ToolDefinition[] | undefined {
+    if (digestOfTools(definitionsOf(found)) === approved) return undefined
+    this.#options.log.warn({ server, approved }, 'the approved tools are lost: none is approved')
+    return []
+  }
+
+  /** Keeps the tools that were found as the approved ones. */
+  async #keep({ key, object, server }: Discovered, found: ServerCatalog, signal: AbortSignal): Promise<void> {
+    const { applier, caches, log } = this.#options
+    const objects = approvedObjects(server, encodeSlices(approvedCatalog(object.metadata.uid, found)))
+    const { taken, refused } = await applier.apply(object, objects, caches.find, signal)
+    if (taken[0])
+      throw new Fault(
+        'conflict',
+        `The ConfigMap "${taken[0].name}" has another owner: delete it, or rename the server`,
+      )
+    if (refused !== undefined) throw new Fault('bad_request', refused)
+    const owned = caches
+      .ownedBy(object.metadata.uid ?? '')
+      .filter(one => isApproved(one, server.metadata.name))
+    await applier.prune(object, objects.map(refOf), owned, signal)
+    const digest = digestOfTools(definitionsOf(found))
+    log.info({ server: key, tools: found.tools.length, digest }, 'tools approved')
+  }
+
+  #tell({ key, object, server }: Discovered, { changes, hidden }: PinnedList): void {
+    const { log } = this.#options
+    const { uid = '' } = object.metadata
+    const last = this.#told.get(uid)
+    const now = { changes: changes?.digest, hidden: hidden && JSON.stringify(hidden) }
+    this.#told.set(uid, now)
+    if (changes && now.changes !== last?.changes) {
+      const { pin } = server.spec.tools
+      log.warn({ server: key, pin, ...told(changes) }, 'tools changed since they were approved')
+    }
+    if (hidden && now.hidden !== last?.hidden)
+      log.warn({ server: key, hidden: hidden.told, texts: hidden.count }, 'text hides characters')
+  }
+}
+
+function told(changes: ToolChanges): { changes: string; digest: string } {
+  return { changes: changesLine(changes), digest: changes.digest }
+}
+
+/** Only the tools, in the form of a catalog, which slices carry. `uid`: a server made anew under the same name has approved nothing. */
+function approvedCatalog(uid: string | undefined, { server, protocol, tools }: ServerCatalog): ServerCatalog {
+  const empty = { invalid: [], resources: [], resourceTemplates: [], prompts: [], incomplete: [] }
+  const digest = digestOfTools(tools.map(({ definition }) => definition))
+  return { server, protocol, serverInfo: { uid }, capabilities: {}, tools: sorted(tools), ...empty, digest }
+}
+
+function sorted(tools: readonly CatalogTool[]): CatalogTool[] {
+  return tools.toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+}
+
+function definitionsOf({ tools }: ServerCatalog): ToolDefinition[] {
+  return tools.map(({ definition }) => definition)
+}
