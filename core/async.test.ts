@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { delay, systemClock } from './async.ts'
 
-test('a negative delay ends at once, without a warning', async t => {
+test('a negative delay ends immediately, without a warning', async t => {
   const warnings: string[] = []
   const onWarning = ({ message }: Error) => warnings.push(message)
   process.on('warning', onWarning)

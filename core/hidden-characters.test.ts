@@ -1,4 +1,4 @@
-/** Characters that a reader does not see. */
+/** Finding and showing characters that are invisible to people. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ test('bidi controls, zero width, tags, variation selectors and control codes are
   }
 })
 
-test('white space, emoji, flags, and joiners and marks inside the scripts that need them are no finding', () => {
+test('white space, emoji, flags, and joiners and marks in scripts that need them are not reported', () => {
   const texts = [
     'plain\ttext\r\nwith lines',
     '⚠️ 👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ ©️ ❤‍🔥 ☎︎ 👍🏽',
@@ -41,7 +41,7 @@ test('white space, emoji, flags, and joiners and marks inside the scripts that n
   }
 })
 
-test('what is shown hides nothing, and a text that hides nothing is shown as it is', () => {
+test('a revealed text has no hidden characters, and a text without them is not changed', () => {
   const character = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 3 }),
     fc.constantFrom(
@@ -67,7 +67,7 @@ test('what is shown hides nothing, and a text that hides nothing is shown as it 
   )
 })
 
-test('hostile texts of 256 KB are looked through in well under a second', () => {
+test('hostile texts of 256 KB are searched within seconds', () => {
   const began = performance.now()
   for (const part of ['👍\u200D', '\u200B', 'ש\u200E\u200B', '\u{1F3F4}\u{E0067}', 'a'])
     reveal(part.repeat(256_000 / part.length))

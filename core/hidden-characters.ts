@@ -1,16 +1,16 @@
-/** Finds characters that a reader does not see and a model reads: bidi controls, zero width, tags, control codes. Makes them visible. Pure. */
+/** Finds characters that are invisible to people but not to models (bidi controls, zero width, tags, control codes), and shows them. Pure. */
 
-/** Runs of what is ignored when text is drawn, and of controls of direction, annotations and terminals. Linear, whatever the text. */
+/** Runs of characters that are ignored in rendering, or control direction, annotations or terminals. Matches any text in linear time. */
 const RUN = /[[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cc}\u{FFF9}-\u{FFFB}]--[\t\n\r\u{85}]]+/v
 const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier})$/u
 const KEYCAP = /^[#*0-9]\u{FE0F}\u{20E3}$/u
-/** Emoji presentation, and joined emoji. */
+/** A presentation selector or a joiner after an emoji. */
 const OF_EMOJI = /^[\u{FE0E}\u{FE0F}]?\u{200D}?$/u
-/** The flags of England, Scotland and Wales. */
+/** The tags of the flags of England, Scotland and Wales. */
 const OF_FLAG =
   /^\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}$/u
 const FLAG = '\u{1F3F4}'
-/** Scripts with joiners inside words. */
+/** Scripts that use joiners inside words. */
 const JOINED =
   /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}]$/u
 const JOINER = /^[\u{200C}\u{200D}]$/u
@@ -39,26 +39,26 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 const FIRST_TAG = 0xe0020
 const LAST_TAG = 0xe007e
 const TAG_OFFSET = 0xe0000
-/** Characters of a run that are told one by one. */
-const MOST_NAMED = 4
+/** How many characters of a run are listed; the others are counted. */
+const MAX_LISTED = 4
 
-/** The first run of hidden characters in words, such as `U+202E right-to-left override`; undefined if there is none. */
+/** Describes the first run of hidden characters, such as `U+202E right-to-left override`; undefined if there is none. */
 export function firstHidden(text: string): string | undefined {
   if (!RUN.test(text)) return undefined
   for (const { 0: run, index } of text.matchAll(new RegExp(RUN, 'gv')))
-    if (!belongsToText(run, text, index)) return named(run)
+    if (!belongsToText(run, text, index)) return descriptionOf(run)
   return undefined
 }
 
-/** The text with its hidden characters made visible, each run in ⟨ ⟩. The text itself if it has none. */
+/** Returns the text with each run of hidden characters replaced by its description in ⟨ ⟩. */
 export function reveal(text: string): string {
   if (!RUN.test(text)) return text
   return text.replace(new RegExp(RUN, 'gv'), (run: string, index: number) =>
-    belongsToText(run, text, index) ? run : `⟨${named(run)}⟩`,
+    belongsToText(run, text, index) ? run : `⟨${descriptionOf(run)}⟩`,
   )
 }
 
-/** Whether such characters are part of what is seen: of emoji, of words with joiners, or one mark of direction beside a letter. */
+/** Whether the characters belong to visible text: to an emoji, to a word with joiners, or a direction mark after a right-to-left letter. */
 function belongsToText(run: string, text: string, at: number): boolean {
   const before = Array.from(text.slice(Math.max(0, at - 2), at)).at(-1) ?? ''
   const [after = ''] = text.slice(at + run.length, at + run.length + 2)
@@ -71,18 +71,18 @@ function belongsToText(run: string, text: string, at: number): boolean {
   return MARK.test(run) && RIGHT_TO_LEFT.test(before)
 }
 
-/** Tags are ASCII in disguise, and are told as what they say. */
-function named(run: string): string {
+/** Tag characters encode ASCII, so a run of them is described by its ASCII text. */
+function descriptionOf(run: string): string {
   const codes = Array.from(run, character => character.codePointAt(0) ?? 0)
-  const said = codes.filter(isTag).map(code => String.fromCodePoint(code - TAG_OFFSET))
-  if (said.length > 0 && said.length >= codes.length - 2) return `tags that say "${said.join('')}"`
-  const shown = codes.slice(0, MOST_NAMED).map(code => {
+  const ascii = codes.filter(isTag).map(code => String.fromCodePoint(code - TAG_OFFSET))
+  if (ascii.length > 0 && ascii.length >= codes.length - 2) return `tags that say "${ascii.join('')}"`
+  const listed = codes.slice(0, MAX_LISTED).map(code => {
     const name = NAMES.get(code)
     const number = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
     return name ? `${number} ${name}` : number
   })
-  const more = codes.length - shown.length
-  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+  const more = codes.length - listed.length
+  return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
 function isTag(code: number): boolean {

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import type { Writable } from 'node:stream'
 
-/** Writing every line by itself would take an eighth of the CPU time of a call. */
+/** Writing every line separately would take an eighth of the CPU time of a call. */
 const BATCH_LENGTH = 16_384
 const FLUSH_MS = 100
 /** Limit of the text that waits for a slow reader; without it memory would grow without bound. */

@@ -49,7 +49,7 @@ test('JSON is read too, tabs and a byte order mark included', () => {
   ])
 })
 
-test('a manifest knows the line and column of its fields, also in a List', () => {
+test('placeOf returns the line and column of a field, also in a List', () => {
   const labelled = manifest('a, labels: { "x.y/z": b }', 'npm: { package: a, args: [x, y] }')
   const items = `kind: List\nitems:\n- ${labelled.replaceAll('\n', '\n  ')}\n`
   const [found] = parseManifestText(items, 'f.yaml').manifests

@@ -1,4 +1,4 @@
-/** The worker thread of the token counter: an entry point of its own, started by core/tokens.ts. */
+/** The worker thread of the token counter: a separate entry point, which core/tokens.ts starts. */
 import { parentPort } from 'node:worker_threads'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 

@@ -13,7 +13,7 @@ export type TracingSettings = {
   /** Spans are posted to this URL, as OTLP over HTTP. */
   url: string
   sampler: (typeof SAMPLERS)[number]
-  /** For the samplers by ratio: the share of traces that is kept, 0 to 1. */
+  /** For the samplers by ratio: the share of traces that is sent, 0 to 1. */
   ratio: number
 }
 

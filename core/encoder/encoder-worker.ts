@@ -1,4 +1,4 @@
-/** The worker thread of the embedded encoder: an entry point of its own, started by encoder-thread.ts. */
+/** The worker thread of the embedded encoder: a separate entry point, which encoder-thread.ts starts. */
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { basename } from 'node:path'

@@ -25,7 +25,7 @@ export async function readCatalog(
   return readSlices(client, namespace, part => sliceName(server, part), known, signal)
 }
 
-/** The tools of a server that were approved, as a catalog, with the faults of `readCatalog`: `not_found` if none ever were. */
+/** Returns the approved tools of a server as a catalog. Throws as readCatalog does: `not_found` if no tools have been approved yet. */
 export async function readApproved(
   client: Reader,
   namespace: string,

@@ -110,18 +110,18 @@ export class ListWatch<T extends KubeObject> {
     const limitMs = timeoutSeconds * 1_000 + SILENCE_MARGIN_MS
     const timer = this.#clock.after(limitMs, () => silent.abort(silence(limitMs)))
     const both = AbortSignal.any([signal, silent.signal])
-    let heard = false
+    let received = false
     try {
       const options = { resourceVersion, timeoutSeconds }
       for await (const event of this.#options.client.watch<T>(this.#options.query, options, both)) {
-        heard = true
+        received = true
         this.#recovered()
         this.#take(event)
       }
     } finally {
       timer.cancel()
     }
-    if (!heard && this.#clock.now() - started < MIN_WATCH_MS)
+    if (!received && this.#clock.now() - started < MIN_WATCH_MS)
       throw new ApiError(0, 'Unreachable', 'The watch ended as soon as it began')
     this.#recovered()
   }
@@ -140,7 +140,7 @@ export class ListWatch<T extends KubeObject> {
     const now = freeze(this.#options.keep?.(object) ?? object)
     this.#objects.set(key, now)
     this.#snapshot = undefined
-    this.#tell(before, now)
+    this.#notify(before, now)
   }
 
   #remove(key: string): void {
@@ -148,10 +148,10 @@ export class ListWatch<T extends KubeObject> {
     if (!before) return
     this.#objects.delete(key)
     this.#snapshot = undefined
-    this.#tell(before, undefined)
+    this.#notify(before, undefined)
   }
 
-  #tell(before: T | undefined, now: T | undefined): void {
+  #notify(before: T | undefined, now: T | undefined): void {
     for (const listener of this.#listeners) {
       try {
         listener(before, now)
@@ -195,7 +195,7 @@ export class ListWatch<T extends KubeObject> {
     let timer: Timer
     const next = () => {
       timer = this.#clock.after(resyncMs * this.#jitter(), () => {
-        for (const object of this.objects.values()) this.#tell(object, object)
+        for (const object of this.objects.values()) this.#notify(object, object)
         next()
       })
     }

@@ -1,15 +1,15 @@
-/** A real server of SDK 2.x whose tools and instructions a test changes. */
+/** A real server of SDK 2.x whose tools and instructions a test can change. */
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { serve } from './serve.ts'
 
-/** Descriptions by the names of tools. */
+/** `tools` contains descriptions by tool name. */
 export type Offer = { tools: Record<string, string>; instructions?: string }
 
 export type ChangingServer = { url: string; offer: Offer; close(): Promise<void> }
 
-/** Every request sees `offer` as it is then. */
+/** Every request is answered with the current value of `offer`. */
 export async function startChanging(offer: Offer): Promise<ChangingServer> {
   const changing = { offer }
   const handler = createMcpHandler(() => {

@@ -6,6 +6,6 @@ declare module 'oidc-provider' {
     constructor(issuer: string, configuration: object)
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>
   }
-  // biome-ignore lint/style/noDefaultExport: the package has it
+  // biome-ignore lint/style/noDefaultExport: the package has a default export
   export default Provider
 }
