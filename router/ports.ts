@@ -5,12 +5,12 @@ import type { JsonObject } from '../core/json.ts'
 import type { Identity } from '../core/mcp/identity.ts'
 import { createClients, type FrontClients } from '../core/mcp/server/clients.ts'
 import { createSessions, type SignedSessions } from '../core/mcp/server/session-ids.ts'
-import { createAccess } from './access/access.ts'
+import { type Access, createAccess } from './access/access.ts'
 import type { AccessStates } from './access/access-state.ts'
 import type { Authentication } from './access/authentication.ts'
 import { createFailedLogins } from './access/failed-logins.ts'
 import { createInternalCredentials, type InternalCredentials } from './access/internal-credential.ts'
-import { createLimits } from './access/limits.ts'
+import { createLimits, type Limits } from './access/limits.ts'
 import type { Audit } from './audit/audit.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
@@ -95,7 +95,10 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   if (!admin) return { agents: await serve(agents), results }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
   try {
-    const adminOpened = await serveAdmin({ ...shared, ...adminOptions(given, admin, key) })
+    const adminOpened = await serveAdmin({
+      ...shared,
+      ...adminOptions(given, admin, key, { access, limits }),
+    })
     return { agents: opened, admin: adminOpened, results }
   } catch (error) {
     await opened.close(0)
@@ -167,9 +170,10 @@ function adminOptions(
   given: PortsOptions,
   { host, port, pod, gateway, missing, authenticate }: AdminPort,
   key: string | Uint8Array,
+  { access, limits }: { access: Access; limits: Limits },
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
   const { served, pool, observer, semantic, metrics, states } = given
-  const current = exposed(served)
+  const current = () => served.current() as Catalog
   const bound = boundTo(given, key, port)
   const { clients } = bound
   return {
@@ -185,10 +189,11 @@ function adminOptions(
     sidecars: authenticate && {
       authenticate,
       served,
+      seenBy: access,
       handler: createHandler({
         current,
-        access: catalog => catalog,
-        limits: createLimits(given.clock),
+        access: exposing(access),
+        limits,
         pool,
         observer,
         clients,
@@ -198,12 +203,11 @@ function adminOptions(
   }
 }
 
-/** The newest catalog with each server's endpoint enabled: sidecars need these even if agents do not get them. */
-function exposed(served: Newest<Catalog>): () => Catalog {
+/** The catalog as callers see it, with each server's endpoint enabled: pods' routers need these even if agents do not get them. */
+function exposing(access: Access): Access {
   let last: { of: Catalog; made: Catalog } | undefined
-  return () => {
-    const of = served.current() as Catalog
+  return (of, identity) => {
     if (last?.of !== of) last = { of, made: { ...of, config: { ...of.config, exposeServers: true } } }
-    return last.made
+    return access(last.made, identity)
   }
 }

@@ -51,6 +51,11 @@ export function gatewayObjectName(gateway: string): string {
   return `${gateway}-gateway`
 }
 
+/** The Service of the routers' admin port, apart from the one that agents reach: that one may be a load balancer. */
+export function adminServiceName(gateway: string): string {
+  return `${gatewayObjectName(gateway)}-admin`
+}
+
 /** The Secret with the key that signs sessions. */
 export function keysName(gateway: string): string {
   return `${gateway}-keys`

@@ -21,7 +21,7 @@ import {
   type ReferenceIndex,
 } from './references.ts'
 import { type RouterScale, routerScale, routerTemplate } from './router-pods.ts'
-import { gatewayService } from './service.ts'
+import { adminService, gatewayService } from './service.ts'
 import { revisionOf } from './template.ts'
 
 /** No router runs. */
@@ -106,6 +106,7 @@ function routersOf(
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [gatewayPolicy(gateway, settings)] : []),
     gatewayService(gateway),
+    adminService(gateway),
     ...(max > 1 ? [disruptionBudget(scaled)] : []),
     deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template }),
     ...(fixed === undefined ? [autoscaler(scaled, { min, max }, gateway.spec.router.autoscaling)] : []),

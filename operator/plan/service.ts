@@ -6,7 +6,14 @@ import type { Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { merge } from './merge.ts'
-import { ADMIN_PORT, gatewayObjectName, labelsOf, SERVICE_PORT, selectorOf } from './names.ts'
+import {
+  ADMIN_PORT,
+  adminServiceName,
+  gatewayObjectName,
+  labelsOf,
+  SERVICE_PORT,
+  selectorOf,
+} from './names.ts'
 
 /** A client of a perClient server keeps its pod this long after its last request. */
 const AFFINITY_SECONDS = 3 * 60 * 60
@@ -45,12 +52,23 @@ export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> 
     spec: merge(
       {
         selector: selectorOf('router', name),
-        ports: [
-          { name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' },
-          { name: 'admin', port: ADMIN_PORT, targetPort: 'admin', protocol: 'TCP' },
-        ],
+        ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
       },
       service,
     ),
+  }
+}
+
+/** Of the admin port, within the cluster only: `spec.router.service` is about the other one. */
+export function adminService({ metadata: { name, namespace } }: McpGateway): Kube<V1Service> {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: adminServiceName(name), namespace, labels: labelsOf('router', name) },
+    spec: {
+      type: 'ClusterIP',
+      selector: selectorOf('router', name),
+      ports: [{ name: 'admin', port: ADMIN_PORT, targetPort: 'admin', protocol: 'TCP' }],
+    },
   }
 }

@@ -1,6 +1,9 @@
 /** The admin port of a router in a cluster: health, metrics, status, and the catalog and server endpoints for sidecars. */
+import type { AuthConfig } from '../../core/catalog/access-config.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
+import type { Refused } from '../access/bearer.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Newest } from '../source/newest.ts'
 import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
@@ -32,7 +35,12 @@ export type AdminOptions = AppOptions & {
 }
 
 /** The handler serves single servers, whether or not the gateway exposes them to agents. */
-type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & { authenticate: Authenticator; served: Newest<Catalog> }
+type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & {
+  authenticate: Authenticator
+  served: Newest<Catalog>
+  /** The catalog as a pod's ServiceAccount sees it. */
+  seenBy: (catalog: Catalog, identity: Identity) => Catalog
+}
 
 /** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
 export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
@@ -43,28 +51,55 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   app.fastify.get('/status', (_request, reply) => reply.send(status()))
   if (debugStatus) app.fastify.get('/debug/status', (_request, reply) => reply.send(debugStatus()))
   if (sidecars) {
-    const { served, authenticate } = sidecars
+    const { served, seenBy } = sidecars
+    const authenticate = admittedBy(sidecars)
     const onRequest = guardedBy(authenticate)
-    addCatalogPages(app, { served, onRequest, clock: options.clock })
+    addCatalogPages(app, { served, onRequest, authenticate, seenBy, clock: options.clock })
     addMcpRoute(app, {
       url: '/servers/:server/mcp',
       onRequest,
       log: options.log,
       ...createFront(app, { ...options, ...sidecars }),
       config: () => served.current()?.config,
+      configSeenBy: identity => seenBy(served.current() as Catalog, identity).config,
+      // The guard let it in, and so it is known.
+      identify: (_access, authorization) => authenticate(authorization),
       lookup: (config, { server }) => serverRoute({ ...config, exposeServers: true }, server ?? ''),
     })
   }
   return app.listen(options.host, options.port)
 }
 
+/** Whom the gateway's `auth` admits, too: a pod gets nothing by its router that it would not get by itself. */
+function admittedBy({ authenticate, served }: Sidecars): Authenticator {
+  return async authorization => {
+    const found = await authenticate(authorization)
+    const auth = served.current()?.config.access.auth
+    return 'status' in found || !auth || admitsPod(auth, found) ? found : NOT_ADMITTED
+  }
+}
+
+function admitsPod({ anonymous, serviceAccounts }: AuthConfig, { subject }: Identity): boolean {
+  return (
+    anonymous ||
+    (serviceAccounts?.namespaces.some(name => subject.startsWith(`system:serviceaccount:${name}:`)) ?? false)
+  )
+}
+
+const NOT_ADMITTED: Refused = {
+  status: 403,
+  reason: 'OtherNamespace',
+  message:
+    'This gateway does not admit the ServiceAccounts of this namespace: see its spec.auth.serviceAccounts.',
+}
+
 /** Lets authenticated callers continue and answers all others. */
 function guardedBy(authenticate: Authenticator): OnRequest {
   return (request, reply, done) => {
-    void authenticate(request.headers.authorization).then(refusal => {
-      if (!refusal) return done()
-      if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-      respond(reply, refusal.status, TRANSPORT_ERROR, refusal.message)
+    void authenticate(request.headers.authorization).then(found => {
+      if ('id' in found) return done()
+      if (found.status === 401) reply.header('www-authenticate', 'Bearer')
+      respond(reply, found.status, TRANSPORT_ERROR, found.message)
     })
   }
 }

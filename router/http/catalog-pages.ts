@@ -2,19 +2,25 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../core/async.ts'
 import { catalogVersion } from '../../core/catalog/version.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { CATALOG_PATH, catalogIndexOf } from '../source/catalog-index.ts'
 import type { Newest } from '../source/newest.ts'
+import { podCatalog } from '../source/pod-catalog.ts'
+import type { Snapshot } from '../source/source.ts'
 import { type App, type OnRequest, respond } from './app.ts'
+import type { Authenticator } from './service-account.ts'
 
 export type CatalogPagesOptions = {
   served: Newest<Catalog>
   onRequest: OnRequest
+  authenticate: Authenticator
+  seenBy: (catalog: Catalog, identity: Identity) => Catalog
   clock: Clock
 }
 
@@ -25,21 +31,37 @@ const WAIT = /\bwait=(\d{1,3})\b/
 const MAX_WAIT_SECONDS = 60
 const compress = promisify(gzip)
 
-export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogPagesOptions): void {
-  const page = makeOnce((catalog: Catalog) => pageOf(catalogIndexOf(catalog)))
-  const content = makeOnce(pageOf)
+/** Each pod reads what its ServiceAccount may use: pods with the same rules read the same pages. */
+export function addCatalogPages(app: App, options: CatalogPagesOptions): void {
+  const snapshot = once(podCatalog)
+  const { authenticate, seenBy } = options
+  const seen: Seen = async (request, catalog) => {
+    const found = await authenticate(request.headers.authorization)
+    // The guard let it in: since then it expired or lost its rights.
+    if (!('id' in found)) throw Object.assign(new Error(found.message), { statusCode: found.status })
+    return snapshot(seenBy(catalog, found))
+  }
+  addIndexPage(app, options, seen)
+  addListPage(app, options, seen)
+}
+
+/** What the sender of a request may see of a catalog. Rejects if it is not admitted any more. */
+type Seen = (request: FastifyRequest, catalog: Catalog) => Promise<Snapshot>
+
+function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOptions, seen: Seen): void {
+  const page = once((of: Snapshot) => pageOf(catalogIndexOf(of)))
 
   /** The first page with another etag; undefined if there was none in time. */
   async function newer(
+    request: FastifyRequest,
     etag: string | undefined,
-    waitMs: number,
     gone: AbortSignal,
   ): Promise<Page | undefined> {
     const late = new AbortController()
-    const timer = clock.after(waitMs, () => late.abort())
+    const timer = clock.after(waitMsOf(request.headers.prefer), () => late.abort())
     try {
       for await (const catalog of served.watch(AbortSignal.any([late.signal, gone, app.draining]))) {
-        const found = await page(catalog)
+        const found = await page(await seen(request, catalog))
         if (found.etag !== etag) return found
       }
       return undefined
@@ -52,7 +74,7 @@ export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogP
     const etag = request.headers['if-none-match'] || undefined
     const gone = new AbortController()
     reply.raw.on('close', () => gone.abort())
-    const found = await newer(etag, waitMsOf(request.headers.prefer), gone.signal)
+    const found = await newer(request, etag, gone.signal)
     if (app.draining.aborted) reply.raw.shouldKeepAlive = false
     if (found) return send(reply, found)
     if (served.current()) return reply.code(304).header('etag', etag).send()
@@ -60,24 +82,21 @@ export function addCatalogPages(app: App, { served, onRequest, clock }: CatalogP
     respond(reply, 503, TRANSPORT_ERROR, 'The gateway has no catalog yet; try again in a second.')
     return reply
   })
+}
 
+function addListPage(app: App, { served, onRequest }: CatalogPagesOptions, seen: Seen): void {
+  const content = once(pageOf)
   type Params = { version: string }
-  app.fastify.get<{ Params: Params }>(
-    `${CATALOG_PATH}/servers/:version`,
-    { onRequest },
-    async (request, reply) => {
-      const catalogs = served.current()?.catalogs.values() ?? []
-      const catalog = [...catalogs].find(one => catalogVersion(one) === request.params.version)
-      if (catalog) return send(reply, await content(catalog))
-      respond(
-        reply,
-        404,
-        TRANSPORT_ERROR,
-        'No server has a catalog of this version any more; read /catalog again.',
-      )
-      return reply
-    },
-  )
+  const url = `${CATALOG_PATH}/servers/:version`
+  app.fastify.get<{ Params: Params }>(url, { onRequest }, async (request, reply) => {
+    const whole = served.current()
+    const lists = whole ? [...(await seen(request, whole)).catalogs.values()] : []
+    const list = lists.find(one => catalogVersion(one) === request.params.version)
+    if (list) return send(reply, await content(list))
+    const message = 'No server has a catalog of this version any more; read /catalog again.'
+    respond(reply, 404, TRANSPORT_ERROR, message)
+    return reply
+  })
 }
 
 function waitMsOf(prefer: string | string[] | undefined): number {
@@ -95,12 +114,12 @@ async function pageOf(value: object): Promise<Page> {
   return { etag, body: await compress(text) }
 }
 
-/** Caches pages, since many sidecars ask for the same one; an entry is garbage-collected with the object that it was made from. */
-function makeOnce<Key extends object, Made>(make: (key: Key) => Promise<Made>): (key: Key) => Promise<Made> {
-  const made = new WeakMap<Key, Promise<Made>>()
+/** Caches what many pods ask for; an entry is garbage-collected with the object that it was made from. */
+function once<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+  const made = new WeakMap<Key, { value: Made }>()
   return key => {
-    const found = made.get(key) ?? make(key)
+    const found = made.get(key) ?? { value: make(key) }
     made.set(key, found)
-    return found
+    return found.value
   }
 }

@@ -107,6 +107,10 @@ async function begin() {
         .setProtectedHeader({ alg: 'RS256', kid: key.kid })
         .setExpirationTime(new Date(clock.now() + 3_000_000))
         .sign(key.privateKey),
-    ask: (token: string | undefined) => authenticate(token === undefined ? undefined : `Bearer ${token}`),
+    /** Why a token is refused; undefined if it is let in. */
+    ask: async (token: string | undefined) => {
+      const found = await authenticate(token === undefined ? undefined : `Bearer ${token}`)
+      return 'id' in found ? undefined : found
+    },
   }
 }

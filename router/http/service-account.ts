@@ -1,10 +1,11 @@
-/** Authenticates sidecars by their ServiceAccount tokens. */
+/** Authenticates pods with a router of their own by their ServiceAccount tokens. */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { type Refused, readBearer } from '../access/bearer.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import { type Refused, readBearer, refused } from '../access/bearer.ts'
 import type { ServiceAccounts } from '../access/service-accounts.ts'
 
 export type AuthenticatorOptions = {
@@ -16,10 +17,8 @@ export type AuthenticatorOptions = {
   clock: Clock
 }
 
-/** Checks an `Authorization` header; resolves with undefined if the caller is allowed. Never rejects. */
-export type Authenticator = (
-  authorization: string | undefined,
-) => Promise<Omit<Refused, 'reason'> | undefined>
+/** Whose token an `Authorization` header has, or why it is refused. Never rejects. */
+export type Authenticator = (authorization: string | undefined) => Promise<Identity | Refused>
 
 /** How long a verified token is trusted: beside the life of keys, so a revoked key is trusted for up to twice this. */
 const TRUST_MS = 5 * 60_000
@@ -28,24 +27,33 @@ const MAX_REMEMBERED = 1_000
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, audience, namespace, log, clock } = options
-  const good = new BoundedMap<number>(MAX_REMEMBERED)
+  const good = new BoundedMap<{ identity: Identity; untilMs: number }>(MAX_REMEMBERED)
   return async authorization => {
     const token = readBearer(authorization)
-    if (typeof token !== 'string')
-      return { status: 401, message: 'A ServiceAccount token is required: Authorization: Bearer <token>.' }
+    if (typeof token !== 'string') return NO_TOKEN
     const key = hash('sha256', token, 'base64')
-    const goodUntil = good.get(key)
-    if (goodUntil !== undefined && goodUntil > clock.now()) return undefined
+    const known = good.get(key)
+    if (known && known.untilMs > clock.now()) return known.identity
     try {
       const found = await accounts.verify(token, { audiences: [audience], namespaces: [namespace] })
-      if (!found)
-        return { status: 401, error: 'invalid_token', message: 'The token was not issued by this cluster.' }
+      if (!found) return refused('UnknownToken', 'The token was not issued by this cluster.')
       if ('status' in found) return found
-      good.set(key, Math.min(found.expiresMs, clock.now() + TRUST_MS))
-      return undefined
+      good.set(key, { identity: found, untilMs: Math.min(found.expiresMs, clock.now() + TRUST_MS) })
+      return found
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
-      return { status: 503, message: 'Tokens cannot be verified now; try again in a moment.' }
+      return UNAVAILABLE
     }
   }
+}
+
+const NO_TOKEN: Refused = {
+  status: 401,
+  reason: 'NoToken',
+  message: 'A ServiceAccount token is required: Authorization: Bearer <token>.',
+}
+const UNAVAILABLE: Refused = {
+  status: 503,
+  reason: 'KeysUnavailable',
+  message: 'Tokens cannot be verified now; try again in a moment.',
 }

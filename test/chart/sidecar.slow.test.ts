@@ -79,7 +79,7 @@ test('the router can read what it is told', { skip }, async () => {
   const { gateway, host, port, adminPort, catalog } = settings ?? {}
   assert.deepEqual([gateway, host, port, adminPort], ['tools', '127.0.0.1', 8080, 8081])
   const tokenFile = '/var/run/portolan/token/token'
-  assert.deepEqual(catalog, { url: 'http://tools-gateway.mcp.svc:8081', tokenFile })
+  assert.deepEqual(catalog, { url: 'http://tools-gateway-admin.mcp.svc:8081', tokenFile })
 })
 
 test('the ports are the annotation’s and the one after it', { skip }, async () => {
@@ -93,7 +93,7 @@ test('the ports are the annotation’s and the one after it', { skip }, async ()
 test('the catalog is that of the gateway which the label names', { skip }, async () => {
   const router = routerOf(await made(labelled('other')))
   assert.equal(envOf(router).PORTOLAN_GATEWAY, 'other')
-  assert.equal(envOf(router).PORTOLAN_CATALOG_URL, 'http://other-gateway.mcp.svc:8081')
+  assert.equal(envOf(router).PORTOLAN_CATALOG_URL, 'http://other-gateway-admin.mcp.svc:8081')
 })
 
 test('a pod keeps the init containers and volumes that it has', { skip }, async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../core/log.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { legacy, post } from '../front/post.ts'
@@ -23,7 +24,8 @@ test('a server is called at the admin port with a good token, and each other cal
       pod: 'tools-gateway-0',
       gateway: 'tools',
       missing: () => [],
-      authenticate: async shown => (shown === 'Bearer good' ? undefined : { status: 401, message: 'No.' }),
+      authenticate: async shown =>
+        shown === 'Bearer good' ? ANONYMOUS : { status: 401, reason: 'UnknownToken', message: 'No.' },
     },
   })
   t.after(() => router.close(0))

@@ -1,6 +1,8 @@
 /** What a gateway's status tells of its callers, against a real API server: authentication, access, and a column for people. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { V1Service } from '@kubernetes/client-node'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
 import { runRouter, startRouter } from './router.ts'
@@ -63,4 +65,28 @@ test('what routers report of keys and rules becomes conditions, counts and a col
   const [header, row] = (await api.kubectl(['get', 'mcpgateways', '-n', world.namespace])).split('\n')
   const at = header?.indexOf('AUTH') ?? -1
   assert.equal(row?.slice(at).split(/\s/)[0], 'KeysUnavailable', `${header}\n${row}`)
+})
+
+test('the admin port has a Service of its own, which stays inside where agents come from outside', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api.access, 'exposed')
+  await world.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'callers' },
+    stringData: { ci: 'x'.repeat(40) },
+  } as KubeObject)
+  const exposed = {
+    router: { ...router, service: { type: 'NodePort' } },
+    auth: { tokens: { secretName: 'callers' } },
+  }
+  await world.gateway('tools', exposed as object)
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Accepted')
+  const portsOf = async (name: string) => {
+    const service = await world.get<Kube<V1Service>>('v1', 'Service', name)
+    return [service?.spec?.type, service?.spec?.ports?.map(({ name, port }) => `${name} ${port}`).join()]
+  }
+  assert.deepEqual(await portsOf('tools-gateway'), ['NodePort', 'http 80'])
+  assert.deepEqual(await portsOf('tools-gateway-admin'), ['ClusterIP', 'admin 8081'])
 })

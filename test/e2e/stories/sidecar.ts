@@ -28,7 +28,7 @@ export const sidecarStories: Stories = (running, options) => {
 
     const audiences = JSON.parse(await agent.script(LOOK_FOR_TOKENS)) as string[]
     assert.ok(!audiences.includes('portolan'), audiences.join())
-    const catalog = 'http://tools-gateway.sidecars.svc:8081/catalog'
+    const catalog = 'http://tools-gateway-admin.sidecars.svc:8081/catalog'
     assert.equal((await agent.get(catalog)).status, 401)
     const { kubectl } = running()
     const other = await kubectl('create', 'token', 'default', '--namespace', 'sidecars')

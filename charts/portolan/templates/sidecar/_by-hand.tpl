@@ -7,7 +7,7 @@ initContainers:
     env:
       - { name: PORTOLAN_COMMAND, value: router }
       - { name: PORTOLAN_GATEWAY, value: {{ .gateway }} }
-      - { name: PORTOLAN_CATALOG_URL, value: "http://{{ .gateway }}-gateway.{{ .namespace }}.svc:8081" }
+      - { name: PORTOLAN_CATALOG_URL, value: "http://{{ .gateway }}-gateway-admin.{{ .namespace }}.svc:8081" }
       - { name: PORTOLAN_TOKEN_FILE, value: /var/run/portolan/token/token }
       - { name: PORTOLAN_HOST, value: 127.0.0.1 }
       - { name: PORTOLAN_PORT, value: "8080" }

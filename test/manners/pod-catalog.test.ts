@@ -1,0 +1,154 @@
+/** What pods with a router of their own read and call at the admin port: what the rules grant to their ServiceAccounts, and nothing else. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import { createLog } from '../../core/log.ts'
+import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
+import { startRouter } from '../../router/router.ts'
+import { createGatewaySource } from '../../router/source/gateway-source.ts'
+import { createInProcessSource } from '../../router/source/in-process-source.ts'
+import type { Snapshot } from '../../router/source/source.ts'
+import { rule, SERVERS } from '../front/access-router.ts'
+import { legacy, post } from '../front/post.ts'
+import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+
+const ACCOUNTS: AuthConfig = {
+  anonymous: false,
+  jwt: [],
+  serviceAccounts: { audiences: ['portolan'], namespaces: ['team'] },
+  revoked: [],
+}
+const account = (name: string): Identity =>
+  Object.freeze({
+    ...ANONYMOUS,
+    id: `serviceaccount:team:${name}`,
+    kind: 'serviceAccount',
+    subject: `system:serviceaccount:team:${name}`,
+  })
+const PODS: Record<string, Identity> = { red: account('red'), blue: account('blue'), none: account('none') }
+const only = (name: string, server: string, more = {}) =>
+  rule(name, server, { subjects: [{ kind: 'ServiceAccount', namespace: 'team', name }], ...more })
+const RULES = [
+  only('red', 'vermilion', { tools: { allow: ['*'], deny: ['vermilion_delete'], readOnly: false } }),
+  only('blue', 'cobalt'),
+]
+
+async function start(t: TestContext, access: Partial<AccessConfig>) {
+  const source = createInProcessSource()
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(echo),
+    host: '127.0.0.1',
+    port: 0,
+    log: createLog({ level: 'silent' }),
+    admin: {
+      host: '127.0.0.1',
+      port: 0,
+      pod: 'tools-gateway-0',
+      gateway: 'tools',
+      missing: () => [],
+      authenticate: async shown =>
+        PODS[shown?.replace('Bearer ', '') ?? ''] ?? { status: 401, reason: 'UnknownToken', message: 'No.' },
+    },
+  })
+  t.after(() => router.close(0))
+  let generation = 0
+  const publish = async (changed: Partial<AccessConfig>) => {
+    generation++
+    source.publish(snapshotOf(SERVERS, { access: { ...OPEN_ACCESS, ...changed } }, generation))
+    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+  }
+  await publish(access)
+  const origin = `http://127.0.0.1:${router.adminAddress?.port}`
+  const get = async (pod: string, path = '/catalog') => {
+    const answer = await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${pod}` } })
+    return { status: answer.status, text: await answer.text() }
+  }
+  return { origin, get, publish }
+}
+
+/** What a pod's own router has read once `check` says so. */
+async function readAs(t: TestContext, origin: string, pod: string, check: (snapshot: Snapshot) => boolean) {
+  const stop = new AbortController()
+  const source = createGatewaySource({
+    url: origin,
+    token: async () => pod,
+    log: createLog({ level: 'silent' }),
+  })
+  const running = source.run(stop.signal)
+  t.after(() => {
+    stop.abort()
+    return running
+  })
+  for await (const snapshot of source.watch(stop.signal)) if (check(snapshot)) return snapshot
+  throw new Error('the source ended')
+}
+
+const toolsOf = ({ catalogs }: Snapshot) =>
+  [...catalogs.values()].flatMap(({ tools }) => tools.map(({ definition }) => definition.name))
+
+test('a pod reads the part that its ServiceAccount may use, and no byte of the rest or of the rules', async t => {
+  const limit = { per: 'Caller', counts: 'calls', limit: 9, everyMs: 1, burst: 9 } as const
+  const rateLimits = [
+    { ...limit, servers: ['cobalt'], tools: ['cobalt_*', 'vermilion_delete'] },
+    {
+      ...limit,
+      servers: ['vermilion', 'cobalt'],
+      tools: ['vermilion_get', 'cobalt_get', 'vermilion_delete'],
+    },
+  ]
+  const { origin, get } = await start(t, { auth: ACCOUNTS, rules: RULES, rateLimits })
+  const red = await get('red')
+  assert.equal(red.status, 200)
+  assert.doesNotMatch(red.text, /cobalt|delete|blue|ServiceAccount/)
+  const { config, catalogs } = JSON.parse(red.text)
+  assert.deepEqual(config.access, {
+    ...OPEN_ACCESS,
+    rateLimits: [{ ...limit, servers: ['vermilion'], tools: ['vermilion_get'] }],
+  })
+  assert.deepEqual(Object.keys(catalogs), ['vermilion'])
+  const own = await get('red', `/catalog/servers/${catalogs.vermilion}`)
+  assert.doesNotMatch(own.text, /cobalt|vermilion_delete/)
+  const blue = JSON.parse((await get('blue')).text)
+  assert.equal((await get('red', `/catalog/servers/${blue.catalogs.cobalt}`)).status, 404)
+  assert.deepEqual(JSON.parse((await get('none')).text).config.servers, [])
+  assert.deepEqual(toolsOf(await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 1)), [
+    'vermilion_get',
+    'vermilion_list',
+  ])
+})
+
+test('a changed rule is read by the pod, though no server changed', async t => {
+  const { origin, publish } = await start(t, { auth: ACCOUNTS, rules: RULES })
+  const first = await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 1)
+  assert.equal(toolsOf(first).length, 2)
+  await publish({ auth: ACCOUNTS, rules: [only('red', 'vermilion')] })
+  assert.equal(toolsOf(await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 1)).length, 3)
+})
+
+test('a pod calls what it may see through the admin port, and the rest is not there', async t => {
+  const { origin } = await start(t, { auth: ACCOUNTS, rules: RULES })
+  const call = (pod: string, server: string, name: string) =>
+    post(`${origin}/servers/${server}/mcp`, legacy('tools/call', { name, arguments: {} }), {
+      authorization: `Bearer ${pod}`,
+    })
+  assert.match((await call('red', 'vermilion', 'vermilion_get')).text, /"content"/)
+  const denied = await call('red', 'vermilion', 'vermilion_delete')
+  assert.equal(
+    denied.text.replaceAll('delete', 'absent'),
+    (await call('red', 'vermilion', 'vermilion_absent')).text,
+  )
+  assert.equal((await call('red', 'cobalt', 'cobalt_get')).status, 404)
+  assert.equal((await call('blue', 'cobalt', 'cobalt_get')).status, 200)
+})
+
+test('a pod gets nothing by its own router that the gateway would not give to it', async t => {
+  const { get, publish } = await start(t, { auth: { ...ACCOUNTS, serviceAccounts: undefined }, rules: RULES })
+  assert.equal((await get('red')).status, 403)
+  assert.match((await get('red')).text, /spec\.auth\.serviceAccounts/)
+  await publish({ auth: { ...ACCOUNTS, serviceAccounts: undefined, anonymous: true } })
+  assert.equal((await get('red')).status, 200)
+  await publish({})
+  assert.match((await get('none')).text, /"vermilion".*"cobalt"|"cobalt".*"vermilion"/)
+})
