@@ -10,14 +10,14 @@ const MAX_WAITING_LENGTH = 1 << 20
 
 export type LogLines = {
   write(line: string): void
-  /** Passes what waits for its batch to the stream. */
+  /** Writes the buffered lines to the stream now. */
   flush(): void
-  /** The length of the text that the stream has not taken; Infinity if it has ended. */
+  /** The length of the text that is buffered here and in the stream; Infinity if the stream has ended. */
   waiting(): number
 }
 
 export type LogLinesOptions = {
-  /** Length of the text that may wait. Default: 1 Mi. */
+  /** Limit for the length of the waiting text. Default: 1 Mi characters. */
   maxWaiting?: number
   /** Called for every line that is dropped. */
   onLost?: () => void
