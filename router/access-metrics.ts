@@ -7,7 +7,8 @@ export type AccessMetrics = {
   /** A call, a credential or a request was decided upon. */
   decided(labels: { decision: string; rule?: string; reason?: string }): void
   auditLost(): void
-  keysFetched(issuer: string, ok: boolean): void
+  /** `times`: 0 says that there will be such fetches. */
+  keysFetched(issuer: string, ok: boolean, times?: number): void
   /** `ages`: of the keys of each issuer, in milliseconds; called at each scrape. */
   watchKeys(ages: () => ReadonlyMap<string, number>): void
 }
@@ -53,7 +54,7 @@ export function createAccessMetrics(registry: Registry): AccessMetrics {
       countOf(`${decision}\n${rule}\n${reason}`).value++
     },
     auditLost: () => lost.inc(),
-    keysFetched: (issuer, ok) => fetched.inc({ issuer, outcome: ok ? 'ok' : 'failed' }),
+    keysFetched: (issuer, ok, times = 1) => fetched.inc({ issuer, outcome: ok ? 'ok' : 'failed' }, times),
     watchKeys(ages) {
       agesOf = ages
     },

@@ -51,6 +51,9 @@ export function createJwtVerifier(
   revoked: readonly Revocation[],
   means: IssuerKeysOptions,
 ): JwtVerifier {
+  // Counters must be there before they count: else their first increase is not seen.
+  for (const { name, keysFrom } of issuers)
+    if (keysFrom) for (const ok of [true, false]) means.metrics.keysFetched(name, ok, 0)
   const known = new Map(
     issuers.map(issuer => [issuer.issuer, { issuer, keys: createIssuerKeys(issuer, means) }]),
   )
@@ -121,7 +124,8 @@ function identityOf(
   nowMs: number,
 ): Identity | Refused {
   const { sub = '', exp = 0, iat = 0, jti } = payload
-  if (sub === '' || sub.length > MAX_SUBJECT)
+  // A signed token may still have anything in its claims.
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT)
     return refused('UnacceptableClaim', 'The token has no usable subject.')
   const skewMs = issuer.clockSkewMs
   if (iat * 1_000 > nowMs + skewMs) return refused('NotYetValid', 'The token is not valid yet.')

@@ -1,4 +1,5 @@
 /** All dashboards, each with the file that the chart ships. */
+import { access } from './access.ts'
 import { operator } from './operator.ts'
 import { overview } from './overview.ts'
 import { renderDashboard } from './render.ts'
@@ -6,7 +7,7 @@ import { server } from './server.ts'
 
 /** Paths relative to the project's root, with their contents. */
 export function dashboardFiles(): [path: string, json: string][] {
-  return [overview, server, operator].map(content => [
+  return [overview, server, access, operator].map(content => [
     `charts/portolan/dashboards/${content.name}.json`,
     renderDashboard(content),
   ])

@@ -16,6 +16,7 @@ import { readyPrometheus } from './programs.ts'
 import { type Place, startPrometheus } from './prometheus.ts'
 import { configOfPodMonitors, type PodMonitor } from './scrape.ts'
 import { ALERT_FILES } from './shipped.ts'
+import { WITH_CALLERS } from './system.ts'
 
 const PAUSE_MS = 200
 /** Nothing listens there. */
@@ -35,7 +36,7 @@ export const monitoringStories: Stories = (running, options) => {
     await space.apply(
       server('kit', fixture()),
       server('down', { remote: { url: UNREACHABLE } }),
-      gateway('tools'),
+      gateway('tools', WITH_CALLERS),
     )
     await space.untilReady('kit')
     await space.untilServing('tools', { ready: 1 })

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
+import { accessRules, auth } from '../../crds/access.ts'
 import { startRouter } from '../../router/router.ts'
 import { createKubernetesSource } from '../../router/source/kubernetes-source.ts'
 import { until } from '../e2e/support/until.ts'
@@ -22,6 +23,15 @@ export const WELL = 'well'
 export const LOST = 'lost'
 export const DOWN = 'down'
 const PAUSE_MS = 100
+/** Callers are told apart, so that there are decisions and keys to tell of; the issuer cannot be reached. */
+export const WITH_CALLERS = {
+  url: 'https://mcp.example.com',
+  auth: auth.parse({
+    anonymous: 'Allow',
+    jwt: [{ name: 'away', issuer: 'http://127.0.0.1:9', audiences: ['https://mcp.example.com/mcp'] }],
+  }),
+  access: accessRules.parse([{ name: 'all' }]),
+}
 
 export type System = {
   /** Where metrics are told. */
@@ -61,7 +71,7 @@ async function startServers(t: TestContext, world: World): Promise<void> {
   await world.server(WELL, { remote: { url: well.url } })
   await world.server(LOST, { remote: { url: lost.url } })
   await world.server(DOWN, { remote: { url: `http://127.0.0.1:${await freePort()}/mcp` } })
-  await world.gateway(GATEWAY)
+  await world.gateway(GATEWAY, WITH_CALLERS)
   await world.until(WELL, isReady)
   await world.until(LOST, isReady)
   await world.until(DOWN, server => reasonOf(server, 'Ready') === 'Unreachable')
