@@ -17,6 +17,17 @@ export type PackageSource = {
 export type InstallOptions = RunOptions & {
   /** The registry or index to install from. Default: the one that npm, uv or pip is configured with. */
   registry?: string
+  /** Throws if the package must not be used. Called before any code of an npm package runs, and after a PyPI package was installed. */
+  verify?: (release: Release) => Promise<void>
+}
+
+/** What identifies the content of a package: equal releases should have equal integrities. */
+export type Release = {
+  version: string
+  /** What else the content depends on: for PyPI the version of Python, which selects the wheel. */
+  variant?: string
+  /** npm: `dist.integrity` of the registry. PyPI: a digest of the installed files. Undefined if it is not known. */
+  integrity: string | undefined
 }
 
 /** The installed version, and the path of the program to start. */

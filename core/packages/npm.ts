@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Fault } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
-import type { Installed, InstallOptions, PackageSource } from './install.ts'
+import type { Installed, InstallOptions, PackageSource, Release } from './install.ts'
 import { run } from './run.ts'
 
 const QUIET = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
@@ -20,12 +20,30 @@ export async function installNpm(
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   const wanted = `${source.package}@${source.version || 'latest'}`
   const registry = options.registry ? [`--registry=${options.registry}`] : []
-  const args = ['install', wanted, '--prefix', folder, '--omit=dev', '--ignore-scripts=false', ...registry]
-  await run('npm', [...args, ...QUIET], { ...options, cwd: folder }).catch(explain)
+  const fixed = ['--prefix', folder, '--omit=dev', '--ignore-scripts=false', ...registry, ...QUIET]
+  const npm = (...args: string[]) =>
+    run('npm', ['install', ...args, ...fixed], { ...options, cwd: folder }).catch(explain)
+  if (options.verify) {
+    // Resolves without fetching; npm then installs by the lock file, which holds the integrity that was verified.
+    await npm(wanted, '--save=true', '--package-lock-only', '--package-lock=true')
+    await options.verify(await readLocked(source, folder))
+    await npm('--package-lock=true')
+  } else await npm(wanted)
   const home = join(folder, 'node_modules', ...source.package.split('/'))
   const manifest = await readManifest(home)
   const program = chooseBin(source, binsOf(manifest, source.package))
   return { version: String(manifest.version ?? source.version), program: join(home, program) }
+}
+
+async function readLocked(source: PackageSource, folder: string): Promise<Release> {
+  const lock: unknown = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'))
+  const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {}
+  const locked = packages[`node_modules/${source.package}`]
+  const { version, integrity } = isObject(locked) ? locked : {}
+  return {
+    version: typeof version === 'string' ? version : (source.version ?? ''),
+    integrity: typeof integrity === 'string' ? integrity : undefined,
+  }
 }
 
 /** The command that starts a package's program: JavaScript runs on the Node at the path `node`, anything else directly. */

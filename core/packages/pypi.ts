@@ -1,6 +1,7 @@
 /** Installs a PyPI package into a separate virtual environment: with uv if it is installed, otherwise with Python's venv and pip. */
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { Fault } from '../errors.ts'
 import type { Installed, InstallOptions, PackageSource } from './install.ts'
 import { type RunOptions, run } from './run.ts'
@@ -27,7 +28,11 @@ export async function installPypi(
     const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check']
     await run(python, [...pip, ...pipIndex(options.registry), wanted], inFolder)
   }
-  return readInstalled(source, venv)
+  const { packages, info, ...installed } = await readInstalled(source, venv)
+  const { version } = installed
+  const variant = basename(dirname(packages))
+  await options.verify?.({ version, variant, integrity: await digestOfFiles(packages, info) })
+  return installed
 }
 
 /** pip installs from an index without TLS only if its host is a trusted one. */
@@ -65,7 +70,10 @@ function missing(what: string, cause?: unknown): Fault {
 }
 
 /** Reads version and console scripts from the package's own metadata in site-packages. */
-async function readInstalled(source: PackageSource, venv: string): Promise<Installed> {
+async function readInstalled(
+  source: PackageSource,
+  venv: string,
+): Promise<Installed & { packages: string; info: string }> {
   const lib = join(venv, 'lib')
   const python = (await readdir(lib)).find(name => name.startsWith('python')) ?? 'python3'
   const packages = join(lib, python, 'site-packages')
@@ -74,7 +82,25 @@ async function readInstalled(source: PackageSource, venv: string): Promise<Insta
     throw new Fault('io', `${source.package} was installed, but its metadata was not found.`)
   const entries = await readFile(join(packages, info, 'entry_points.txt'), 'utf8').catch(() => '')
   const version = info.slice(0, -'.dist-info'.length).split('-').at(-1) ?? ''
-  return { version, program: join(venv, 'bin', chooseScript(source, consoleScripts(entries))) }
+  const program = join(venv, 'bin', chooseScript(source, consoleScripts(entries)))
+  return { version, program, packages, info }
+}
+
+/** What installers write, which differs between installations; and scripts, which contain the path of the environment. */
+const WRITTEN = /^\.\.|\.pyc$|\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
+
+/** Digest of the files that the package's RECORD lists: the same by uv, which does not tell the digest of an archive, and by pip. */
+async function digestOfFiles(packages: string, info: string): Promise<string | undefined> {
+  const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
+  const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
+  const own = [...new Set(names)].filter(name => !WRITTEN.test(name) && !isAbsolute(name)).sort()
+  if (own.length === 0) return undefined
+  const digest = createHash('sha256')
+  for (const name of own) {
+    const content = await readFile(join(packages, name)).catch(() => Buffer.alloc(0))
+    digest.update(`${name}\0${createHash('sha256').update(content).digest('hex')}\n`)
+  }
+  return `files-sha256-${digest.digest('hex')}`
 }
 
 function isInfoOf(folder: string, name: string): boolean {

@@ -5,10 +5,16 @@ import { delimiter, dirname, join } from 'node:path'
 import type { Clock } from '../../core/async.ts'
 import { isObject } from '../../core/json.ts'
 import type { Reaper } from '../../core/mcp/client/stdio/reaper.ts'
-import { type Installed, installPackage, type PackageSource } from '../../core/packages/install.ts'
+import {
+  type Installed,
+  installPackage,
+  type PackageSource,
+  type Release,
+} from '../../core/packages/install.ts'
 import { npmCommand } from '../../core/packages/npm.ts'
 import { createSlots } from '../start-slots.ts'
 import { withLock } from './folder-lock.ts'
+import { createIntegrityRecords } from './integrity.ts'
 
 const PARALLEL_INSTALLS = 3
 /** A longer installation continues, but no longer blocks others. */
@@ -21,7 +27,7 @@ export type Packages = {
   /**
    * The command that starts `source` from the cache; installs it first if needed. Concurrent callers share one
    * installation, as do several gateways with the same cache. Throws Fault `io` (details.reason InstallFailed,
-   * PackageManagerMissing or BinNotFound) or `cancelled`.
+   * IntegrityChanged, PackageManagerMissing or BinNotFound) or `cancelled`.
    */
   ensure(source: PackageSource): Promise<PackageCommand>
   /** How many packages are being installed or wait to be. */
@@ -135,7 +141,9 @@ async function installInto(
   options: PackagesOptions,
 ): Promise<Installed> {
   const env = source.kind === 'npm' ? withOurNode(options.env) : options.env
-  const installed = await installPackage(source, folder, { ...options, env })
+  const compare = createIntegrityRecords(options.folder)
+  const verify = (release: Release) => compare(source, release)
+  const installed = await installPackage(source, folder, { ...options, env, verify })
   const marker = { version: installed.version, program: installed.program.slice(folder.length + 1) }
   await writeFile(join(folder, `${MARKER}.new`), JSON.stringify(marker))
   await rename(join(folder, `${MARKER}.new`), join(folder, MARKER))

@@ -9,7 +9,13 @@ import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { serve } from './http/serve.ts'
 
-export type TestRegistry = { npm: string; pypi: string; close(): Promise<void> }
+export type TestRegistry = {
+  npm: string
+  pypi: string
+  /** Serves other content under the same version from now on; `script` runs when npm installs it. */
+  republish(script: string): Promise<void>
+  close(): Promise<void>
+}
 
 const SERVER_JS = `#!/usr/bin/env node
 require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
@@ -33,7 +39,7 @@ def main():
 '''
 info = 'greeter-1.0.0.dist-info'
 files = {
-    'greeter.py': server,
+    'greeter.py': server + sys.argv[2],
     info + '/METADATA': 'Metadata-Version: 2.1\\nName: greeter\\nVersion: 1.0.0\\n',
     info + '/WHEEL': 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
     info + '/entry_points.txt': '[console_scripts]\\ngreeter = greeter:main\\n',
@@ -45,8 +51,8 @@ with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
 `
 
 export async function startRegistry(): Promise<TestRegistry> {
-  const tarball = await makeTarball()
-  const wheel = makeWheel()
+  let tarball = await makeTarball(MANIFEST)
+  let wheel = makeWheel()
   const { origin, close } = await serve((request, response) => {
     const bodies: Record<string, Buffer | string> = {
       '/npm/greeter': JSON.stringify(packument(tarball, `${origin}/npm/greeter-1.0.0.tgz`)),
@@ -59,7 +65,15 @@ export async function startRegistry(): Promise<TestRegistry> {
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': type })
     response.end(body)
   })
-  return { npm: `${origin}/npm/`, pypi: `${origin}/simple/`, close }
+  return {
+    npm: `${origin}/npm/`,
+    pypi: `${origin}/simple/`,
+    async republish(postinstall) {
+      tarball = await makeTarball({ ...MANIFEST, scripts: { postinstall } })
+      wheel = makeWheel('# changed')
+    },
+    close,
+  }
 }
 
 function packument(tarball: Buffer, url: string): object {
@@ -68,19 +82,19 @@ function packument(tarball: Buffer, url: string): object {
   return { name: 'greeter', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }
 }
 
-function makeTarball(): Promise<Buffer> {
+function makeTarball(manifest: object): Promise<Buffer> {
   const archive = pack()
-  archive.entry({ name: 'package/package.json' }, JSON.stringify(MANIFEST))
+  archive.entry({ name: 'package/package.json' }, JSON.stringify(manifest))
   archive.entry({ name: 'package/server.js', mode: 0o755 }, SERVER_JS)
   archive.finalize()
   return buffer(archive.pipe(createGzip()))
 }
 
-function makeWheel(): Buffer {
+function makeWheel(more = ''): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-wheel-'))
   try {
     const file = join(folder, WHEEL)
-    execFileSync('python3', ['-c', MAKE_WHEEL, file])
+    execFileSync('python3', ['-c', MAKE_WHEEL, file, more])
     return readFileSync(file)
   } finally {
     rmSync(folder, { recursive: true, force: true })

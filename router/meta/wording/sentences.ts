@@ -138,6 +138,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ExitedAtStart: 'it ended before it was ready',
   HandshakeFailed: 'it refused to begin a session',
   InstallFailed: 'its package could not be installed',
+  IntegrityChanged: 'its package changed under the same version',
   NotMcp: 'what it writes is not MCP',
   PackageManagerMissing: 'what installs its package is missing',
   ProtocolError: 'what it answers is not MCP',

@@ -1,0 +1,67 @@
+/** A version whose content changes is refused: real installations by npm, and by uv or pip, from a registry of the test's. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import type { PackageSource } from '../../core/packages/install.ts'
+import { startRegistry } from '../../test/upstreams/registry.ts'
+import { createPackages } from './packages.ts'
+
+const NPM: PackageSource = { kind: 'npm', package: 'greeter', version: '1.0.0' }
+const PYPI: PackageSource = { ...NPM, kind: 'pypi' }
+
+async function world(t: TestContext) {
+  const registry = await startRegistry()
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-integrity-'))
+  t.after(async () => {
+    await registry.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const entries = Object.entries(process.env).flatMap(([key, value]) =>
+    value ? [[key, value] as const] : [],
+  )
+  const packages = createPackages({
+    folder,
+    env: {
+      ...Object.fromEntries(entries),
+      npm_config_registry: registry.npm,
+      npm_config_cache: join(folder, 'npm'),
+      UV_INDEX_URL: registry.pypi,
+      UV_NO_CACHE: '1',
+      PIP_INDEX_URL: registry.pypi,
+      PIP_NO_CACHE_DIR: '1',
+    },
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onProgress: () => {},
+  })
+  const uninstall = () => rmSync(join(folder, 'packages'), { recursive: true, force: true })
+  return { registry, folder, packages, uninstall }
+}
+
+for (const source of [NPM, PYPI]) {
+  test(`${source.kind}: equal content is installed again, other content under the same version is refused`, async t => {
+    const { registry, folder, packages, uninstall } = await world(t)
+    await packages.ensure(source)
+    uninstall()
+    await packages.ensure(source)
+    uninstall()
+    const ran = join(folder, 'ran')
+    await registry.republish(`touch ${ran}`)
+    await assert.rejects(packages.ensure(source), error => {
+      assert.ok(error instanceof Error)
+      assert.match(error.message, /greeter 1\.0\.0 .* other content .* integrity is \S+, it was \S+\. /)
+      assert.deepEqual((error as { details?: object }).details, { reason: 'IntegrityChanged' })
+      return true
+    })
+    assert.equal(existsSync(ran), false, 'a script of the package ran')
+    const [record = ''] = readdirSync(join(folder, 'integrity'))
+    const file = join(folder, 'integrity', record)
+    writeFileSync(file, 'damaged')
+    await assert.rejects(packages.ensure(source), /it was not readable/)
+    rmSync(file)
+    await packages.ensure(source)
+  })
+}
