@@ -102,7 +102,11 @@ export function decide(
     return { yes: false, why: `there is no server "${name}" in gateway ${config.gateway.name}` }
   if (!view) return { yes: true, why: 'the gateway has no rules' }
   const alone = (rule: View['granting'][number]): View => ({ ...view, granting: [rule], challenging: [] })
-  const rules = view.granting.filter(rule => sees(alone(rule), server, verb, item)).map(rule => rule.name)
+  const grants = (rule: View['granting'][number]) => sees(alone(rule), server, verb, item)
+  const rules = view.granting.filter(grants).map(rule => rule.name)
+  const [asking] = rules.length === 0 ? view.challenging.filter(grants) : []
+  if (asking)
+    return { yes: false, why: `rule ${asking.name} wants the scopes ${asking.scopes.join(', ')} for it` }
   if (rules.length === 0) return { yes: false, why: 'no rule that applies to this caller grants it' }
   return {
     yes: true,

@@ -41,6 +41,8 @@ export type CallRecord = {
   asked?: Asked
   /** Set if a limit refused the call. */
   limited?: Limited
+  /** Set if the caller was challenged for these scopes. */
+  scopes?: readonly string[]
 }
 
 /** A request, with the catalog that its caller sees. */

@@ -91,14 +91,6 @@ const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
     spec => spec.auth?.serviceAccounts?.review !== undefined,
     'tokens of deleted pods would be accepted until they expire',
   ),
-  {
-    ...NOT_YET,
-    find({ access }) {
-      const at = access.findIndex(({ challenge }) => challenge)
-      return at < 0 ? undefined : `spec.access[${at}].challenge`
-    },
-    message: 'is not supported yet, and nobody would be challenged: remove it',
-  },
 ]
 
 function notYet(

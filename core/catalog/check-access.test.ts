@@ -46,6 +46,15 @@ test('a subject is a kind with a name or a claim with values, and with several i
   assert.equal(subject({ kind: 'Token', name: 'ci' }, [ISSUER, OTHER]), '')
 })
 
+test('a rule that challenges names scopes, and there is an issuer to get them from', () => {
+  const gateway = { url: 'https://a.example', auth: { jwt: [ISSUER] } }
+  const challenging = { name: 'r', challenge: true }
+  assert.match(problems({ ...gateway, access: [challenging] }).join(), /challenge asks for nothing/)
+  const asking = { ...challenging, scopes: ['write'] }
+  assert.match(problems({ access: [asking] }).join(), /challenge needs spec\.auth\.jwt/)
+  assert.deepEqual(problems({ ...gateway, access: [asking] }), [])
+})
+
 test('a limit counts requests or calls, and per caller only where callers are known', () => {
   const limit = { per: 'Gateway', calls: 1, every: '1m' }
   assert.deepEqual(problems({ rateLimits: [limit] }), [])

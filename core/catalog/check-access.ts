@@ -14,6 +14,10 @@ export function checkAccess(spec: McpGatewaySpec): Problem[] {
         return message === undefined ? [] : [invalid(`spec.access[${rule}].subjects[${at}]`, message)]
       }),
     ),
+    ...spec.access.flatMap(({ challenge, scopes }, rule) => {
+      const message = challenge ? challengeProblem(scopes, spec) : undefined
+      return message === undefined ? [] : [invalid(`spec.access[${rule}].challenge`, message)]
+    }),
     ...spec.rateLimits.flatMap((limit, at) => {
       const message = limitProblem(limit, spec)
       return message === undefined ? [] : [invalid(`spec.rateLimits[${at}]`, message)]
@@ -55,6 +59,12 @@ function subjectProblem(subject: AccessSubject, { auth }: McpGatewaySpec): strin
   if (issuer === undefined && names.length > 1) return `needs an issuer: one of ${names.join(', ')}`
   if (issuer !== undefined && !names.includes(issuer))
     return `names the issuer "${issuer}", which is not in spec.auth.jwt`
+  return undefined
+}
+
+function challengeProblem(scopes: readonly string[], { auth }: McpGatewaySpec): string | undefined {
+  if (scopes.length === 0) return 'asks for nothing: give scopes, or remove it'
+  if (!auth || auth.jwt.length === 0) return 'needs spec.auth.jwt, where callers get tokens with more scopes'
   return undefined
 }
 

@@ -1,7 +1,7 @@
 /** From manifests and what was observed to the config of a router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessRules, auth } from '../../crds/access.ts'
+import { auth } from '../../crds/access.ts'
 import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
@@ -152,7 +152,6 @@ test('what a placement cannot do is not accepted, with the reason', () => {
 test('a gateway whose protection is not supported yet offers nothing, and says why', () => {
   const protections: [string, Partial<McpGatewaySpec>][] = [
     ['auth.serviceAccounts.review', { auth: auth.parse({ serviceAccounts: { review: '60s' } }) }],
-    ['access[0].challenge', { access: accessRules.parse([{ name: 'all', challenge: true }]) }],
   ]
   for (const [field, protection] of protections) {
     for (const placement of ['cluster'] as const) {

@@ -62,13 +62,32 @@ export function seesPrompt(view: View, server: RouterServer, prompt: string): bo
   return rulesFor(view, server).some(({ prompts }) => isGranted(prompts, prompt))
 }
 
-/** The scopes that a call of a visible tool needs and the caller lacks, of the rule that asks for the fewest; empty: it may be called. */
-export function scopesFor(view: View, server: RouterServer, definition: ToolDefinition): readonly string[] {
-  const grants = ({ servers, tools }: AccessRule) =>
-    concerns({ servers }, server) && isToolGranted(tools, server, definition)
+/** A tool, a prompt by the upstream's own name, or a resource by the upstream's own URI. */
+export type Granted = { tool: ToolDefinition } | { prompt: string } | { uri: string }
+
+/** The scopes that something visible needs and the caller lacks, of the rule that lacks the fewest; empty: the caller may use it. */
+export function scopesFor(
+  view: View,
+  identity: Identity,
+  server: RouterServer,
+  granted: Granted,
+): readonly string[] {
+  const grants = (rule: AccessRule) => concerns(rule, server) && isOfRule(rule, server, granted)
   if (view.granting.some(grants)) return []
-  const asking = view.challenging.filter(grants).sort((a, b) => a.scopes.length - b.scopes.length)
+  const lacking = (rule: AccessRule) => missingScopes(rule, identity).length
+  const asking = view.challenging.filter(grants).toSorted((a, b) => lacking(a) - lacking(b))
   return asking[0]?.scopes ?? []
+}
+
+function isOfRule(
+  { tools, prompts, resources }: AccessRule,
+  server: RouterServer,
+  granted: Granted,
+): boolean {
+  if ('tool' in granted) return isToolGranted(tools, server, granted.tool)
+  if ('prompt' in granted) return isGranted(prompts, granted.prompt)
+  const forms = formsOf(granted.uri)
+  return grantsAll(resources) || (forms !== undefined && isUriGranted(resources, forms))
 }
 
 const ALL: AccessRule = {

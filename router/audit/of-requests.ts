@@ -14,19 +14,21 @@ type Known = Catalogs & { once: Once }
 const LONGEST_NAME = 256
 
 export function callOf(record: CallRecord, known: Known): Decision {
-  const { by, asked, limited, outcome, totalMs: ms } = record
+  const { by, asked, limited, scopes, outcome, totalMs: ms } = record
   const { request } = by
   const { identity } = request.caller
   const denied = asked && missOf(by, asked, known)
   if (denied) return denied
   const { audit } = known.seen.config.access
-  if (!audit && !limited) return { event: 'call', decision: 'allowed', from: {}, rule: ruleOf(record, known) }
+  if (!audit && !limited && !scopes)
+    return { event: 'call', decision: 'allowed', from: {}, rule: ruleOf(record, known) }
   const common = { identity, from: fromOf(by), method: record.method, outcome, ms }
   const target = targetOf(record)
   if (limited) {
     const decision = 'limited' as const
     return { ...common, event: 'denial', decision, reason: 'CallLimit', rule: limited.text, target }
   }
+  if (scopes) return { ...common, event: 'denial', decision: 'denied', reason: 'InsufficientScope', target }
   const decision: Decision = { ...common, event: 'call', decision: 'allowed', target }
   if (asked) return { ...decision, reason: 'NotFound' }
   decision.rule = ruleOf(record, known)

@@ -63,7 +63,7 @@ function seenOf(
   const part = parts.get(server.name)
   const list = catalog.catalogs.get(server.name)
   const here = viewOfServer(view, server)
-  if (!part || !list) return here.granting.length > 0 ? [{ server }] : []
+  if (!part || !list) return here.granting.length + here.challenging.length > 0 ? [{ server }] : []
   const own = restrictPart(part, here, server)
   const count = countOf(own)
   if (count === 0) return []

@@ -1,12 +1,18 @@
 /** What a refused caller is answered, and where it learns how to get a token (RFC 6750, RFC 9728). Pure. */
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import type { Challenge } from '../../core/mcp/server/endpoint.ts'
 import type { Refused } from '../access/bearer.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** Headers of the answer. Scopes are named always, since clients ask for what the challenge names (MCP 2026-07-28, authorization). */
-export function challengeHeaders(access: AccessConfig, path: string, refused: Refused): string[] {
+export function challengeHeaders(
+  access: AccessConfig,
+  path: string,
+  refused: Omit<Refused, 'reason'>,
+): string[] {
   if (refused.status === 503) return ['retry-after', '1']
   if (refused.status !== 401 && refused.error !== 'insufficient_scope') return []
   const scopes = refused.scopes ?? requiredScopes(access)
@@ -17,6 +23,21 @@ export function challengeHeaders(access: AccessConfig, path: string, refused: Re
     scopes.length > 0 && `scope="${scopes.join(' ')}"`,
   ].filter(parameter => parameter)
   return ['www-authenticate', parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`]
+}
+
+/** For a caller who sees what it may not use yet: with a token that has more scopes, or with any token (RFC 6750, section 3.1). */
+export function challengeFor(
+  access: AccessConfig,
+  url: string,
+  { kind }: Identity,
+  scopes: readonly string[],
+): Challenge {
+  const message = 'The token lacks scopes.'
+  const refused: Omit<Refused, 'reason'> =
+    kind === 'anonymous'
+      ? { status: 401, message, scopes }
+      : { status: 403, error: 'insufficient_scope', message, scopes }
+  return { status: refused.status, headers: challengeHeaders(access, url.split('?', 1)[0] ?? '', refused) }
 }
 
 /** RFC 9728, section 2. Everything comes from the manifest, nothing from the request's Host. Undefined: there is no such resource. */

@@ -1,14 +1,15 @@
 /** The router's HTTP server for agents: MCP endpoints and health; without an admin port also metrics and status. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { FrontClients } from '../../core/mcp/server/clients.ts'
-import { createEndpoint } from '../../core/mcp/server/endpoint.ts'
+import { createEndpoint, type EndpointOptions } from '../../core/mcp/server/endpoint.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import { type App, type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
-import { resourceMetadata } from './challenge.ts'
+import { challengeFor, resourceMetadata } from './challenge.ts'
 import { createForwarder } from './forwarder.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { addMcpRoute, type Identify, type Lookup, type McpRouteOptions } from './mcp-route.ts'
@@ -93,12 +94,15 @@ function addResourceMetadata({ fastify }: App, { config }: ServeOptions, onReque
 /** Creates an MCP endpoint and the forwarder to its replicas. Both close with the server; open streams do not delay that. */
 export function createFront(
   { fastify, inFlight, draining }: App,
-  options: FrontOptions,
+  options: FrontOptions & Partial<Pick<ServeOptions, 'config'>>,
 ): Pick<McpRouteOptions, 'endpoint' | 'forwarder'> {
   const { owner } = options
   const forwarder =
     owner === undefined ? undefined : createForwarder({ ...options, owner, inFlight, draining })
-  const endpoint = createEndpoint({ ...options, inFlight, onStrayCancel: forwarder?.notifyAll })
+  const { config } = options
+  const challenge: EndpointOptions['challenge'] = (raw, identity, scopes) =>
+    challengeFor(config?.()?.access ?? OPEN_ACCESS, raw.req.url ?? '', identity, scopes)
+  const endpoint = createEndpoint({ ...options, inFlight, challenge, onStrayCancel: forwarder?.notifyAll })
   draining.addEventListener('abort', endpoint.end)
   if (forwarder) fastify.addHook('onClose', () => forwarder.close())
   return { endpoint, forwarder }

@@ -9,6 +9,7 @@ import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SessionListener } from '../../core/mcp/upstream.ts'
 import type { Access } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
+import { ScopesMissing } from '../access/missing-scopes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -16,10 +17,10 @@ import { textAt } from './arguments/given-arguments.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
 import { callTool } from './calling/call-tool.ts'
 import { findCalled } from './calling/find-called.ts'
-import { invalid, notFound } from './calling/rpc-errors.ts'
+import { challengeFor, invalid, notFound } from './calling/rpc-errors.ts'
 import { handleServer } from './calling/server-route.ts'
 import { describe, isServed } from './listing/describe.ts'
-import { createListChanges, type ListChangesOptions } from './listing/list-changes.ts'
+import { createListChanges, type ListChanges, type ListChangesOptions } from './listing/list-changes.ts'
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './listing/native.ts'
 import { isDirect, type QueryEncoder, routeName, type Work } from './meta-tool.ts'
 import { createOnce } from './once.ts'
@@ -61,11 +62,8 @@ export function createHandler(options: HandlerOptions): McpHandler {
   const means = { limits, pool, observer, encodeQuery, results, clients, activated, schemas, once }
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
-    const { request, catalog } = work
-    const { route } = request
-    if (route.kind === 'server') return handleServer(work, route.server)
-    if (route.profile === 'direct') changes?.notice(request, catalog)
-    return handleGateway(work, route.profile)
+    const reply = dispatch(work, changes)
+    return reply instanceof Promise ? reply.catch(challenged) : reply
   }
 
   return {
@@ -106,6 +104,19 @@ export function createHandler(options: HandlerOptions): McpHandler {
       return name === undefined ? undefined : seenBy(identity).toolByName.get(name)?.definition.inputSchema
     },
   }
+}
+
+function dispatch(work: Work, changes: ListChanges | undefined): McpResponse | Promise<McpResponse> {
+  const { request, catalog } = work
+  const { route } = request
+  if (route.kind === 'server') return handleServer(work, route.server)
+  if (route.profile === 'direct') changes?.notice(request, catalog)
+  return handleGateway(work, route.profile)
+}
+
+function challenged(error: unknown): McpResponse {
+  if (error instanceof ScopesMissing) return challengeFor(error)
+  throw error
 }
 
 async function* viewsOf(catalogs: AsyncIterable<Catalog>, access: Access, identity: Identity) {

@@ -18,7 +18,12 @@ export type McpResponse =
       resultText?: string
       error?: undefined
     }
-  | { error: JsonRpcError; result?: undefined }
+  | {
+      error: JsonRpcError
+      result?: undefined
+      /** The scopes to ask for, if the caller's token lacks some: over HTTP the answer is a challenge. */
+      scopes?: readonly string[]
+    }
 
 /** A response with another result; passing the same object keeps `resultText`. */
 export function withResult(response: McpResponse, result: JsonObject): McpResponse {

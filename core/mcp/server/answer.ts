@@ -21,7 +21,8 @@ import {
 } from './reply.ts'
 import { pagesToVisit } from './url-elicitation.ts'
 
-export type Answer = { status: number; text: string }
+/** `scopes`: those to challenge the caller for; the status is then not final. */
+export type Answer = { status: number; text: string; scopes?: readonly string[] }
 
 /** Meta-tools are the same for everyone and hardly ever change. */
 const META_TOOLS_CACHE: CachePolicy = { ttlMs: 5 * 60_000, cacheScope: 'public' }
@@ -47,12 +48,12 @@ export async function answer(
 }
 
 function legacyAnswer(request: McpRequest, reply: McpResponse): Answer {
-  if (reply.error) return errorAnswer(request, reply.error)
+  if (reply.error) return { ...errorAnswer(request, reply.error), scopes: reply.scopes }
   return { status: 200, text: legacyResultText(request.id, reply) }
 }
 
 function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpResponse): Answer {
-  if (reply.error) return errorAnswer(request, reply.error)
+  if (reply.error) return { ...errorAnswer(request, reply.error), scopes: reply.scopes }
   const { id, method, route, caller } = request
   const own = caller.identity.id === '' ? reply : kept(reply)
   const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined

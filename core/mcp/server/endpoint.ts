@@ -52,9 +52,14 @@ export type EndpointOptions = {
   clients?: FrontClients
   /** Whether callers without a session may open a GET stream for changes of lists. Default false. */
   openToAll?: boolean
+  /** Status and headers of the answer to a caller that lacks these scopes. Absent: there are no scopes. */
+  challenge?: (raw: ServerResponse, identity: Identity, scopes: readonly string[]) => Challenge
   /** Called with a notifications/cancelled for a request unknown here: another replica may have it. */
   onStrayCancel?: (route: McpRoute, headers: RequestHeaders, body: string) => void
 }
+
+/** `headers`: names and values in turn. */
+export type Challenge = { status: number; headers: readonly string[] }
 
 type Options = EndpointOptions & { clients: FrontClients }
 
@@ -217,8 +222,9 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
   const head = id === undefined ? undefined : ['mcp-session-id', id]
   const response = options.inFlight.open(raw, key, head)
   const request = requestOf(options, post, message, response, post.body)
-  const { status, text } = await answer(options, request, response)
-  response.end(status, text)
+  const { status, text, scopes } = await answer(options, request, response)
+  const challenge = scopes && options.challenge?.(raw, post.identity, scopes)
+  response.end(challenge?.status ?? status, text, challenge?.headers)
 }
 
 /** `text`: the body, if it holds only this message. */

@@ -88,13 +88,13 @@ export class PostResponse {
     if (this.#streaming && !raw.writableEnded && !raw.destroyed) raw.write(HEARTBEAT)
   }
 
-  /** Sends the answer; `text` is JSON, undefined for an empty body. */
-  end(status: number, text: string | undefined): void {
+  /** Sends the answer; `text` is JSON, undefined for an empty body. An answer that is a stream already has neither status nor headers. */
+  end(status: number, text: string | undefined, headers: readonly string[] = []): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return
     if (this.#streaming) raw.end(this.#silent || text === undefined ? undefined : frame(text))
     else if (this.#silent) writeText(raw, 202, undefined)
-    else writeText(raw, status, text, this.#headers)
+    else writeText(raw, status, text, [...this.#headers, ...headers])
   }
 
   /** Sends the answers of a batch: as one JSON array, or as events if the response is a stream; empty if there are none. */

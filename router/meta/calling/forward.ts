@@ -6,10 +6,14 @@ import type { Caller } from '../../../core/mcp/caller.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { headersOfParams } from '../../../core/mcp/protocol/param-headers.ts'
 import { carrying, type Span } from '../../../core/trace.ts'
+import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
+import type { Granted } from '../../access/view.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { CallOutcome } from '../../observer.ts'
 import type { Work } from '../meta-tool.ts'
+import { readCompleted } from '../resources/completed.ts'
 import { beginSent, end } from '../spans.ts'
+import { reportRefusal } from '../wording/answers.ts'
 import { payloadOf } from './payload.ts'
 
 export type Forwarded = {
@@ -22,10 +26,13 @@ export type Forwarded = {
   argumentsText?: string
 }
 
-/** Returns the upstream's answer, or the fault in its place. Any other error is a bug and is thrown on. */
+/** Returns the upstream's answer, or the fault in its place. Throws `ScopesMissing` before anything is sent. Any other error is a bug and is thrown on. */
 export async function forward(work: Work, sent: Forwarded): Promise<McpResponse | Fault> {
   const { caller } = work.request
   const { server, method, argumentsText } = sent
+  const granted = grantedOf(sent)
+  const scopes = granted ? scopesToAskFor(work.catalog, caller.identity, server, granted) : []
+  if (scopes.length > 0) challenge(work, sent, scopes)
   const span = work.span && beginSent(work.span, work, sent)
   const sentMs = performance.now()
   let answer: McpResponse | Fault
@@ -41,6 +48,31 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   if (span) end(span, answer)
   report(work, sent, answer, sentMs)
   return answer
+}
+
+function challenge(work: Work, { server, tool }: Forwarded, scopes: readonly string[]): never {
+  const missing = new ScopesMissing(scopes)
+  reportRefusal(work, { refusal: missing.message, outcome: 'rejected', server, tool: tool?.tool, scopes })
+  throw missing
+}
+
+/** What the request uses; undefined if it uses nothing that rules speak of. */
+function grantedOf({ tool, method, params }: Forwarded): Granted | undefined {
+  if (tool) return { tool: tool.definition }
+  const { ref, name, uri } = params
+  switch (method) {
+    case 'prompts/get':
+      return { prompt: String(name) }
+    case 'resources/read':
+      return { uri: String(uri) }
+    case 'completion/complete': {
+      const completed = readCompleted(ref)
+      if (!completed) return undefined
+      return completed.type === 'ref/prompt' ? { prompt: completed.name } : { uri: completed.uri }
+    }
+    default:
+      return undefined
+  }
 }
 
 /** Params and headers to send: with the span's context, and with the arguments that the tool requires in headers. */

@@ -6,8 +6,10 @@ import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   RESOURCE_NOT_FOUND,
+  TRANSPORT_ERROR,
 } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { ScopesMissing } from '../../access/missing-scopes.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, reportRefusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
@@ -37,6 +39,12 @@ export function unknownResource(work: Work, uri: string, refusal: Refusal): McpR
   if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
   reportRefusal(work, refusal)
   return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
+}
+
+/** Over HTTP a challenge, from which clients learn what to ask for; within a batch or a stream only this error. */
+export function challengeFor({ message, scopes }: ScopesMissing): McpResponse {
+  const data = { reason: 'insufficient_scope', scopes: [...scopes] }
+  return { error: { code: TRANSPORT_ERROR, message, data }, scopes }
 }
 
 export function unanswered(fault: Fault, server: RouterServer, words: ProfileWords): McpResponse {

@@ -6,12 +6,13 @@ import { declares } from '../../../core/mcp/protocol/declares.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { McpRoute } from '../../../core/mcp/server/handler.ts'
 import type { Subscription } from '../../../core/mcp/upstream.ts'
+import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
 import { mayRead } from '../../access/reachable.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { RouterObserver } from '../../observer.ts'
 import type { Pool } from '../../upstream/pool.ts'
 import { outcomeOf } from '../calling/forward.ts'
-import { invalid, unanswered } from '../calling/rpc-errors.ts'
+import { challengeFor, invalid, unanswered } from '../calling/rpc-errors.ts'
 import { findServer } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
@@ -47,6 +48,8 @@ export async function subscribe(
   const { server } = target
   if (!declares(catalog.catalogs.get(server.name)?.capabilities?.resources, 'subscribe'))
     return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
+  const scopes = scopesToAskFor(catalog, caller.identity, server, { uri: target.uri })
+  if (scopes.length > 0) return challengeFor(new ScopesMissing(scopes))
   const begunMs = performance.now()
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])

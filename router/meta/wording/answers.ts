@@ -20,6 +20,8 @@ export type Refusal = {
   asked?: Asked
   /** The limit that refuses the request. */
   limited?: Limited
+  /** The scopes that the caller's token has to have for it. */
+  scopes?: readonly string[]
 }
 
 export function textReply(text: string): McpResponse {
@@ -69,7 +71,7 @@ export function refuse(work: Work, refusal: Refusal): McpResponse {
   return errorReply(work, refusal.refusal)
 }
 
-export function reportRefusal(work: Work, { outcome, server, tool, asked, limited }: Refusal): void {
+export function reportRefusal(work: Work, { outcome, server, tool, asked, limited, scopes }: Refusal): void {
   work.observer.called({
     server: server?.name,
     tool,
@@ -82,5 +84,6 @@ export function reportRefusal(work: Work, { outcome, server, tool, asked, limite
     by: work,
     asked,
     limited,
+    scopes,
   })
 }
