@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { bundleFile } from '../../scripts/bundle.ts'
 import { createWorkspace } from '../support/manifests.ts'
 import { startBridgeProcess, startGateway, startScript } from '../support/processes.ts'
+import { startTokenProxy } from './token-proxy.ts'
 
 export type Path = { url: string; stop(): Promise<void> }
 
@@ -19,6 +20,8 @@ export const PATHS = {
   server: () => throughHttp(OWN_ROUTE),
   /** router → HTTP, among the tools of a gateway */
   gateway: () => throughHttp('/mcp'),
+  /** token → rules → router → HTTP, among the tools of a gateway */
+  callers: () => throughRules(),
   /** router → a child of its own for each session */
   stdio: () => throughChildren(),
   /** router → bridge → a child for each session */
@@ -32,9 +35,36 @@ async function startFixture(): Promise<Path> {
   return { url: ready.url, stop }
 }
 
-async function throughHttp(route: string): Promise<Path> {
+async function throughHttp(route: string, beside: readonly object[] = []): Promise<Path> {
   const fixture = await startFixture()
-  return startPath(route, { remote: { url: fixture.url } }, fixture)
+  return startPath(route, { remote: { url: fixture.url } }, fixture, beside)
+}
+
+const TOKEN = 'a-token-of-the-conformance-suite-0123'
+const GUARDED = [
+  {
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpGateway',
+    metadata: { name: 'guarded' },
+    spec: {
+      auth: { tokens: { secretName: 'callers' } },
+      access: [{ name: 'suite', subjects: [{ kind: 'Token', name: 'suite' }] }],
+      rateLimits: [{ per: 'Caller', requests: 100_000, every: '1m' }],
+    },
+  },
+  { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'callers' }, stringData: { suite: TOKEN } },
+]
+
+/** The suite knows of no tokens: a proxy adds its own. */
+async function throughRules(): Promise<Path> {
+  const path = await throughHttp('/mcp', GUARDED)
+  const { origin, pathname } = new URL(path.url)
+  const proxy = await startTokenProxy(origin, TOKEN)
+  const stop = async () => {
+    await proxy.stop()
+    await path.stop()
+  }
+  return { url: `${proxy.origin}${pathname}`, stop }
 }
 
 async function throughChildren(): Promise<Path> {
@@ -68,10 +98,17 @@ async function quickFixture() {
   }
 }
 
-/** A gateway whose one server is the fixture; `behind` ends with it. */
-async function startPath(route: string, spec: object, behind?: { stop(): Promise<void> }): Promise<Path> {
+/** A gateway whose one server is the fixture; `behind` ends with it. `beside`: other manifests. */
+async function startPath(
+  route: string,
+  spec: object,
+  behind?: { stop(): Promise<void> },
+  beside: readonly object[] = [],
+): Promise<Path> {
   const space = createWorkspace()
   space.write('fixture', spec)
+  for (const [at, manifest] of beside.entries())
+    writeFileSync(join(space.folder, `beside-${at}.yaml`), JSON.stringify(manifest))
   const args = ['--servers', '--profile', 'direct']
   const gateway = await startGateway([space.folder], { cache: space.cache, args })
   return {
