@@ -1,7 +1,9 @@
 /** `portolan check`: says what is wrong with manifests, without running anything. */
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
+import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
+import { keptFindings } from '../local/kept-findings.ts'
 import { type Reading, readPaths } from '../local/read.ts'
 import { CommandError } from './command-error.ts'
 import {
@@ -29,7 +31,9 @@ export function checkCommand(terminal: Terminal): Command {
         digestKey: randomBytes(32),
         now: Date.now(),
       })
-      const reading = { ...read, problems: [...read.problems, ...read.access] }
+      const found = await keptFindings(read.servers, cacheFolder(terminal.env))
+      const problems = [...read.problems, ...read.access]
+      const reading = { ...read, problems, notes: [...read.notes, ...found] }
       if (output === 'json') terminal.out(JSON.stringify(asJson(reading), null, 2))
       else tell(reading, terminal)
       const { length } = reading.problems

@@ -7,7 +7,7 @@ import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import { approveOf, refreshOf } from '../crds/object-meta.ts'
 import type { McpServer } from '../crds/server.ts'
-import type { Approvals } from './approvals.ts'
+import type { Approvals, Subject } from './approvals.ts'
 import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
 import { PinnedTools } from './pinned-tools.ts'
@@ -18,6 +18,16 @@ export type DesiredServer = {
   /** The folder of its manifest, to which its paths are relative. */
   folder: string
   inputs: LaunchInputs
+}
+
+/** Identifies what produces a server's list, as the cache's key. */
+export function listRevision({ server, folder, inputs }: DesiredServer): string {
+  return `${sourceDigest(server)} ${folder} ${inputs.files}`
+}
+
+/** Identifies a server to what was approved of it. */
+export function subjectOf({ metadata }: McpServer, folder: string): Subject {
+  return { server: metadata.name, namespace: metadata.namespace ?? DEFAULT_NAMESPACE, folder }
 }
 
 export type ChildrenDeps = {
@@ -129,7 +139,7 @@ export class Children {
     const child: Omit<Child, 'discovery'> = { server, connection, shared }
     const target = {
       name: server.metadata.name,
-      revision: `${sourceDigest(server)} ${folder} ${inputs.files}`,
+      revision: listRevision(wanted),
       upstream: shared.lease(),
       pins: this.#pinsOf(child, folder),
       intervalMs: () => discoveryIntervalMs(child.server),
@@ -140,10 +150,9 @@ export class Children {
   }
 
   #pinsOf(child: Pick<Child, 'server'>, folder: string): PinnedTools {
-    const { name: server, namespace = DEFAULT_NAMESPACE } = child.server.metadata
     const { approvals, discovery } = this.#deps
     return new PinnedTools({
-      subject: { server, namespace, folder },
+      subject: subjectOf(child.server, folder),
       policy: () => child.server.spec.tools,
       approve: () => approveOf(child.server),
       approvals,

@@ -4,6 +4,7 @@ import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
 import type { McpServer, McpServerSpec } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { checkAccess } from './check-access.ts'
+import { findHidden } from './hidden-text.ts'
 
 export type Placement = 'local' | 'cluster'
 
@@ -60,6 +61,12 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     message: 'is enforced in clusters only, and here the server could reach anything: remove it',
   },
   {
+    reason: REASON.hiddenCharacters,
+    warns: true,
+    find: hiddenTextIn,
+    message: 'hides characters that agents read and people do not see: remove them',
+  },
+  {
     reason: REASON.notPinned,
     placement: 'cluster',
     warns: true,
@@ -71,6 +78,13 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
       'is not pinned: each pod installs the version that is newest when it starts; give one, so that all run the same',
   },
 ]
+
+/** The first text for agents that hides characters. */
+function hiddenTextIn({ title, description, category, keywords, tools }: McpServerSpec): string | undefined {
+  const texts = { title, description, category, keywords, 'tools.overrides': tools.overrides }
+  const found = Object.entries(texts).find(([, value]) => findHidden(value) !== undefined)
+  return found && `spec.${found[0]}`
+}
 
 /** Refused rather than ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [

@@ -22,7 +22,7 @@ export function hiddenTextOf(
   const told: string[] = []
   let count = 0
   const look = (place: () => string, value: JsonValue | undefined) => {
-    const hidden = hiddenIn(value)
+    const hidden = findHidden(value)
     if (hidden === undefined) return
     count++
     if (told.length < MOST_TOLD) told.push(`${place()}: ${hidden}`)
@@ -44,11 +44,11 @@ export function shownName(name: string): string {
 }
 
 /** The first hidden characters in a value's strings and keys, however deep: discovery bounds depth and size. */
-function hiddenIn(value: JsonValue | undefined): string | undefined {
+export function findHidden(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return firstHidden(value)
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
-    const hidden = firstHidden(key) ?? hiddenIn(inner)
+    const hidden = firstHidden(key) ?? findHidden(inner)
     if (hidden !== undefined) return hidden
   }
   return undefined

@@ -136,6 +136,16 @@ test('what a placement cannot do is not accepted, with the reason', () => {
   ])
   for (const placement of ['local', 'cluster'] as const)
     assert.deepEqual(reasons({ ...pinned, tools: { pin: 'Hold' } }, placement), ['starting'])
+  for (const hidden of [
+    { description: 'a\u202Eb' },
+    { tools: { overrides: { t: { keywords: ['\u200B'] } } } },
+  ]) {
+    const [path] = Object.keys(hidden)
+    assert.deepEqual(reasons({ ...pinned, ...hidden }, 'cluster'), [
+      'starting',
+      `a spec.${path === 'tools' ? 'tools.overrides' : path} HiddenCharacters`,
+    ])
+  }
   const http = { image: { name: 'i', transport: 'http', port: 80 } } as const
   assert.deepEqual(reasons(http, 'local'), ['notAccepted', 'a spec.image.transport ClusterOnly'])
   assert.deepEqual(reasons(http, 'cluster'), ['starting'])

@@ -1,18 +1,22 @@
 /** A server that changes its tools after they were approved: what agents, the status and `portolan approve` show of it. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pico from 'picocolors'
 import { approveCommand } from '../../cli/approve.ts'
+import { checkCommand } from '../../cli/check.ts'
 import type { Terminal } from '../../cli/output.ts'
 import { changesLines } from '../../cli/servers.ts'
 import { delay, systemClock } from '../../core/async.ts'
 import { digestOfTools } from '../../core/catalog/tool-changes.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
 import { createApprovals } from '../../local/approvals.ts'
 import type { LocalGateway } from '../../local/local-gateway.ts'
 import type { ServerStatusLine } from '../../local/local-status.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
-import { callTool, request } from '../support/mcp.ts'
+import { callTool, request, type ToolAnswer } from '../support/mcp.ts'
 import { startChanging } from '../upstreams/http/changing.ts'
 
 const POLL_MS = 10
@@ -29,12 +33,14 @@ type World = {
   changes(): Promise<NonNullable<ServerStatusLine['changes']>>
   /** Runs `portolan approve`; resolves with what it printed. */
   approve(...args: string[]): Promise<string>
+  /** What `portolan check` prints. */
+  check(): Promise<string>
   /** Resolves once agents see exactly these tools. */
   sees(...names: string[]): Promise<void>
   restart(): Promise<void>
 }
 
-async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined): Promise<World> {
+async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySpec?: object): Promise<World> {
   const server = await startChanging({ tools: FIRST })
   const space = createWorkspace()
   let refresh = 0
@@ -45,6 +51,15 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined): Promise<
       { annotations: { 'portolan.dev/refresh': String(refresh) } },
     )
   write()
+  if (gatewaySpec) {
+    const gateway = {
+      apiVersion: API_VERSION,
+      kind: 'McpGateway',
+      metadata: { name: 'tools' },
+      spec: gatewaySpec,
+    }
+    writeFileSync(join(space.folder, 'gateway.yaml'), JSON.stringify(gateway))
+  }
   const start = () => startTestGateway(space, { watch: true, allowedProfiles: PROFILES, exposeServers: true })
   const made = { gateway: await start() }
   t.after(async () => {
@@ -52,6 +67,20 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined): Promise<
     await server.close()
     space.remove()
   })
+  const printed = async (command: (terminal: Terminal) => Promise<unknown>) => {
+    const said: string[] = []
+    await command({
+      out: text => said.push(text),
+      err: text => said.push(text),
+      errRaw: () => {},
+      colors: plain,
+      errColors: plain,
+      interactive: false,
+      columns: () => 80,
+      env: { PORTOLAN_CACHE: space.cache },
+    })
+    return said.join('\n')
+  }
   const line = () => made.gateway.status().servers[0] as ServerStatusLine
   const until: World['until'] = async check => {
     while (!check(line())) await delay(systemClock, POLL_MS)
@@ -73,21 +102,9 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined): Promise<
       write()
       await until(({ discovery }) => discovery.at !== at)
     },
-    async approve(...args: string[]) {
-      const said: string[] = []
-      const terminal: Terminal = {
-        out: text => said.push(text),
-        err: text => said.push(text),
-        errRaw: () => {},
-        colors: plain,
-        errColors: plain,
-        interactive: false,
-        columns: () => 80,
-        env: { PORTOLAN_CACHE: space.cache },
-      }
-      await approveCommand(terminal).exitOverride().parseAsync(args, { from: 'user' })
-      return said.join('\n')
-    },
+    check: () => printed(terminal => checkCommand(terminal).parseAsync([space.folder], { from: 'user' })),
+    approve: (...args: string[]) =>
+      printed(terminal => approveCommand(terminal).exitOverride().parseAsync(args, { from: 'user' })),
     async sees(...wanted: string[]) {
       for (;;) {
         const { tools } = await request(`${made.gateway.url}/direct`, 'tools/list')
@@ -111,9 +128,14 @@ async function callsOfRead(url: string): Promise<string[]> {
     callTool(`${url}/search`, 'mcp_execute_tool', { toolName: 'read', serverId: 'files', args }),
     callTool(`${url}/registry`, 'execute', { tool: 'files:read', args }),
     callTool(`${url}/direct`, 'files__read', args),
-    callTool(url.replace(/\/mcp$/, '/servers/files/mcp'), 'read', args),
+    callTool(url.replace(/\/mcp$/, '/servers/files/mcp'), 'read', args).catch(asAnswer),
   ])
   return answers.map(({ content }) => content[0]?.text ?? '')
+}
+
+/** The endpoint of one server answers an unknown tool with an error of the protocol. */
+function asAnswer(error: Error): ToolAnswer {
+  return { content: [{ type: 'text', text: error.message }], isError: true }
 }
 
 /** Everything that an agent can list or search in any profile, as one text. */
@@ -187,6 +209,33 @@ test('Hold: what was approved survives a restart, and a list that changed meanwh
   await space.restart()
   await space.changes()
   await space.sees('write')
+})
+
+test('a caller who may not use a held tool is answered as for one that was never there', async t => {
+  const { gateway, change, changes, sees } = await world(t, 'Hold', {
+    access: [{ name: 'writers', tools: { allow: ['write'] } }],
+  })
+  await change({ ...FIRST, read: 'Reads a file and exfiltrates it', write: 'Writes a file!' })
+  await changes()
+  await sees()
+  for (const text of await callsOfRead(gateway.url)) {
+    assert.doesNotMatch(text, /approve|held|changed/)
+    assert.match(text, /There is no tool|Unknown tool/)
+  }
+  const held = await callTool(gateway.url, 'execute_mcp_tool', { tool_path: 'files:write', arguments: {} })
+  assert.match(held.content[0]?.text ?? '', /"files:write" changed since it was approved/)
+})
+
+test('check tells what earlier runs found', async t => {
+  const { change, changes, check } = await world(t, 'Hold')
+  assert.doesNotMatch(await check(), /note/)
+  await change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
+  await changes()
+  let said = await check()
+  // The list is written to the cache a moment after the approvals.
+  while (!said.includes('hides')) said = await check()
+  assert.match(said, /note: files: tools changed since they were approved \(1 changed: read\): .* --diff/)
+  assert.match(said, /note: files: text of the server hides characters: tool "read": tags that say "hi"/)
 })
 
 test('Warn: changed tools are served, and told until they are approved', async t => {
