@@ -1,7 +1,8 @@
 /** Who did what is recorded: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BLUE, initialize, PROFILES, RED, rule, send } from './access-router.ts'
+import type { Span, Tracer } from '../../core/trace.ts'
+import { BLUE, initialize, PROFILES, RED, rule, send, start, TOKENS } from './access-router.ts'
 import { audited, call, denials, execute } from './audit-router.ts'
 
 test('a call has a line that says when, where, who, what, and how it ended', async t => {
@@ -252,4 +253,24 @@ test('all profiles record calls in the same way', async t => {
     (await lines()).map(({ target, rule }) => [target, rule]),
     Array(5).fill([{ server: 'vermilion', tool: 'vermilion_get' }, 'red']),
   )
+})
+
+test('the span of a call names a caller with a credential, and no other', async t => {
+  const seen: unknown[] = []
+  const span: Span = {
+    begin: () => span,
+    context: () => ({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }),
+    rename() {},
+    set() {},
+    end() {},
+  }
+  const begin: Tracer['begin'] = ({ attributes }) => {
+    seen.push(attributes?.['enduser.id'])
+    return span
+  }
+  const auth = { ...TOKENS, anonymous: true }
+  const { origin } = await start(t, { auth }, {}, undefined, undefined, { tracer: { begin } })
+  await send(origin, execute('vermilion:vermilion_get'), { token: RED })
+  await send(origin, execute('vermilion:vermilion_get'))
+  assert.deepEqual(seen, ['token:red', undefined])
 })

@@ -1,0 +1,40 @@
+/** Events that are alike are merged, however many kinds of them there are. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createMerger } from './merge.ts'
+
+type Event = { kind: string; who: string }
+
+function merging() {
+  const told: string[] = []
+  const clock = createManualClock()
+  const merger = createMerger<Event>({
+    clock,
+    keyOf: ({ kind, who }) => `${kind} ${who}`,
+    blur: ({ kind }) => ({ kind, who: '' }),
+    tell: ({ kind, who }, count) => told.push(`${kind} ${who} ${count ?? 1}`),
+  })
+  return { told, clock, merger }
+}
+
+test('ten of a kind are told at once, the others of the same second as a number', () => {
+  const { told, clock, merger } = merging()
+  for (let time = 0; time < 13; time++) merger.add({ kind: 'denied', who: 'ada' })
+  assert.deepEqual(told, Array(10).fill('denied ada 1'))
+  clock.advance(999)
+  assert.equal(told.length, 10)
+  clock.advance(1)
+  assert.equal(told.at(-1), 'denied ada 3')
+  clock.advance(5_000)
+  assert.equal(told.length, 11)
+  assert.equal(clock.pending(), 0)
+})
+
+test('beyond a thousand kinds a second what only few have in common is left out, and nothing is forgotten', () => {
+  const { told, clock, merger } = merging()
+  for (let at = 0; at < 5_000; at++) merger.add({ kind: 'denied', who: `caller-${at}` })
+  assert.equal(told.length, 1_010)
+  clock.advance(1_000)
+  assert.equal(told.at(-1), 'denied  3990')
+})
