@@ -43,6 +43,8 @@ export type CallRecord = {
   limited?: Limited
   /** Set if the caller was challenged for these scopes. */
   scopes?: readonly string[]
+  /** What would have been sent to the server, if that is known of a request that was refused. */
+  unsent?: JsonObject
 }
 
 /** A request, with the catalog that its caller sees. */

@@ -82,12 +82,11 @@ function fromOf({ request, span }: RecordedRequest): From {
   }
 }
 
-function targetOf({ server, tool, method, sent }: CallRecord): Target | undefined {
+function targetOf({ server, tool, sent, unsent }: CallRecord): Target | undefined {
   if (server === undefined) return undefined
   if (tool !== undefined) return { server, tool }
-  const { name, uri, ref } = sent?.params ?? {}
+  const { name, uri, ref } = sent?.params ?? unsent ?? {}
   const named = isObject(ref) ? ref : { name, uri }
-  if (method === 'tools/call') return { server }
   if (typeof named.uri === 'string') return { server, uri: shownUri(named.uri) }
   return typeof named.name === 'string' ? { server, prompt: named.name.slice(0, LONGEST_NAME) } : { server }
 }

@@ -274,3 +274,21 @@ test('the span of a call names a caller with a credential, and no other', async 
   await send(origin, execute('vermilion:vermilion_get'))
   assert.deepEqual(seen, ['token:red', undefined])
 })
+
+test('a challenge for scopes is a denial that names what was asked for', async t => {
+  const challenging = rule('red', 'vermilion', { scopes: ['write'], challenge: true })
+  const uri = 'file:///vermilion/one'
+  const server = 'vermilion'
+  for (const [request, target] of [
+    [execute('vermilion:vermilion_get'), { server, tool: 'vermilion_get' }],
+    [execute('vermilion:vermilion_prompt'), { server, prompt: 'vermilion_prompt' }],
+    [call('read_mcp_resource', { uri: `vermilion|${uri}` }), { server, uri }],
+  ] as const) {
+    const { origin, lines } = await audited(t, { events: ['Denials'] }, { rules: [challenging] })
+    assert.equal((await send(origin, request, { token: RED })).status, 403)
+    assert.deepEqual(
+      (await lines()).map(line => [line.decision, line.reason, line.target]),
+      [['denied', 'InsufficientScope', target]],
+    )
+  }
+})

@@ -50,9 +50,10 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   return answer
 }
 
-function challenge(work: Work, { server, tool }: Forwarded, scopes: readonly string[]): never {
+function challenge(work: Work, { server, tool, params }: Forwarded, scopes: readonly string[]): never {
   const missing = new ScopesMissing(scopes)
-  reportRefusal(work, { refusal: missing.message, outcome: 'rejected', server, tool: tool?.tool, scopes })
+  const { message: refusal } = missing
+  reportRefusal(work, { refusal, outcome: 'rejected', server, tool: tool?.tool, scopes, unsent: params })
   throw missing
 }
 

@@ -49,7 +49,18 @@ export async function subscribe(
   if (!declares(catalog.catalogs.get(server.name)?.capabilities?.resources, 'subscribe'))
     return invalid(`Server ${quote(server.name)} does not support subscriptions to its resources.`)
   const scopes = scopesToAskFor(catalog, caller.identity, server, { uri: target.uri })
-  if (scopes.length > 0) return challengeFor(new ScopesMissing(scopes))
+  if (scopes.length > 0) {
+    const { label: client } = caller
+    const refused = {
+      method,
+      outcome: 'rejected',
+      totalMs: 0,
+      upstreamMs: 0,
+      log: server.logging.requests,
+    } as const
+    observer.called({ ...refused, server: server.name, client, by, scopes, unsent: { uri: target.uri } })
+    return challengeFor(new ScopesMissing(scopes))
+  }
   const begunMs = performance.now()
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])

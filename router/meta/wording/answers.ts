@@ -22,6 +22,8 @@ export type Refusal = {
   limited?: Limited
   /** The scopes that the caller's token has to have for it. */
   scopes?: readonly string[]
+  /** What would have been sent to the server. */
+  unsent?: JsonObject
 }
 
 export function textReply(text: string): McpResponse {
@@ -71,7 +73,8 @@ export function refuse(work: Work, refusal: Refusal): McpResponse {
   return errorReply(work, refusal.refusal)
 }
 
-export function reportRefusal(work: Work, { outcome, server, tool, asked, limited, scopes }: Refusal): void {
+export function reportRefusal(work: Work, refusal: Refusal): void {
+  const { outcome, server, tool, asked, limited, scopes, unsent } = refusal
   work.observer.called({
     server: server?.name,
     tool,
@@ -85,5 +88,6 @@ export function reportRefusal(work: Work, { outcome, server, tool, asked, limite
     asked,
     limited,
     scopes,
+    unsent,
   })
 }
