@@ -63,7 +63,8 @@ export function changesOf(
 }
 
 function isSame(a: ToolDefinition | undefined, b: ToolDefinition): boolean {
-  return canonicalJson(a) === canonicalJson(b)
+  // Servers usually repeat themselves to the letter: sorting the keys takes several times as long.
+  return JSON.stringify(a) === JSON.stringify(b) || canonicalJson(a) === canonicalJson(b)
 }
 
 function namesOf(tools: readonly ToolDefinition[]): string[] {
