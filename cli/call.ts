@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { LocalStatus } from '../local/local-status.ts'
 import { CommandError, EXIT } from './command-error.ts'
+import { assumedIdentity, type WhoOptions, withWho } from './identity.ts'
 import { openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import type { Terminal } from './output.ts'
@@ -16,24 +17,34 @@ export function callCommand(terminal: Terminal): Command {
     .description('call one tool through the gateway')
     .argument('<tool>', 'its path, server:tool')
     .argument('[arguments]', 'a JSON object, or - to read it from standard input', '{}')
-  return withGateway(command)
+  return withWho(withGateway(command), 'who calls, with PATHs')
     .addHelpText(
       'after',
       `\nExample:\n  portolan call time:get_current_time '{"timezone": "UTC"}' examples/laptop`,
     )
-    .action(async (tool: string, text: string, paths: string[], { output, ...options }: AskOptions) => {
-      const args = parseArguments(text)
-      const gateway = await openGateway({ ...options, paths, enough: status => isUp(status, tool) }, terminal)
-      try {
-        const params = { name: 'execute_mcp_tool', arguments: { tool_path: tool, arguments: args } }
-        const result = await gateway.request('tools/call', params)
-        if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
-        terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
-        if (result.isError === true) throw new CommandError('the tool reported an error')
-      } finally {
-        await gateway.close()
-      }
-    })
+    .action(
+      async (
+        tool: string,
+        text: string,
+        paths: string[],
+        { output, ...options }: AskOptions & Partial<WhoOptions>,
+      ) => {
+        const args = parseArguments(text)
+        const { url, gateway: named, secrets, ...who } = options
+        const as = assumedIdentity(who)
+        const given = { url, gateway: named, secrets, as, paths }
+        const gateway = await openGateway({ ...given, enough: status => isUp(status, tool) }, terminal)
+        try {
+          const params = { name: 'execute_mcp_tool', arguments: { tool_path: tool, arguments: args } }
+          const result = await gateway.request('tools/call', params)
+          if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
+          terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
+          if (result.isError === true) throw new CommandError('the tool reported an error')
+        } finally {
+          await gateway.close()
+        }
+      },
+    )
 }
 
 function parseArguments(text: string): JsonObject {

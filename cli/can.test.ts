@@ -5,6 +5,7 @@ import { resolve } from '../core/catalog/resolve.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import { parseManifest } from '../crds/parse.ts'
 import type { McpServer } from '../crds/server.ts'
+import { notAdmitted } from '../router/access/admits.ts'
 import { viewOf } from '../router/access/view.ts'
 import { decide } from './can.ts'
 import { identityOf } from './identity.ts'
@@ -72,4 +73,15 @@ test('what --as cannot mean is refused', () => {
   ])
     assert.throws(() => identityOf({ as }), /--as/)
   assert.throws(() => identityOf({ as: ['user:ada'], claim: ['role'] }), /NAME=VALUE/)
+})
+
+test('who is not admitted may do nothing, whatever the rules grant to everyone', () => {
+  const { access } = config
+  const why = (as: string[]) => notAdmitted(access, identityOf({ as }))
+  assert.match(why(['anonymous']) ?? '', /without a credential/)
+  assert.match(why(['token:ci']) ?? '', /no tokens/)
+  assert.match(why(['sa:elsewhere/triage']) ?? '', /namespace/)
+  assert.match(why(['user:other/ada']) ?? '', /no such issuer/)
+  for (const as of ['sa:default/triage', 'user:own/ada', 'group:dev']) assert.equal(why([as]), undefined, as)
+  assert.equal(notAdmitted({}, identityOf({ as: ['anonymous'] })), undefined)
 })

@@ -7,9 +7,10 @@ import type { RouterConfig, RouterServer } from '../core/catalog/router-config.t
 import { configMapValues } from '../local/desire.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { readPaths } from '../local/read.ts'
+import { notAdmitted } from '../router/access/admits.ts'
 import { seesPrompt, seesResource, seesTool, type View, viewOf } from '../router/access/view.ts'
 import { CommandError, EXIT } from './command-error.ts'
-import { identityOf, type WhoOptions } from './identity.ts'
+import { identityOf, type WhoOptions, withWho } from './identity.ts'
 import { gatewayOption, type ManifestOptions } from './options.ts'
 import { problemLine, type Terminal } from './output.ts'
 
@@ -23,27 +24,24 @@ const HELP = `
 Prints yes and the rules that grant it, or no; exits with 0 or 1. A server's own word that a tool only reads is not known here.`
 
 export function canCommand(terminal: Terminal): Command {
-  const collect = (value: string, before: string[] = []) => [...before, value]
-  return new Command('can')
+  const command = new Command('can')
     .description('say whether a caller may use a tool, a resource or a prompt')
     .addArgument(
       new Argument('<verb>', 'call a tool, read a resource, get a prompt').choices(['call', 'read', 'get']),
     )
     .argument('<target>', 'server:tool, "server|uri" or server:prompt')
     .argument('<paths...>', 'folders of manifests, files')
-    .requiredOption(
-      '--as <caller>',
-      'user:[ISSUER/]NAME, group:[ISSUER/]NAME, serviceaccount:NAMESPACE/NAME, token:NAME, anonymous; repeatable',
-      collect,
-    )
-    .option('--scopes <scopes>', 'scopes of the token, with commas')
-    .option('--claim <name=value>', 'a claim of the token; repeatable', collect)
-    .option('--client <id>', 'the OAuth client that got the token')
+  return withWho(command, 'who would do it', true)
     .addOption(gatewayOption())
     .addHelpText('after', HELP)
     .action(async (verb: Verb, target: string, paths: string[], options: ManifestOptions & WhoOptions) => {
       const config = await configOf(paths, options, terminal)
-      const { yes, why } = decide(config, viewOf(config.access, identityOf(options)), verb, target)
+      const identity = identityOf(options)
+      const outside = notAdmitted(config.access, identity)
+      const { yes, why } =
+        outside === undefined
+          ? decide(config, viewOf(config.access, identity), verb, target)
+          : { yes: false, why: outside }
       terminal.out(`${yes ? 'yes' : 'no'}: ${why}`)
       if (!yes) process.exitCode = EXIT.failure
     })

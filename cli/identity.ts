@@ -1,4 +1,5 @@
 /** The caller that `--as` describes. Pure. */
+import { type Command, Option } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import { ANONYMOUS, type Identity } from '../core/mcp/identity.ts'
 import { CommandError, EXIT } from './command-error.ts'
@@ -11,7 +12,29 @@ export type WhoOptions = {
 }
 
 const FORMS =
-  'user:NAME, user:ISSUER/NAME, group:NAME, group:ISSUER/NAME, serviceaccount:NAMESPACE/NAME, token:NAME or anonymous'
+  'user:NAME, user:ISSUER/NAME, group:NAME, group:ISSUER/NAME, serviceaccount:NAMESPACE/NAME (or sa:), token:NAME or anonymous'
+
+/** The options that describe a caller; `--as` is required where a command is about one. */
+export function withWho(command: Command, about: string, isRequired = false): Command {
+  const collect = (value: string, before: string[] = []) => [...before, value]
+  const who = new Option(
+    '--as <caller>',
+    `${about}: user:[ISSUER/]NAME, group:[ISSUER/]NAME, serviceaccount:NAMESPACE/NAME, token:NAME, anonymous; repeatable`,
+  ).argParser(collect)
+  return command
+    .addOption(isRequired ? who.makeOptionMandatory() : who)
+    .option('--scopes <scopes>', 'scopes of the token, with commas')
+    .option('--claim <name=value>', 'a claim of the token; repeatable', collect)
+    .option('--client <id>', 'the OAuth client that got the token')
+}
+
+/** Undefined without `--as`. */
+export function assumedIdentity({ as, ...more }: Partial<WhoOptions>): Identity | undefined {
+  if (as) return Object.freeze(identityOf({ ...more, as }))
+  if (Object.values(more).some(value => value !== undefined))
+    throw new CommandError('--scopes, --claim and --client describe a caller: give --as too', EXIT.usage)
+  return undefined
+}
 
 /** Several `--as` describe one caller, such as a user and its groups. Throws a CommandError for what cannot be read. */
 export function identityOf({ as, scopes, claim = [], client }: WhoOptions): Identity {
@@ -56,6 +79,7 @@ function readForm(text: string): Form {
       break
     case 'token':
       return { kind: 'token', name: rest }
+    case 'sa':
     case 'serviceaccount':
       if (/^[^/]+\/[^/]+$/.test(rest)) return { kind: 'serviceAccount', name: rest }
   }

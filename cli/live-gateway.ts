@@ -7,12 +7,13 @@ import { Fault } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { createLog } from '../core/log.ts'
 import { connectSdkClient, type SdkClient } from '../core/mcp/client/sdk-client.ts'
+import type { Identity } from '../core/mcp/identity.ts'
 import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
 import type { Explanation } from '../router/catalog/search/search-index.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, EXIT } from './command-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
 import { mustExist } from './paths.ts'
@@ -36,6 +37,8 @@ export type LiveGateway = {
 export type LiveOptions = ManifestOptions & {
   url: string
   paths: readonly string[]
+  /** Who one is to a gateway of one's own. */
+  as?: Identity
   /** When enough of the gateway of one's own is up; default: all that can be. */
   enough?: (status: LocalStatus) => boolean
   /** Waits for the vectors of all tools too, where they can be had. */
@@ -44,7 +47,30 @@ export type LiveOptions = ManifestOptions & {
 
 /** With paths, a gateway of one's own on any free port; without, the one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
-  if (options.paths.length === 0) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
+  if (options.paths.length === 0) {
+    if (!options.as) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
+    const message =
+      '--as needs PATHs: a gateway that runs knows its callers by their credentials; "portolan up --as" starts one'
+    throw new CommandError(message, EXIT.usage)
+  }
+  const local = await runGateway(options, terminal)
+  if (options.byMeaning) await untilEncoded(local, terminal)
+  const token = options.as ? undefined : terminal.env.PORTOLAN_TOKEN
+  const live = connectTo(local.url.replace(/\/mcp$/, ''), token)
+  return {
+    ...live,
+    close: async () => {
+      await live.close()
+      await local.close()
+    },
+  }
+}
+
+/** A gateway of one's own, once enough of it is up. To be closed by the caller. */
+export async function runGateway(
+  options: Omit<LiveOptions, 'url' | 'byMeaning'>,
+  terminal: Terminal,
+): Promise<LocalGateway> {
   await mustExist(options.paths, terminal)
   const local = await startLocal({
     paths: options.paths,
@@ -52,6 +78,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
     port: 0,
     gateway: options.gateway,
     secretsFolder: options.secrets,
+    as: options.as,
     allowedProfiles: profile.options,
     watch: false,
     cacheFolder: cacheFolder(terminal.env),
@@ -64,15 +91,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
     },
   })
   await untilReady(local, options.enough)
-  if (options.byMeaning) await untilEncoded(local, terminal)
-  const live = connectTo(local.url.replace(/\/mcp$/, ''), terminal.env.PORTOLAN_TOKEN)
-  return {
-    ...live,
-    close: async () => {
-      await live.close()
-      await local.close()
-    },
-  }
+  return local
 }
 
 async function untilReady(local: LocalGateway, enough: LiveOptions['enough']): Promise<void> {

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   search: async () => (await import('./search.ts')).searchCommand,
   eval: async () => (await import('./eval.ts')).evalCommand,
   call: async () => (await import('./call.ts')).callCommand,
+  access: async () => (await import('./access.ts')).accessCommand,
   can: async () => (await import('./can.ts')).canCommand,
   approve: async () => (await import('./approve.ts')).approveCommand,
   model: async () => (await import('./model.ts')).modelCommand,

@@ -7,6 +7,7 @@ import { Command, Option } from 'commander'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
+import type { Identity } from '../core/mcp/identity.ts'
 import type { Tracer } from '../core/trace.ts'
 import { openTracing, tracingSettings } from '../core/tracing.ts'
 import { profile } from '../crds/gateway.ts'
@@ -15,7 +16,8 @@ import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
 import { openAuditFile } from './audit-file.ts'
 import { clientHelp, tokenHelp } from './client-help.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, EXIT } from './command-error.ts'
+import { assumedIdentity, type WhoOptions, withWho } from './identity.ts'
 import {
   DEFAULT_PORT,
   gatewayOption,
@@ -39,7 +41,8 @@ const MIN_TOKEN = 32
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
-  OutputOption & {
+  OutputOption &
+  Partial<WhoOptions> & {
     port: number
     host: string
     anonymous?: boolean
@@ -49,7 +52,7 @@ type UpOptions = ManifestOptions &
   }
 
 export function upCommand(terminal: Terminal): Command {
-  return new Command('up')
+  const command = new Command('up')
     .description('run the gateway on this machine, and follow changes of its manifests')
     .argument(
       '<paths...>',
@@ -65,6 +68,7 @@ export function upCommand(terminal: Terminal): Command {
       '--anonymous',
       'ask no token of callers from other machines: whoever reaches the port may call every tool',
     )
+  return withWho(command, 'who callers of this machine without a token are')
     .addOption(
       new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
         profile.options,
@@ -89,9 +93,18 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   const log = await logFor(terminal)
   const progress = createProgress(terminal, log)
   const tracing = await openTracing(tracingSettings(terminal.env), 'portolan', log)
+  const as = assumedBy(options)
   const token = tokenFor(options, terminal)
   const audit = openAuditFile(options.audit)
-  const starting = start(paths, options, { terminal, log, progress, tracer: tracing?.tracer, token, audit })
+  const starting = start(paths, options, {
+    terminal,
+    log,
+    progress,
+    tracer: tracing?.tracer,
+    token,
+    audit,
+    as,
+  })
   onShutdown(async reason => {
     progress.end()
     if (terminal.interactive) terminal.err(`\n${terminal.errColors.dim(`stopping (${reason})`)}`)
@@ -117,6 +130,16 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   if (late && !json)
     terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
   await new Promise(() => {})
+}
+
+/** Nobody else may reach a port at which one is somebody without a credential. */
+function assumedBy({ host, as, scopes, claim, client }: UpOptions): Identity | undefined {
+  const identity = assumedIdentity({ as, scopes, claim, client })
+  if (!identity || LOOPBACK_HOST.test(host)) return identity
+  throw new CommandError(
+    `--as is for this machine alone: others could reach ${host} and would be that caller too`,
+    EXIT.usage,
+  )
 }
 
 /** Callers from other machines have to prove that they may call. `PORTOLAN_TOKEN` keeps the token over restarts. */
@@ -150,19 +173,21 @@ type Told = {
   progress: Progress
   tracer?: Tracer
   token?: string
+  as?: Identity
   audit?: Writable
 }
 
 async function start(
   paths: string[],
   options: UpOptions,
-  { terminal, log, progress, tracer, token, audit }: Told,
+  { terminal, log, progress, tracer, token, audit, as }: Told,
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths,
     host: options.host,
     port: options.port,
     token,
+    as,
     profile: options.profile,
     gateway: options.gateway,
     secretsFolder: options.secrets,

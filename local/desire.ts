@@ -28,6 +28,14 @@ export type Desired = {
   problems: Problem[]
 }
 
+export type DesireOptions = {
+  current?: Desired
+  /** Manifests that may be of a McpGateway and cannot be used. */
+  broken?: readonly Problem[]
+  /** As in ResolveInput. */
+  assumed?: boolean
+}
+
 /**
  * `gatewayName` chooses among several gateways; without it there may be at most one, and none of `broken`. If none can be chosen, the
  * gateway of `current` stays.
@@ -36,8 +44,7 @@ export function desire(
   manifests: readonly PlacedManifest[],
   gatewayName: string | undefined,
   now: number,
-  current?: Desired,
-  broken: readonly Problem[] = [],
+  { current, broken = [], assumed }: DesireOptions = {},
 ): Desired {
   const { gateway, undecided } = chooseGateway(manifests, gatewayName, current, broken)
   const problems: Problem[] = undecided ? [undecided] : []
@@ -50,6 +57,7 @@ export function desire(
     observed: new Map(),
     configMaps: configMapValues(configMaps, gateway),
     placement: 'local',
+    assumed,
     now,
   })
   problems.push(...resolved.problems.map(problem => locate(problem, manifests)))

@@ -3,24 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/async.ts'
 import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { type Reaper, startReaper } from '../core/mcp/client/stdio/reaper.ts'
+import type { Identity } from '../core/mcp/identity.ts'
 import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
 import type { Tracer } from '../core/trace.ts'
+import type { Catalog } from '../router/catalog/catalog.ts'
 import { servedTokens } from '../router/meta/profiles/profiles.ts'
 import { type Router, type RouterOptions, startRouter } from '../router/router.ts'
 import { createInProcessSource, type InProcessSource } from '../router/source/in-process-source.ts'
 import { createTokenSums } from '../router/token-use.ts'
 import { type Approvals, createApprovals } from './approvals.ts'
-import { callerCredentials, withToken } from './caller-tokens.ts'
+import { callerCredentials } from './caller-tokens.ts'
 import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
 import { Children } from './children.ts'
 import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
 import { launch } from './launch-server.ts'
-import { type LocalStatus, statusOf } from './local-status.ts'
+import { type LocalStatus, plainStatus, statusOf } from './local-status.ts'
 import { semanticDependencies } from './meaning.ts'
+import { overridden } from './overrides.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
@@ -49,6 +51,8 @@ export type LocalOptions = {
   secretsFolder?: string
   /** Only callers with this token are admitted, unless the gateway has an `auth` of its own. */
   token?: string
+  /** Who callers without a credential are. */
+  as?: Identity
   /** Serves /servers/<name>/mcp even if the gateway does not enable it. */
   exposeServers?: boolean
   /** false: the paths are read only once. */
@@ -74,6 +78,8 @@ export type LocalGateway = {
   /** How many packages are being installed. */
   installing(): number
   status(): LocalStatus
+  /** What is served; undefined before the first list. */
+  catalog(): Catalog | undefined
   /** Stops the router after its calls in flight, then every server. Idempotent. */
   close(): Promise<void>
 }
@@ -93,6 +99,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
     ready: () => isReady(laptop),
     installing: () => laptop.packages.installing(),
     status: () => status(laptop),
+    catalog: () => laptop.router?.catalog(),
     close() {
       closing ??= end(laptop)
       return closing
@@ -123,6 +130,7 @@ type Laptop = {
 
 function assemble(options: LocalOptions, clock: Clock): Laptop {
   const { env, onFindings, onProgress, cacheFolder } = options
+  const assumed = options.as !== undefined
   const life = new AbortController()
   const tokens = createTokenCounter(clock)
   const reaper = startReaper()
@@ -158,16 +166,16 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const override = (config: RouterConfig) => overridden(config, options)
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
-  const publisher = new Publisher({ source, clock, children, countTokens, override }, nothing)
+  const publisher = new Publisher({ source, clock, children, countTokens, override, assumed }, nothing)
   const onRead = ({ servers, desired, embeddingsKey, callerTokens }: Reading) => {
     laptop.embeddingsKey = embeddingsKey
     laptop.callerTokens = callerTokens
     children.apply(servers)
     publisher.adopt(desired)
   }
-  const { gateway, secretsFolder } = options
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
-  const reloader = new Reloader({ files, clock, env, gateway, secretsFolder, digestKey, onRead, onFindings })
+  const given = { env, gateway: options.gateway, secretsFolder: options.secretsFolder, assumed, digestKey }
+  const reloader = new Reloader({ ...given, files, clock, onRead, onFindings })
   const laptop: Laptop = { ...base, children, publisher, reloader }
   return laptop
 }
@@ -203,10 +211,11 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     clock,
     sessionKey: await sessionKey(cacheFolder),
     credentials: callerCredentials(options.token, () => laptop.callerTokens),
+    assumed: options.as,
     semantic: semanticDependencies(options, () => laptop.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
-    debugStatus: () => toJson(status(laptop)),
+    debugStatus: () => plainStatus(status(laptop)),
     tracer: options.tracer,
     auditStream: options.auditStream,
   })
@@ -276,23 +285,4 @@ function status(laptop: Laptop): LocalStatus {
     problems: reloader.problems(),
     search: router?.search() ?? { semantic: 'off', pending: 0 },
   })
-}
-
-function overridden(
-  config: RouterConfig,
-  { profile, allowedProfiles = [], exposeServers, token }: LocalOptions,
-): RouterConfig {
-  return {
-    ...config,
-    access: withToken(config.access, token),
-    profile: profile ?? config.profile,
-    // The gateway's own profile stays available beside that of the command line.
-    allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
-    exposeServers: exposeServers || config.exposeServers,
-  }
-}
-
-function toJson(value: LocalStatus): JsonObject {
-  const plain: unknown = JSON.parse(JSON.stringify(value))
-  return isObject(plain) ? plain : {}
 }

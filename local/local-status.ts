@@ -6,6 +6,7 @@ import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { type ToolChanges, toldChanges } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
 import type { SearchStatus } from '../router/semantic/semantic.ts'
 import type { TokenUses } from '../router/token-use.ts'
@@ -101,6 +102,12 @@ export function statusOf(facts: {
     search,
     problems,
   }
+}
+
+/** Without what JSON cannot say. */
+export function plainStatus(status: LocalStatus): JsonObject {
+  const plain: unknown = JSON.parse(JSON.stringify(status))
+  return isObject(plain) ? plain : {}
 }
 
 function serverLine(

@@ -14,6 +14,8 @@ export type PublisherDeps = {
   clock: Clock
   children: Children
   countTokens: (texts: readonly string[]) => Promise<number[]>
+  /** As in ResolveInput. */
+  assumed: boolean
   /** Applies the command line's options to the config. */
   override: (config: RouterConfig) => RouterConfig
 }
@@ -88,7 +90,7 @@ export class Publisher {
   }
 
   #resolve() {
-    const { clock, children, override } = this.#deps
+    const { clock, children, override, assumed } = this.#deps
     const { gateway, servers, configMaps } = this.#desired
     const resolved = resolve({
       gateway,
@@ -97,6 +99,7 @@ export class Publisher {
       descriptionTokens: this.#descriptionTokens,
       configMaps: configMapValues(configMaps, gateway),
       placement: 'local',
+      assumed,
       now: clock.now(),
     })
     return { config: override(resolved.config), after: resolved.after }

@@ -20,6 +20,8 @@ export type ReadOptions = {
   /** The previous result. */
   current?: Desired
   secretsFolder?: string
+  /** As in ResolveInput. */
+  assumed?: boolean
   /** A random key of this process, for digests of values. */
   digestKey: Buffer
   now: number
@@ -45,7 +47,12 @@ export type Reading = {
 export async function readPaths(options: ReadOptions): Promise<Reading> {
   const loaded = await options.files.scan()
   const { manifests, brokenGateways } = loaded
-  const desired = desire(manifests, options.gateway, options.now, options.current, brokenGateways)
+  const { current, assumed } = options
+  const desired = desire(manifests, options.gateway, options.now, {
+    current,
+    assumed,
+    broken: brokenGateways,
+  })
   const servers = await Promise.all(desired.running.map(place => withInputs(place, desired, loaded, options)))
   const missing = servers.flatMap(({ server, inputs }) =>
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),

@@ -74,7 +74,8 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const config = () => served.current()?.config
   const configSeenBy = (identity: Identity) => access(current(), identity).config
   const identify: Identify = (config, authorization) =>
-    credentials.read(authorization) ?? authentication.identify(config, authorization)
+    (authorization === undefined ? options.assumed : credentials.read(authorization)) ??
+    authentication.identify(config, authorization)
   const standing = createStanding(identify)
   void reviewAtSwaps(standing, given)
   const agents: ServeOptions = {

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../core/async.ts'
 import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
+import type { Identity } from '../core/mcp/identity.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
 import type { Tracer } from '../core/trace.ts'
 import { createAccessStates } from './access/access-state.ts'
@@ -54,6 +55,8 @@ export type RouterOptions = {
   semantic?: SemanticDependencies
   /** Where the credentials of callers are looked up. Absent: no named tokens and no ServiceAccounts are known. */
   credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts'>
+  /** Who callers without a credential are, whatever `auth` says: only where nobody else can reach the port. */
+  assumed?: Identity
   /** How long closing still accepts requests, so that callers can move their connections first. Default: 0. */
   lingerMs?: number
   /** Absent: nothing is traced. The router does not close the tracer. */

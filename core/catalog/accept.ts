@@ -137,9 +137,15 @@ export function acceptServer({ spec }: McpServer, placement: Placement): Objecti
   )
 }
 
-/** The problems of a gateway in a placement; each of them refuses it. */
-export function acceptGateway({ spec }: McpGateway, placement: Placement): Problem[] {
-  const checks = GATEWAY_CHECKS.filter(check => (check.placement ?? placement) === placement)
+/**
+ * The problems of a gateway in a placement; each of them refuses it. `assumed`: who calls is given on the command line, and so a laptop
+ * needs not verify every kind of credential.
+ */
+export function acceptGateway({ spec }: McpGateway, placement: Placement, assumed = false): Problem[] {
+  const checks = GATEWAY_CHECKS.filter(
+    check =>
+      (check.placement ?? placement) === placement && !(assumed && check.reason === REASON.clusterOnly),
+  )
   return [...checks.flatMap(check => problemOf(check, spec)), ...checkAccess(spec)]
 }
 

@@ -50,6 +50,8 @@ export type ResolveInput = {
   /** By name of the issuer: the JSON Web Key Set that was fetched. */
   fetchedKeys?: AccessInput['fetchedKeys']
   placement: Placement
+  /** Laptops: who calls is given on the command line, whatever credentials the gateway asks for. */
+  assumed?: boolean
   now: number
 }
 
@@ -67,7 +69,7 @@ export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name:
 export function resolve(input: ResolveInput): Resolved {
   const gateway = input.gateway ?? defaultGateway()
   const references = readAuthReferences(gateway.spec.auth, input.configMaps ?? new Map())
-  const gatewayProblems = [...acceptGateway(gateway, input.placement), ...references.problems]
+  const gatewayProblems = [...acceptGateway(gateway, input.placement, input.assumed), ...references.problems]
   const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
   const selected = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))

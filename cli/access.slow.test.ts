@@ -1,0 +1,128 @@
+/** Being somebody on a laptop: what `--as` shows, allows and refuses, as processes. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { connectSdkClient } from '../core/mcp/client/sdk-client.ts'
+import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
+
+const RUDE = 'test/upstreams/rude/server.mjs'
+/** As for a cluster: a laptop verifies no tokens of ServiceAccounts. */
+const GATEWAY = {
+  apiVersion: 'portolan.dev/v1alpha1',
+  kind: 'McpGateway',
+  metadata: { name: 'tools' },
+  spec: {
+    auth: { serviceAccounts: { namespaces: ['agents'] } },
+    access: [
+      {
+        name: 'triage',
+        subjects: [{ kind: 'ServiceAccount', namespace: 'agents', name: 'triage' }],
+        tools: { allow: ['echo'] },
+      },
+      { name: 'nobody', subjects: [{ kind: 'ServiceAccount', namespace: 'agents', name: 'other' }] },
+    ],
+  },
+}
+
+function begin(cache: string, args: string[], env: Record<string, string> = {}): ChildProcess {
+  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', ...args]
+  return spawn(process.execPath, node, {
+    env: { ...process.env, PORTOLAN_CACHE: cache, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function portolan(cache: string, ...args: string[]) {
+  const child = begin(cache, args)
+  const texts = { stdout: '', stderr: '' }
+  child.stdout?.on('data', text => (texts.stdout += text))
+  child.stderr?.on('data', text => (texts.stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, ...texts }
+}
+
+function space(t: { after(run: () => void): void }) {
+  const made = createWorkspace()
+  t.after(made.remove)
+  made.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}`))
+  writeFileSync(join(made.folder, 'gateway.json'), JSON.stringify(GATEWAY))
+  return made
+}
+
+test('access lists what a caller may use and by which rule, also of a gateway that only a cluster can run', async t => {
+  const { cache, folder } = space(t)
+  const triage = await portolan(cache, 'access', folder, '--as', 'sa:agents/triage')
+  assert.equal(triage.code, 0, triage.stderr)
+  assert.match(triage.stdout, /^one +tool +echo +triage$/m)
+  assert.match(triage.stdout, /^sa:agents\/triage may use 1 of \d+ tools of gateway tools$/m)
+  const other = await portolan(cache, 'access', folder, '--as', 'sa:elsewhere/triage', '-o', 'json')
+  const { admitted, why, servers } = JSON.parse(other.stdout)
+  assert.deepEqual([admitted, servers], [false, []])
+  assert.match(why, /does not admit its namespace/)
+})
+
+test('call --as calls as that caller, and what it may not use does not exist', async t => {
+  const { cache, folder } = space(t)
+  const as = ['--as', 'serviceaccount:agents/triage']
+  const echo = await portolan(cache, 'call', 'one:echo', '{"text":"ahoy"}', folder, ...as)
+  assert.deepEqual([echo.code, echo.stdout.trim()], [0, 'ahoy'], echo.stderr)
+  const hidden = await portolan(cache, 'call', 'one:change', '{}', folder, ...as)
+  const absent = await portolan(cache, 'call', 'one:absent', '{}', folder, ...as)
+  assert.deepEqual([hidden.code, hidden.stderr], [1, absent.stderr.replaceAll('absent', 'change')])
+  const running = await portolan(cache, 'call', 'one:echo', '{}', ...as)
+  assert.equal(running.code, 2)
+  assert.match(running.stderr, /--as needs PATHs/)
+})
+
+test('up --as is that caller for whoever has no token, and is refused where others reach the port', async t => {
+  const { cache, folder } = space(t)
+  const refused = await portolan(cache, 'up', folder, '--host', '0.0.0.0', '--as', 'sa:agents/triage')
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /--as is for this machine alone/)
+  const child = begin(cache, ['up', folder, '--port', '0', '-o', 'json', '--as', 'sa:agents/triage'])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await once(child, 'close')
+  })
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const { url } = JSON.parse(line) as { url: string }
+    const client = await connectSdkClient(url, AbortSignal.timeout(10_000))
+    const { result } = {
+      result: await client.request(
+        'tools/call',
+        { name: 'discover_mcp_tools', arguments: { query: 'echo change' } },
+        AbortSignal.timeout(10_000),
+      ),
+    }
+    const text = JSON.stringify(result)
+    assert.match(text, /one:echo/)
+    assert.doesNotMatch(text, /one:change/)
+    await client.close()
+    break
+  }
+})
+
+test('a gateway that a command runs itself says which variable has the token that it asks for', async t => {
+  const { cache, folder } = space(t)
+  const tokens = { ...GATEWAY, spec: { auth: { tokens: { secretName: 'callers' } } } }
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'callers' },
+    stringData: { ci: 'x'.repeat(40) },
+  }
+  writeFileSync(join(folder, 'gateway.json'), JSON.stringify(tokens))
+  writeFileSync(join(folder, 'secret.json'), JSON.stringify(secret))
+  const args = ['call', 'one:echo', '{"text":"ahoy"}', folder]
+  const without = await portolan(cache, ...args)
+  assert.match(without.stderr, /wants credentials \(401\): set PORTOLAN_TOKEN/)
+  const child = begin(cache, args, { PORTOLAN_TOKEN: 'x'.repeat(40) })
+  let said = ''
+  child.stdout?.on('data', text => (said += text))
+  await once(child, 'close')
+  assert.equal(said.trim(), 'ahoy')
+})

@@ -1,0 +1,20 @@
+/** What the command line changes in a gateway's config. Pure. */
+import type { RouterConfig } from '../core/catalog/router-config.ts'
+import { withToken } from './caller-tokens.ts'
+import type { LocalOptions } from './local-gateway.ts'
+
+type Overrides = Pick<LocalOptions, 'profile' | 'allowedProfiles' | 'exposeServers' | 'token'>
+
+export function overridden(
+  config: RouterConfig,
+  { profile, allowedProfiles = [], exposeServers, token }: Overrides,
+): RouterConfig {
+  return {
+    ...config,
+    access: withToken(config.access, token),
+    profile: profile ?? config.profile,
+    // The gateway's own profile stays available beside that of the command line.
+    allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
+    exposeServers: exposeServers || config.exposeServers,
+  }
+}

@@ -1,0 +1,29 @@
+/** Whether a gateway admits a kind of caller at all, before its rules are asked. Pure. */
+import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+
+/** Why a caller is not admitted; undefined if it is. `tokens`: the names of the callers with tokens, if they are known. */
+export function notAdmitted(
+  { auth }: Pick<AccessConfig, 'auth'>,
+  { kind, issuer, subject }: Identity,
+  tokens?: ReadonlySet<string>,
+): string | undefined {
+  if (!auth) return undefined
+  switch (kind) {
+    case 'anonymous':
+      return auth.anonymous ? undefined : 'callers without a credential are not admitted'
+    case 'token':
+      if (!auth.tokens) return 'spec.auth admits no tokens'
+      return !tokens || tokens.has(subject) ? undefined : `there is no token "${subject}"`
+    case 'serviceAccount':
+      return auth.serviceAccounts?.namespaces.some(name =>
+        subject.startsWith(`system:serviceaccount:${name}:`),
+      )
+        ? undefined
+        : 'spec.auth.serviceAccounts does not admit its namespace'
+    case 'user':
+      return auth.jwt.some(({ name }) => issuer === undefined || name === issuer)
+        ? undefined
+        : 'spec.auth.jwt has no such issuer'
+  }
+}
