@@ -29,19 +29,21 @@ const HELP = `
   portolan approve github --diff                  what changed, word by word; approves nothing
   portolan approve github                         approves all tools of the server as they are now
   portolan approve github --digest 3f2a94c01b7d   only if they are still the ones that --diff showed
-  portolan approve github --namespace mcp         of a server in a cluster, by its annotation portolan.dev/approve
+  portolan approve github --namespace mcp         for a server in a cluster: sets its annotation portolan.dev/approve
 
-For servers with spec.tools.pin in their manifest. Hidden characters are shown in ⟨ ⟩; text that has them is approved by its digest only.`
+For servers with spec.tools.pin in their manifest. Hidden characters are shown in ⟨ ⟩; text that has them can be approved only with --digest.`
 
 export function approveCommand(terminal: Terminal): Command {
   return new Command('approve')
     .description('approve the changed tools of a server that pins them, or show what changed')
     .argument('<server>', 'the name of the McpServer')
     .option('--diff', 'show what changed, and approve nothing')
-    .addOption(new Option('--digest <digest>', 'approve only what has this digest').argParser(digestPrefix))
-    .option('--folder <dir>', 'the folder of its manifest, where several have a server of this name')
+    .addOption(
+      new Option('--digest <digest>', 'approve only if the changes have this digest').argParser(digestPrefix),
+    )
+    .option('--folder <dir>', 'the folder of its manifest, if several folders have a server of this name')
     .option('-n, --namespace <name>', 'approve in a cluster, in this namespace')
-    .option('--context <name>', 'the cluster, by a context of the kubeconfig')
+    .option('--context <name>', 'the context of the kubeconfig that names the cluster')
     .addHelpText('after', HELP)
     .action(async (server: string, options: ApproveOptions) => {
       const pending = await pendingOf(server, options, terminal)

@@ -10,24 +10,28 @@ export function bridgeCommand(): Command {
   return new Command('bridge')
     .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')
     .argument('[command...]', 'the server to start, after --')
-    .option('--port <port>', 'where it listens', '8080')
-    .option('--host <host>', 'the address it listens at', HOST)
+    .option('--port <port>', 'the port to listen on', '8080')
+    .option('--host <host>', 'the address to listen on', HOST)
     .addOption(
-      new Option('--sessions <mode>', 'one child for all callers, or one for each session')
+      new Option('--sessions <mode>', 'one child process for all callers, or one for each session')
         .choices(['shared', 'perClient'])
         .default('shared'),
     )
-    .option('--bearer-file <file>', 'callers must show the token in this file')
+    .option('--bearer-file <file>', 'callers must send the token in this file')
     .option('--start-timeout <duration>', 'how long the server may take to start', '60s')
-    .option('--idle-after <duration>', 'when a session that nobody uses ends', '3m')
+    .option('--idle-after <duration>', 'how long a session may be unused before it ends', '3m')
     .option(
       '--start-file <file>',
-      'starts what an installation wrote there; the words after -- are further arguments',
+      'start the command that an installation wrote into this file; words after -- are further arguments',
     )
-    .option('--termination-log <file>', 'where the reason goes when it gives up', '/dev/termination-log')
-    .option('--name <server>', 'its name in logs and metrics')
-    .option('--probe <url>', 'only ask whether an MCP server answers there')
-    .option('--timeout <duration>', 'how long to wait for that answer', '5s')
+    .option(
+      '--termination-log <file>',
+      'where to write the reason if the bridge gives up',
+      '/dev/termination-log',
+    )
+    .option('--name <server>', 'name of the server in logs and metrics')
+    .option('--probe <url>', 'only check whether an MCP server answers at this URL')
+    .option('--timeout <duration>', 'with --probe: how long to wait for the answer', '5s')
     .action(async () => {
       const { runBridge } = await import('../bridge/program.ts')
       const args = process.argv.slice(process.argv.indexOf('bridge') + 1)

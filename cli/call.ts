@@ -15,7 +15,7 @@ const STDIN = 0
 export function callCommand(terminal: Terminal): Command {
   const command = new Command('call')
     .description('call one tool through the gateway')
-    .argument('<tool>', 'its path, server:tool')
+    .argument('<tool>', 'path of the tool, server:tool')
     .argument('[arguments]', 'a JSON object, or - to read it from standard input', '{}')
   return withWho(withGateway(command), 'who calls, with PATHs')
     .addHelpText(

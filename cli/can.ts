@@ -21,16 +21,20 @@ const HELP = `
   portolan can read "files|file:///docs/one.md" gateway.yaml servers/ --as token:ci
   portolan can get  notes:summary gateway.yaml servers/ --as serviceaccount:agents/triage
 
-Prints yes and the rules that grant it, or no; exits with 0 or 1. A server's own word that a tool only reads is not known here.`
+Prints yes and the rules that grant it (exit code 0), or no (exit code 1). No server is asked, so readOnlyHint of tools is not known here.`
 
 export function canCommand(terminal: Terminal): Command {
   const command = new Command('can')
     .description('say whether a caller may use a tool, a resource or a prompt')
     .addArgument(
-      new Argument('<verb>', 'call a tool, read a resource, get a prompt').choices(['call', 'read', 'get']),
+      new Argument('<verb>', 'call a tool, read a resource, or get a prompt').choices([
+        'call',
+        'read',
+        'get',
+      ]),
     )
     .argument('<target>', 'server:tool, "server|uri" or server:prompt')
-    .argument('<paths...>', 'folders of manifests, files')
+    .argument('<paths...>', 'manifests, as files or folders')
   return withWho(command, 'who would do it', true)
     .addOption(gatewayOption())
     .addHelpText('after', HELP)

@@ -17,8 +17,8 @@ import { noteLine, problemLine, type Terminal } from './output.ts'
 
 export function checkCommand(terminal: Terminal): Command {
   return new Command('check')
-    .description('say what is wrong with manifests and client configs, without running anything')
-    .argument('<paths...>', 'folders of manifests, files, client configs')
+    .description('report mistakes in manifests and client configurations, without running anything')
+    .argument('<paths...>', 'manifests (files or folders) and client configurations')
     .addOption(gatewayOption())
     .addOption(secretsOption())
     .addOption(outputOption())

@@ -10,7 +10,7 @@ export function tokenHelp(url: string, token: string, colors: Colors): string {
     `  as a header  Authorization: Bearer ${token}`,
     `  Claude Code  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer ${token}"`,
     `  portolan     PORTOLAN_TOKEN=${token} portolan search …`,
-    'PORTOLAN_TOKEN keeps it over restarts; --anonymous asks for none.',
+    'Set PORTOLAN_TOKEN to keep the token when you restart; --anonymous requires none.',
   ].join('\n')
 }
 

@@ -17,9 +17,14 @@ export function crdsCommand(terminal: Terminal): Command {
   return new Command('crds')
     .description('print the CustomResourceDefinitions, or apply them to a cluster')
     .addArgument(
-      new Argument('[action]', 'print, or apply and wait').choices(['print', 'apply']).default('print'),
+      new Argument('[action]', 'print them, or apply them and wait until they are established')
+        .choices(['print', 'apply'])
+        .default('print'),
     )
-    .option('--context <name>', 'the cluster, by a context of the kubeconfig; in a pod it is its own')
+    .option(
+      '--context <name>',
+      'the context of the kubeconfig that names the cluster; in a pod, its own cluster is used',
+    )
     .action(async (action: 'print' | 'apply', { context }: { context?: string }) => {
       if (action === 'print') return terminal.out(definitionsText().trimEnd())
       const [{ findAccess }, { KubeClient }, { documentsOf }] = await Promise.all([

@@ -20,8 +20,12 @@ type Judged = LabelledQuery & { found: string[]; measures: Measures }
 export function evalCommand(terminal: Terminal): Command {
   const command = new Command('eval')
     .description('measure how well labelled queries find their tools: recall, reciprocal rank, nDCG')
-    .argument('<file>', 'a line of JSON, or an item of YAML, a query: {query, relevant: [{server, tool}]}')
-    .option('--min-recall5 <share>', 'fail where fewer are among the first five, 0 to 1', share)
+    .argument('<file>', 'labelled queries, JSON lines or a YAML list: {query, relevant: [{server, tool}]}')
+    .option(
+      '--min-recall5 <share>',
+      'fail if the recall among the first five results is lower; 0 to 1',
+      share,
+    )
   return withGateway(command)
     .addHelpText('after', '\nExample:\n  portolan eval queries.jsonl examples/laptop --min-recall5 0.9')
     .action(async (file: string, paths: string[], { output, minRecall5, ...options }: EvalOptions) => {

@@ -23,7 +23,7 @@ export function withWho(command: Command, about: string, isRequired = false): Co
   ).argParser(collect)
   return command
     .addOption(isRequired ? who.makeOptionMandatory() : who)
-    .option('--scopes <scopes>', 'scopes of the token, with commas')
+    .option('--scopes <scopes>', 'scopes of the token, separated by commas')
     .option('--claim <name=value>', 'a claim of the token; repeatable', collect)
     .option('--client <id>', 'the OAuth client that got the token')
 }

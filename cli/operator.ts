@@ -7,7 +7,7 @@ export function operatorCommand(): Command {
     .description('run the operator: McpServers become pods, McpGateways become routers')
     .addHelpText(
       'after',
-      '\nIt is set by PORTOLAN_* variables, as the chart does; outside of a cluster KUBECONFIG says which one.',
+      '\nPORTOLAN_* environment variables configure it; the chart sets them. Outside of a cluster, KUBECONFIG names the cluster.',
     )
     .action(async () => {
       const { runOperator } = await import('../operator/program.ts')

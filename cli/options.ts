@@ -16,7 +16,10 @@ export type AskOptions = UrlOption & OutputOption & ManifestOptions
 /** Ends the arguments of a command that asks a gateway: one that runs, or one of its own for as long as it takes. */
 export function withGateway(command: Command): Command {
   return command
-    .argument('[paths...]', 'manifests or client configs to run for this; default: the gateway at --url')
+    .argument(
+      '[paths...]',
+      'manifests or client configurations to start for this command; default: use the gateway at --url',
+    )
     .addOption(urlOption())
     .addOption(gatewayOption())
     .addOption(secretsOption())
@@ -24,21 +27,23 @@ export function withGateway(command: Command): Command {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how results are written')
+  return new Option('-o, --output <format>', 'format of the output')
     .choices(['table', 'json'])
     .default('table')
 }
 
 export function urlOption(): Option {
-  return new Option('--url <url>', 'a gateway that runs').default(DEFAULT_URL)
+  return new Option('--url <url>', 'URL of a running gateway').default(DEFAULT_URL)
 }
 
 export function gatewayOption(): Option {
-  return new Option('--gateway <name>', 'which McpGateway, where several are given')
+  return new Option('--gateway <name>', 'which McpGateway to use, if there are several')
 }
 
 export function secretsOption(): Option {
-  return new Option('--secrets <dir>', 'folder of secrets: files <name>/<key>').argParser(existingFolder)
+  return new Option('--secrets <dir>', 'folder with the values of Secrets, in files <name>/<key>').argParser(
+    existingFolder,
+  )
 }
 
 function existingFolder(path: string): string {

@@ -7,7 +7,7 @@ export function routerCommand(): Command {
     .description("run a router in a cluster: one gateway's endpoint for agents")
     .addHelpText(
       'after',
-      '\nIt is set by PORTOLAN_* variables, as the operator does. On a laptop use portolan up.',
+      '\nPORTOLAN_* environment variables configure it; the operator sets them. On a laptop, use portolan up.',
     )
     .action(async () => {
       const { runRouter } = await import('../router/program.ts')

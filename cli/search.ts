@@ -17,8 +17,8 @@ export function searchCommand(terminal: Terminal): Command {
   const command = new Command('search')
     .description('find tools as an agent does')
     .argument('<query>', 'product, verb and object, or the exact name of a tool')
-    .option('--limit <n>', 'results at most', wholeNumber(1, 50), 10)
-    .option('--explain', 'say why: what the words met, the share of server and meaning, and the sum')
+    .option('--limit <n>', 'maximum number of results', wholeNumber(1, 50), 10)
+    .option('--explain', 'show why: what each word matched, the shares of server and meaning, and the score')
   return withGateway(command).action(async (query: string, paths: string[], options: SearchOptions) => {
     if (query.trim() === '') throw new CommandError('the query is empty', EXIT.usage)
     const gateway = await openGateway({ ...options, paths, byMeaning: true }, terminal)

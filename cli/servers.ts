@@ -11,7 +11,7 @@ const MOST_NAMED = 12
 
 export function serversCommand(terminal: Terminal): Command {
   return new Command('servers')
-    .description('show the live state of the servers of a running gateway')
+    .description('show the state of the servers of a running gateway')
     .addOption(urlOption())
     .addOption(outputOption())
     .action(async ({ url, output }: UrlOption & OutputOption) => {

@@ -16,12 +16,12 @@ type TokensOptions = AskOptions & { tools?: boolean; scenario?: string; execute?
 export function tokensCommand(terminal: Terminal): Command {
   const command = new Command('tokens')
     .description('show what the tools cost an agent directly, and through the gateway (o200k_base)')
-    .option('--tools', 'each tool, the costliest first')
+    .option('--tools', 'show each tool, the most expensive first')
     .option(
       '--scenario <file>',
-      'a list of tasks, {query, call: {tool, arguments}}: what a session with them costs',
+      'show what a whole session with these tasks costs; a list of {query, call: {tool, arguments}}',
     )
-    .option('--execute', 'with --scenario: really call the tools')
+    .option('--execute', 'with --scenario: call the tools too, and count answers that are errors')
   return withGateway(command)
     .addHelpText('after', '\nExample:\n  portolan tokens --scenario docs/scenario.yaml examples/laptop')
     .action(async (paths: string[], options: TokensOptions) => {

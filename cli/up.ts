@@ -53,33 +53,36 @@ type UpOptions = ManifestOptions &
 
 export function upCommand(terminal: Terminal): Command {
   const command = new Command('up')
-    .description('run the gateway on this machine, and follow changes of its manifests')
+    .description('run a gateway on this machine, and apply changes of its manifests while it runs')
     .argument(
       '<paths...>',
-      'folders of manifests, files, client configs (mcp.json, claude_desktop_config.json)',
+      'manifests (files or folders) and client configurations (mcp.json, claude_desktop_config.json)',
     )
-    .option('--port <port>', 'where it listens; 0 for any that is free', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option(
+      '--port <port>',
+      'the port to listen on; 0 chooses a free one',
+      wholeNumber(0, 65_535),
+      DEFAULT_PORT,
+    )
     .option(
       '--host <host>',
-      'the address it listens at; beyond this machine callers need a token',
+      'the address to listen on; if other machines can reach it, callers need a token',
       '127.0.0.1',
     )
-    .option(
-      '--anonymous',
-      'ask no token of callers from other machines: whoever reaches the port may call every tool',
-    )
-  return withWho(command, 'who callers of this machine without a token are')
+    .option('--anonymous', 'require no token: everyone who can reach the port may call every tool')
+  return withWho(command, 'act as this caller for requests from this machine without a token')
     .addOption(
-      new Option('--profile <profile>', "the meta-tools, instead of the gateway's own choice").choices(
-        profile.options,
-      ),
+      new Option(
+        '--profile <profile>',
+        "the profile to serve at /mcp, instead of the manifest's default",
+      ).choices(profile.options),
     )
     .addOption(gatewayOption())
     .addOption(secretsOption())
-    .option('--servers', 'open /servers/<name>/mcp: one server as it is')
+    .option('--servers', 'also serve each server alone, at /servers/<name>/mcp')
     .option(
       '--audit <file>',
-      "append the audit lines that the gateway's spec.audit asks for to a file, not to standard output",
+      "append the audit lines (the gateway's spec.audit) to a file instead of standard output",
     )
     .addOption(outputOption())
     .action(async (paths: string[], options: UpOptions) => {

@@ -27,7 +27,7 @@ const serviceAccounts = z.strictObject({
     .min(1)
     .max(16)
     .default(['portolan'])
-    .describe('Audiences of which the token must have one.'),
+    .describe('The token must have one of these audiences.'),
   namespaces: z
     .array(name)
     .max(64)
@@ -36,7 +36,7 @@ const serviceAccounts = z.strictObject({
   review: duration('60s')
     .optional()
     .describe(
-      'Additionally verifies each token by a TokenReview, at most this old, so that tokens of deleted pods are refused. If absent, tokens are verified by public keys only.',
+      'Additionally verifies each token by a TokenReview, whose result is used for at most this time, so that tokens of deleted pods are refused. If absent, tokens are verified by public keys only.',
     ),
 })
 
@@ -46,12 +46,12 @@ const jwt = z.strictObject({
     .min(1)
     .max(63)
     .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be lower-case letters, digits and "-"')
-    .describe('By which rules refer to the issuer.'),
+    .describe('The name by which rules refer to the issuer.'),
   issuer: httpsUrl.describe('Must equal the `iss` claim exactly.'),
   audiences: words
     .min(1)
     .max(16)
-    .describe("Audiences of which the token must have one: usually the gateway's URL with /mcp."),
+    .describe("The token must have one of these audiences: usually the gateway's URL with /mcp."),
   keys: z
     .strictObject({
       uri: httpsUrl.optional().describe('URL of the JSON Web Key Set.'),
@@ -72,7 +72,10 @@ const jwt = z.strictObject({
     })
     .prefault({})
     .describe('Which claims contain what.'),
-  requiredScopes: words.max(64).default([]).describe('Scopes that every token must have; in each challenge.'),
+  requiredScopes: words
+    .max(64)
+    .default([])
+    .describe('Scopes that every token must have; each challenge lists them.'),
   clockSkew: duration('30s').default('30s').describe('Tolerance for `exp`, `nbf` and `iat`.'),
   maxLifetime: duration('24h').default('24h').describe('Longest accepted time from `iat` to `exp`.'),
 })
@@ -131,7 +134,7 @@ const subject = z.strictObject({
     .min(1)
     .max(253)
     .optional()
-    .describe('Only with a token of this OAuth client (`azp` or `client_id`).'),
+    .describe('Matches only tokens that this OAuth client got (`azp` or `client_id`).'),
   claim: z
     .string()
     .min(1)
@@ -164,7 +167,7 @@ const toolPatterns = patterns('Names of tools')
       .boolean()
       .default(false)
       .describe(
-        'Only tools that are known to be read-only: see `tools.trustHints` and `overrides` of a McpServer.',
+        'Only tools that are known to be read-only: see `tools.trustHints` and `tools.overrides` of a McpServer.',
       ),
   })
 
@@ -176,11 +179,15 @@ export const accessRules = z
         .array(subject)
         .max(64)
         .default([])
-        .describe('Callers of whom the rule speaks, any of them; empty: everyone who is admitted.'),
-      servers: labelSelector.prefault({}).describe('McpServers by labels; empty selects all of the gateway.'),
-      tools: toolPatterns.prefault({}).describe('Which of their tools.'),
-      resources: patterns('URIs of resources and templates').describe('Which of their resources.'),
-      prompts: patterns('Names of prompts').describe('Which of their prompts.'),
+        .describe(
+          'The rule applies to callers that match any of these; if empty, to everyone who is admitted.',
+        ),
+      servers: labelSelector
+        .prefault({})
+        .describe('McpServers by labels; if empty, all servers of the gateway.'),
+      tools: toolPatterns.prefault({}).describe('Which tools of these servers.'),
+      resources: patterns('URIs of resources and templates').describe('Which resources of these servers.'),
+      prompts: patterns('Names of prompts').describe('Which prompts of these servers.'),
       scopes: words
         .max(64)
         .default([])
@@ -189,7 +196,7 @@ export const accessRules = z
         .boolean()
         .default(false)
         .describe(
-          'If true, what the rule grants is visible without `scopes` too, and a call is answered 403 insufficient_scope.',
+          'If true, what the rule grants is also visible to callers whose token lacks `scopes`, and their calls are answered 403 insufficient_scope.',
         ),
     }),
   )
@@ -197,23 +204,25 @@ export const accessRules = z
   .default([])
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
   .describe(
-    'Who may use what. A caller may use what any matching rule grants; what no rule grants does not exist for it. Empty: everything for everyone who is admitted.',
+    'Who may use what. A caller may use what any matching rule grants; what no rule grants is hidden from it. If empty, everyone who is admitted may use everything.',
   )
 
 export const gatewayTools = toolPatterns
   .prefault({})
-  .describe('The most that any caller gets here, whatever the rules say.')
+  .describe('An upper limit for all callers, whatever the rules grant.')
 
 const count = z.int().min(1).max(1_000_000_000)
 
 export const rateLimits = z
   .array(
     z.strictObject({
-      per: z.enum(['Caller', 'Gateway']).describe('Whether each caller has the limit, or all together.'),
+      per: z
+        .enum(['Caller', 'Gateway'])
+        .describe('Whether each caller has this limit, or all callers together.'),
       requests: count.optional().describe('Requests of any kind; one of `requests` and `calls`.'),
       calls: count.optional().describe('Calls of tools.'),
-      every: duration('1m').describe('The time in which so many are allowed.'),
-      burst: count.optional().describe('How many may come at once. Default: all.'),
+      every: duration('1m').describe('The time in which this many are allowed.'),
+      burst: count.optional().describe('How many may arrive at once. Default: all of them.'),
       servers: labelSelector.optional().describe('Only calls of these McpServers.'),
       tools: z.array(pattern).max(64).optional().describe('Only calls of these tools.'),
     }),
@@ -227,14 +236,14 @@ export const auditEvents = z
   .max(3)
   .default([])
   .describe(
-    'What is written to the audit stream, a JSON line each. Calls: of tools, prompts and resources, and searches. Denials: what is outside of the rules, without a usable credential, or beyond a limit. Logins: credentials seen for the first time, and failed ones.',
+    'Events that are written to the audit stream, one JSON line each. Calls: calls of tools, prompts and resources, and searches. Denials: requests that the rules do not allow, that exceed a limit, or that have no valid credential. Logins: credentials that a router sees for the first time, and refused ones.',
   )
 
 export const auditArguments = z
   .enum(['None', 'Names', 'Digest', 'Redacted', 'Full'])
   .default('None')
   .describe(
-    'How much of the arguments of calls the audit stream contains: nothing, their names, a SHA-256 digest, all but long texts and what looks secret, or everything up to 16 KiB.',
+    'How much of the arguments of calls the audit stream contains: nothing (None), their names (Names), a SHA-256 digest (Digest), everything except long texts and values that look secret (Redacted), or everything up to 16 KiB (Full).',
   )
 
 export const auditSink = z
@@ -246,7 +255,7 @@ export const auditOverflow = z
   .enum(['Drop', 'Refuse'])
   .default('Drop')
   .describe(
-    'If audit lines cannot be written fast enough: Drop loses and counts them, Refuse answers requests with 503 meanwhile.',
+    'What happens if audit lines cannot be written fast enough. Drop: they are lost and counted. Refuse: requests are answered with 503 meanwhile.',
   )
 
 export type GatewayAuth = NonNullable<z.output<typeof auth>>

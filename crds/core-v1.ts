@@ -5,7 +5,7 @@ const MAX_ENTRIES = 256
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
 const KEY = /^[-._a-zA-Z0-9]+$/
 
-const optional = z.boolean().optional().describe('Whether the server starts without it.')
+const optional = z.boolean().optional().describe('Whether it may be missing.')
 const objectName = z.string().min(1).max(253)
 const key = z.string().min(1).max(253).regex(KEY, 'must be letters, digits, "-", "_" and "."')
 

@@ -22,9 +22,9 @@ const profiles = z.strictObject({
   default: profile
     .default('hierarchical')
     .describe(
-      'What is served at /mcp. hierarchical: meta-tools that find, call and read. search: meta-tools with exact selection, patterns and schemas on demand. registry: meta-tools, and the tools that were activated. direct: all tools listed.',
+      'What is served at /mcp. hierarchical: meta-tools that find, call and read. search: meta-tools with exact selection, patterns and schemas on demand. registry: meta-tools, and the tools that the agent activated. direct: all tools, and no meta-tools.',
     ),
-  allowed: z.array(profile).max(4).default([]).describe('Profiles served besides it, at /mcp/<profile>.'),
+  allowed: z.array(profile).max(4).default([]).describe('Other profiles that are served, at /mcp/<profile>.'),
 })
 
 const url = z
@@ -75,7 +75,7 @@ const budget = z.strictObject({
 })
 
 const router = z.strictObject({
-  replicas: z.int().min(0).max(100).default(2).describe('Routers that run.'),
+  replicas: z.int().min(0).max(100).default(2).describe('Number of routers.'),
   resources: freeForm.optional().describe('Resources of the container, as in a pod.'),
   autoscaling: freeForm
     .optional()
@@ -145,7 +145,7 @@ export const gatewayStatus = z.strictObject({
   servers: z
     .strictObject({
       selected: count.optional().describe('Servers that the selector matches.'),
-      ready: count.optional().describe('Those of them that are ready.'),
+      ready: count.optional().describe('Selected servers that are ready.'),
     })
     .optional()
     .describe('Servers behind the gateway.'),
@@ -160,7 +160,7 @@ export const gatewayStatus = z.strictObject({
       saved: z.string().optional().describe('The difference in percent.'),
     })
     .optional()
-    .describe('The price of tools/list (o200k_base).'),
+    .describe('Tokens of tools/list (o200k_base).'),
   search: z
     .strictObject({
       semantic: z

@@ -71,7 +71,7 @@ const scaling = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'Instances kept running. Default 1 in a cluster, 0 on a laptop: asleep when idle, woken by the first call. 0 in a cluster is not supported yet.',
+      'Instances that are kept running. Default 1 in a cluster, 0 on a laptop: stopped when idle, started by the next call. 0 in a cluster is not supported yet.',
     ),
   max: z
     .int()
@@ -79,12 +79,12 @@ const scaling = z.strictObject({
     .max(100)
     .default(1)
     .describe(
-      'Maximum number of instances: if greater than `min`, an autoscaler is created, by CPU. Clusters only.',
+      'Maximum number of instances: if greater than `min`, a HorizontalPodAutoscaler by CPU is created. Clusters only.',
     ),
   idleAfter: duration('3m')
     .default('3m')
     .describe(
-      'Time without a call after which it is put to sleep; in a cluster, after which a session of a perClient server ends.',
+      'Time without a call after which the server is stopped until the next call; in a cluster, time after which a session of a perClient server ends.',
     ),
 })
 
@@ -101,7 +101,7 @@ const toolOverride = z.strictObject({
   readOnly: z
     .boolean()
     .optional()
-    .describe('Whether the tool only reads, for callers who may only use such tools.'),
+    .describe('Whether the tool only reads. Callers with `readOnly` rules may use only such tools.'),
 })
 
 const tools = z.strictObject({
@@ -119,7 +119,7 @@ const tools = z.strictObject({
     .enum(['Warn', 'Hold'])
     .optional()
     .describe(
-      'What happens if a tool changes after it was approved. Warn: it is told. Hold: the changed tool, or a new one, is hidden and its calls are refused until the change is approved, by `portolan approve` or the annotation `portolan.dev/approve`. The first tools that are found are approved.',
+      'What happens if a tool changes after it was approved. Warn: the change is reported. Hold: it is reported, and the changed or new tool is hidden and its calls are refused until the change is approved, by `portolan approve` or the annotation `portolan.dev/approve`. The tools of the first list are approved automatically.',
     ),
   trustHints: z
     .boolean()
@@ -138,8 +138,10 @@ const limits = z.strictObject({
     .min(1)
     .max(1_024)
     .default(16)
-    .describe('Calls in flight at a time; more wait in a short queue.'),
-  maxResultBytes: bytes('1Mi').default('1Mi').describe('The largest result that is passed on complete.'),
+    .describe('Maximum number of calls in flight; further calls wait in a short queue.'),
+  maxResultBytes: bytes('1Mi')
+    .default('1Mi')
+    .describe('The largest result that is passed on without being cut.'),
 })
 
 export const payloads = z.enum(['none', 'redacted', 'full'])
@@ -196,18 +198,18 @@ const serverSpec = z
       .prefault({})
       .describe('When tools, resources and prompts are listed again.'),
     limits: limits.prefault({}).describe('Limits of time, number and size.'),
-    logging: logging.prefault({}).describe('What is logged of calls to this server.'),
+    logging: logging.prefault({}).describe('What the log contains about calls to this server.'),
     pod: freeForm
       .optional()
       .describe(
-        'Parts of the pod, as in a pod\'s spec: nodeSelector, tolerations, affinity, serviceAccountName, volumes, securityContext and so on; besides them `metadata` (labels, annotations) and `resources`, those of the server. Its container is named "server". Maps merge, lists append by name, lists of plain values and scalars replace. Clusters only.',
+        'Parts of the pod, as in a pod\'s spec: nodeSelector, tolerations, affinity, serviceAccountName, volumes, securityContext and so on; also `metadata` (labels, annotations) and `resources` (of the server). Its container is named "server". Maps merge, lists append by name, lists of plain values and scalars replace. Clusters only.',
       ),
     egress: z
       .array(egressRule)
       .max(256)
       .default([])
       .describe(
-        'What its pod may reach besides DNS; becomes a NetworkPolicy. If it is empty, an npm or PyPI server may reach the port of its registry, on any host; otherwise include the registry. Clusters only: a laptop cannot enforce it and refuses it.',
+        'What its pod may reach besides DNS; becomes a NetworkPolicy. If empty, an npm or PyPI server may reach the port of its registry, on any host; otherwise include the registry. Clusters only: a laptop cannot enforce it and refuses it.',
       ),
     suspend: z
       .boolean()
@@ -229,7 +231,7 @@ export const serverStatus = z.strictObject({
   replicas: z
     .strictObject({
       wanted: count.optional().describe('Instances that should run.'),
-      ready: count.optional().describe('Instances that answer, of this revision or the one before.'),
+      ready: count.optional().describe('Instances that answer, of this revision or the previous one.'),
     })
     .optional()
     .describe('Instances of the server; absent for a remote one.'),

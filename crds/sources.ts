@@ -8,7 +8,7 @@ const packageVersion = z
   .max(128)
   .regex(/^([0-9A-Za-z][0-9A-Za-z.!+_-]*)?$/, 'must be an exact version, such as "1.2.3", not a range')
   .default('')
-  .describe('The exact version; if empty, the newest at the first installation.')
+  .describe('The exact version; if empty, the newest one when the package is first installed.')
 
 const bin = z
   .string()
@@ -138,4 +138,4 @@ export const command = z
       .default('.')
       .describe('Its working directory, relative to the manifest.'),
   })
-  .describe('A program of this machine, connected over stdio. On a laptop only.')
+  .describe('A program on this machine, connected over stdio. On a laptop only.')
