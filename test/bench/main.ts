@@ -1,12 +1,14 @@
 /**
  * Runs every benchmark and writes docs/bench.md, with the figures of one run on one machine.
- * `main.ts search`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run only one part and do not write the file.
+ * `main.ts search`, `callers`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run only one part and do not write the file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { skipCluster } from '../cluster/available.ts'
 import { benchBridge } from './bridge.ts'
+import { benchCallers } from './callers.ts'
+import { benchCallersGateway } from './callers-gateway.ts'
 import { benchCluster } from './cluster.ts'
 import { benchEncoder } from './encoder.ts'
 import { benchGateway } from './gateway.ts'
@@ -15,7 +17,7 @@ import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
-const PARTS = ['search', 'encoder', 'compare', 'life', 'memory', 'bridge', 'cluster'] as const
+const PARTS = ['search', 'callers', 'encoder', 'compare', 'life', 'memory', 'bridge', 'cluster'] as const
 const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
@@ -24,6 +26,10 @@ try {
   if (parts.has('search')) {
     say('search and index build')
     rows.push(...(await benchSearch()))
+  }
+  if (parts.has('callers')) {
+    say('callers with rules')
+    rows.push(...(await benchCallers()), ...(await benchCallersGateway(folder)))
   }
   if (parts.has('encoder')) {
     say('sentence encoder')

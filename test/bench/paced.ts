@@ -8,21 +8,24 @@ const CONNECTIONS = 16
 
 export type Paced = { p50: number; p99: number; failed: number }
 
-/** Sends `bodies` in turn, `rate` per second for `seconds`; each at its time, even if earlier ones are not answered yet. */
+/** Sends `bodies` in turn, `rate` per second for `seconds`; each at its time, even if earlier ones are not answered yet, and with headers of its own if there are any. */
 export async function pacedLoad(
   url: string,
   bodies: readonly string[],
   rate: number,
   seconds: number,
+  headersAt: (turn: number) => Record<string, string> = () => ({}),
 ): Promise<Paced> {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: CONNECTIONS })
   const times: number[] = []
   let failed = 0
-  const ask = async (body: string): Promise<void> => {
+  const ask = async (turn: number): Promise<void> => {
+    const headers = { ...MCP_HEADERS, ...headersAt(turn) }
+    const body = bodies[turn % bodies.length] as string
     const sent = performance.now()
     try {
-      const answer = await pool.request({ path, method: 'POST', headers: MCP_HEADERS, body })
+      const answer = await pool.request({ path, method: 'POST', headers, body })
       await answer.body.text()
       if (answer.statusCode !== 200) failed++
     } catch {
@@ -35,7 +38,7 @@ export async function pacedLoad(
   for (let turn = 0; turn < rate * seconds; turn++) {
     const dueMs = started + (turn * 1_000) / rate - performance.now()
     if (dueMs > 1) await wait(dueMs)
-    asked.push(ask(bodies[turn % bodies.length] as string))
+    asked.push(ask(turn))
   }
   await Promise.all(asked)
   await pool.close()

@@ -1,0 +1,166 @@
+/** Measures a gateway with rules as a process: what new tokens cost others' calls, and how soon a changed rule is in force. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JsonObject } from '../../core/json.ts'
+import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
+import { type Gateway, startGateway, startScript } from '../support/processes.ts'
+import { AUDIENCE, createIssuer, GATEWAY_URL, ISSUER, type Issuer } from './issuer.ts'
+import { type Paced, pacedLoad } from './paced.ts'
+import { type BenchRow, quantile } from './row.ts'
+
+type Replay = { servers: { name: string; url: string; tools: string[] }[] }
+
+const CALLS_PER_SECOND = 100
+const TOKENS_PER_SECOND = 200
+const SECONDS = 10
+const CHANGES = 20
+const LONGEST_WAIT_MS = 10_000
+
+export async function benchCallersGateway(folder: string): Promise<BenchRow[]> {
+  await using running = new AsyncDisposableStack()
+  const replay = await startScript<Replay>(['test/upstreams/replay/main.ts'])
+  running.defer(() => replay.stop())
+  const issuer = await createIssuer('RS256')
+  const manifests = join(folder, 'callers')
+  mkdirSync(manifests, { recursive: true })
+  for (const { name, url } of replay.ready.servers)
+    write(
+      manifests,
+      name,
+      manifest('portolan.dev/v1alpha1', 'McpServer', name, { spec: { remote: { url } } }),
+    )
+  const [allowed, toggled] = searchedTools(replay.ready)
+  write(manifests, 'keys', keysOf(issuer))
+  write(manifests, 'gateway', gatewayOf([]))
+  const gateway = await startGateway([manifests], { cache: join(folder, 'callers-cache') })
+  running.defer(() => gateway.stop())
+  const known = await issuer.sign('ada', ['dev'])
+  return [
+    await newTokensRow(gateway, issuer, bodyOf(allowed), known),
+    await changedRuleRow(gateway, manifests, { allowed, toggled, known }),
+  ]
+}
+
+async function newTokensRow(
+  { url }: Gateway,
+  issuer: Issuer,
+  body: string,
+  known: string,
+): Promise<BenchRow> {
+  const fresh = await Promise.all(
+    Array.from({ length: TOKENS_PER_SECOND * SECONDS }, (_, at) => issuer.sign(`user-${at}`, ['dev'])),
+  )
+  const calls = () => pacedLoad(`${url}/mcp`, [body], CALLS_PER_SECOND, SECONDS, () => bearer(known))
+  const tokens = (tokenAt: (turn: number) => string) =>
+    pacedLoad(`${url}/mcp`, [body], TOKENS_PER_SECOND, SECONDS, turn => bearer(tokenAt(turn)))
+  await calls()
+  // The same load of a caller that is known, so that only the newness of the tokens differs.
+  const [rest] = await Promise.all([calls(), tokens(() => known)])
+  const [busy, news] = await Promise.all([calls(), tokens(turn => fresh[turn] as string)])
+  const failed = failures([rest, busy, news])
+  const ratio = busy.p99 / rest.p99
+  return {
+    what: `calls beside ${TOKENS_PER_SECOND} requests a second, each with a new token: p99 against p99 beside as many with a known one`,
+    aim: '≤ 2 ×',
+    measured: `${ratio.toFixed(1)} × (${rest.p99.toFixed(1)} ms, then ${busy.p99.toFixed(1)} ms; those with new tokens p50 ${news.p50.toFixed(1)} ms, p99 ${news.p99.toFixed(1)} ms; ${failed} failed)`,
+    ok: ratio <= 2 && failed === 0,
+  }
+}
+
+/** A rule denies a tool and admits it again; another tool is called all the while. */
+async function changedRuleRow(
+  { url }: Gateway,
+  manifests: string,
+  { allowed, toggled, known }: { allowed: string; toggled: string; known: string },
+): Promise<BenchRow> {
+  const times: number[] = []
+  const ended = new AbortController()
+  const called = calling(url, allowed, known, ended.signal)
+  for (let change = 0; change < CHANGES; change++) {
+    const isDenied = change % 2 === 0
+    const began = performance.now()
+    write(manifests, 'gateway', gatewayOf(isDenied ? [toggled.split(':')[1] as string] : []))
+    await until(async () => (await finds(url, toggled, known)) !== isDenied)
+    times.push(performance.now() - began)
+  }
+  ended.abort()
+  const { calls, failed } = await called
+  const p95 = quantile(times, 0.95)
+  return {
+    what: 'from the change of a rule to its being in force, p95',
+    aim: '≤ 1 s, no call failed',
+    measured: `p50 ${(quantile(times, 0.5) / 1_000).toFixed(2)} s, p95 ${(p95 / 1_000).toFixed(2)} s; ${failed} of ${calls} calls failed`,
+    ok: p95 <= 1_000 && failed === 0,
+  }
+}
+
+/** Searches for a tool, one request after the other. */
+async function calling(url: string, tool: string, token: string, signal: AbortSignal) {
+  let calls = 0
+  let failed = 0
+  while (!signal.aborted) {
+    calls++
+    if (!(await finds(url, tool, token).catch(() => false))) failed++
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return { calls, failed }
+}
+
+async function finds(url: string, tool: string, token: string): Promise<boolean> {
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { ...MCP_HEADERS, ...bearer(token) },
+    body: bodyOf(tool),
+  })
+  if (!response.ok) throw new Error(`HTTP ${response.status}`)
+  return (await response.text()).includes(`tool_path\\":\\"${tool}\\"`)
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + LONGEST_WAIT_MS
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error('a changed rule was not in force in time')
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+/** Two tools, by path. */
+function searchedTools({ servers }: Replay): [allowed: string, toggled: string] {
+  const paths = servers.flatMap(({ name, tools }) => tools.slice(0, 1).map(tool => `${name}:${tool}`))
+  return [paths[0] as string, paths[1] as string]
+}
+
+function bodyOf(tool: string): string {
+  return requestBody('tools/call', { name: 'discover_mcp_tools', arguments: { query: tool } })
+}
+
+function keysOf({ jwks }: Issuer): object {
+  return manifest('v1', 'ConfigMap', 'keys', { data: { 'jwks.json': JSON.stringify(jwks) } })
+}
+
+function gatewayOf(deny: readonly string[]): object {
+  const keys = { configMapKeyRef: { name: 'keys', key: 'jwks.json' } }
+  return manifest('portolan.dev/v1alpha1', 'McpGateway', 'bench', {
+    spec: {
+      url: GATEWAY_URL,
+      auth: { jwt: [{ name: 'bench', issuer: ISSUER, audiences: [AUDIENCE], keys }] },
+      access: [{ name: 'dev', subjects: [{ kind: 'Group', name: 'dev' }], tools: { deny } }],
+    },
+  })
+}
+
+function manifest(apiVersion: string, kind: string, name: string, more: object): object {
+  return { apiVersion, kind, metadata: { name }, ...more }
+}
+
+function write(folder: string, name: string, content: object): void {
+  writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(content as JsonObject))
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
+}
+
+function failures(loads: readonly Paced[]): number {
+  return loads.reduce((sum, { failed }) => sum + failed, 0)
+}
