@@ -12,7 +12,9 @@ type Replay = { servers: { name: string; url: string; tools: string[] }[] }
 
 const CALLS_PER_SECOND = 100
 const TOKENS_PER_SECOND = 200
-const SECONDS = 10
+const SECONDS = 5
+/** Of loads with known and with new tokens in turn: what else the machine does must not count for one of them. */
+const ROUNDS = 5
 const CHANGES = 20
 const LONGEST_WAIT_MS = 10_000
 
@@ -47,22 +49,35 @@ async function newTokensRow(
   body: string,
   known: string,
 ): Promise<BenchRow> {
+  const count = TOKENS_PER_SECOND * SECONDS
   const fresh = await Promise.all(
-    Array.from({ length: TOKENS_PER_SECOND * SECONDS }, (_, at) => issuer.sign(`user-${at}`, ['dev'])),
+    Array.from({ length: count * ROUNDS }, (_, at) => issuer.sign(`user-${at}`, ['dev'])),
   )
   const calls = () => pacedLoad(`${url}/mcp`, [body], CALLS_PER_SECOND, SECONDS, () => bearer(known))
   const tokens = (tokenAt: (turn: number) => string) =>
     pacedLoad(`${url}/mcp`, [body], TOKENS_PER_SECOND, SECONDS, turn => bearer(tokenAt(turn)))
   await calls()
-  // The same load of a caller that is known, so that only the newness of the tokens differs.
-  const [rest] = await Promise.all([calls(), tokens(() => known)])
-  const [busy, news] = await Promise.all([calls(), tokens(turn => fresh[turn] as string)])
-  const failed = failures([rest, busy, news])
-  const ratio = busy.p99 / rest.p99
+  const loads: { rest: Paced[]; busy: Paced[]; news: Paced[] } = { rest: [], busy: [], news: [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    // The same load of a caller that is known, so that only the newness of the tokens differs.
+    const [rest] = await Promise.all([calls(), tokens(() => known)])
+    const [busy, news] = await Promise.all([calls(), tokens(turn => fresh[round * count + turn] as string)])
+    loads.rest.push(rest)
+    loads.busy.push(busy)
+    loads.news.push(news)
+  }
+  const p99 = (some: Paced[]) =>
+    quantile(
+      some.map(load => load.p99),
+      0.5,
+    )
+  const failed = failures(Object.values(loads).flat())
+  const [rest, busy] = [p99(loads.rest), p99(loads.busy)]
+  const ratio = busy / rest
   return {
     what: `calls beside ${TOKENS_PER_SECOND} requests a second, each with a new token: p99 against p99 beside as many with a known one`,
     aim: '≤ 2 ×',
-    measured: `${ratio.toFixed(1)} × (${rest.p99.toFixed(1)} ms, then ${busy.p99.toFixed(1)} ms; those with new tokens p50 ${news.p50.toFixed(1)} ms, p99 ${news.p99.toFixed(1)} ms; ${failed} failed)`,
+    measured: `${ratio.toFixed(1)} × (${rest.toFixed(1)} ms, then ${busy.toFixed(1)} ms, of ${ROUNDS} rounds the median; those with new tokens p99 ${p99(loads.news).toFixed(1)} ms; ${failed} failed)`,
     ok: ratio <= 2 && failed === 0,
   }
 }

@@ -61,7 +61,15 @@ const PLURAL = 2
 function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
   const { terms: numbers, starts, numbers: terms, plurals } = words
   const { met, asked } = query
-  const rarities = createRarities(numbers, rarity)
+  /** By number of term, computed when it is first asked for. */
+  const rarities = new Float64Array(numbers.size).fill(Number.NaN)
+  let names: string[] | undefined
+  const learn = (number: number): number => {
+    names ??= [...numbers.keys()]
+    const rare = rarity(names[number] as string)
+    rarities[number] = rare
+    return rare
+  }
   return {
     reset() {
       met.fill(0)
@@ -87,26 +95,13 @@ function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
       let sum = 0
       for (let at = starts[document] as number; at < (starts[document + 1] as number); at++) {
         const number = terms[at] as number
-        const rare = rarities(number)
+        let rare = rarities[number] as number
+        if (Number.isNaN(rare)) rare = learn(number)
         total += rare
         sum += rare * (met[number] as number)
       }
       return total === 0 ? 0 : sum / total
     },
     under: rarity => createNameCover(words, query, rarity),
-  }
-}
-
-/** The weights of terms by number, each computed when it is first asked for. */
-function createRarities(numbers: ReadonlyMap<string, number>, rarity: Rarity): (number: number) => number {
-  let terms: string[] | undefined
-  const known = new Float64Array(numbers.size).fill(Number.NaN)
-  return number => {
-    const before = known[number] as number
-    if (!Number.isNaN(before)) return before
-    terms ??= [...numbers.keys()]
-    const rare = rarity(terms[number] as string)
-    known[number] = rare
-    return rare
   }
 }
