@@ -75,7 +75,7 @@ async function newTokensRow(
   const [rest, busy] = [p99(loads.rest), p99(loads.busy)]
   const ratio = busy / rest
   return {
-    what: `calls beside ${TOKENS_PER_SECOND} requests a second, each with a new token: p99 against p99 beside as many with a known one`,
+    what: `calls during ${TOKENS_PER_SECOND} requests a second with a new token each: p99 compared with p99 during as many with a known token`,
     aim: '≤ 2 ×',
     measured: `${ratio.toFixed(1)} × (${rest.toFixed(1)} ms, then ${busy.toFixed(1)} ms, of ${ROUNDS} rounds the median; those with new tokens p99 ${p99(loads.news).toFixed(1)} ms; ${failed} failed)`,
     ok: ratio <= 2 && failed === 0,
@@ -102,7 +102,7 @@ async function changedRuleRow(
   const { calls, failed } = await called
   const p95 = quantile(times, 0.95)
   return {
-    what: 'from the change of a rule to its being in force, p95',
+    what: 'from the change of a rule until it takes effect, p95',
     aim: '≤ 1 s, no call failed',
     measured: `p50 ${(quantile(times, 0.5) / 1_000).toFixed(2)} s, p95 ${(p95 / 1_000).toFixed(2)} s; ${failed} of ${calls} calls failed`,
     ok: p95 <= 1_000 && failed === 0,

@@ -60,7 +60,7 @@ async function knownRow(catalog: Catalog, issuer: Issuer): Promise<BenchRow> {
   const [without, more] = [micros(open), micros(ruled)]
   await authentication.close()
   return {
-    what: `CPU a call more for a caller with a known JWT and ${RULES} rules`,
+    what: `additional CPU time of a call by a caller with a known JWT and ${RULES} rules`,
     aim: '≤ 10 µs',
     measured: `${(more - without).toFixed(1)} µs`,
     ok: more - without <= 10,
@@ -88,7 +88,7 @@ async function newRow(issuer: Issuer): Promise<BenchRow> {
   await authentication.close()
   const micros = costs[1] as number
   return {
-    what: 'first sight of a token (RS256), CPU',
+    what: 'CPU time to verify a token (RS256) for the first time',
     aim: '≤ 150 µs',
     measured: `${micros.toFixed(0)} µs`,
     ok: micros <= 150,
@@ -101,7 +101,7 @@ function searchRow(catalog: Catalog): BenchRow {
   const ratio = quantile(part, 0.5) / quantile(whole, 0.5)
   const shown = (times: number[]) => `p50 ${ms(quantile(times, 0.5))}, p95 ${ms(quantile(times, 0.95))}`
   return {
-    what: `search by words under a view of half of ${catalog.tools.length.toLocaleString('en')} tools`,
+    what: `search by words with rules that grant half of ${catalog.tools.length.toLocaleString('en')} tools`,
     aim: '≤ 1.3 × without',
     measured: `${ratio.toFixed(2)} × (${shown(part)}; without ${shown(whole)})`,
     ok: ratio <= 1.3,
@@ -135,7 +135,7 @@ function firstRows(catalog: Catalog): BenchRow[] {
   const [median, worst] = [quantile(times, 0.5), Math.max(...times)]
   return [
     {
-      what: `first search of a combination of rules, ${catalog.tools.length.toLocaleString('en')} tools: CPU without giving way`,
+      what: `first search of a combination of rules, ${catalog.tools.length.toLocaleString('en')} tools: CPU time that blocks the event loop`,
       aim: 'p50 ≤ 20 ms',
       measured: `p50 ${ms(median)}, the first of all ${ms(worst)}`,
       ok: median <= 20,
