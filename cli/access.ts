@@ -19,12 +19,12 @@ const HELP = `
   portolan access gateway.yaml servers/ --as group:entra/dev --scopes mcp
   portolan access examples/access/ci-job.yaml --as token:nightly -o json
 
-Runs the servers for as long as it takes to read their lists. One answer without running anything: portolan can.`
+Starts the servers to read their lists, then stops them. To ask about a single tool without starting servers, use portolan can.`
 
 export function accessCommand(terminal: Terminal): Command {
   const command = new Command('access')
     .description('list what a caller may use of a gateway, and which rule grants it')
-    .argument('<paths...>', 'folders of manifests, files')
+    .argument('<paths...>', 'manifests, as files or folders')
   return withWho(command, 'whose access is listed', true)
     .addOption(gatewayOption())
     .addOption(secretsOption())
