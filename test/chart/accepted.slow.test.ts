@@ -145,7 +145,7 @@ test('for a whole cluster it is not installed a second time, for some namespaces
   await applied(lease)
   await assert.rejects(helm.run(install('second', 'portolan')), {
     message:
-      /installed already, as release first in the namespace elsewhere, .* give each its own watchNamespaces/,
+      /already installed as release first in the namespace elsewhere, .* give each its own watchNamespaces/,
   })
   await helm.run(install('second', 'portolan'), { watchNamespaces: ['team-a'] })
   await removed(lease)
