@@ -86,10 +86,10 @@ export const kindStories: Stories = (running, options) => {
     const space = await running().namespace('refused', t)
     await space.apply(
       server('local', { command: { run: 'python' } }),
-      server('pinned', { npm: { package: 'a' }, tools: { pin: 'Hold' } }),
+      server('sleepy', { npm: { package: 'a', version: '1.0.0' }, scaling: { min: 0 } }),
     )
     const { message } = await space.untilSaid('local', 'Accepted', 'LocalOnly')
     assert.match(message, /npm|image/)
-    await space.untilSaid('pinned', 'Accepted', 'NotYetSupported')
+    await space.untilSaid('sleepy', 'Accepted', 'NotYetSupported')
   })
 }
