@@ -1,14 +1,15 @@
 /** `portolan can`: whether a caller may use something, as the rules of the manifests say, without running anything. */
 import { randomBytes } from 'node:crypto'
 import { Argument, Command } from 'commander'
+import type { AccessRule } from '../core/catalog/access-config.ts'
 import { parseToolPath } from '../core/catalog/names.ts'
 import { resolve } from '../core/catalog/resolve.ts'
-import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import type { RouterConfig } from '../core/catalog/router-config.ts'
 import { configMapValues } from '../local/desire.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { readPaths } from '../local/read.ts'
 import { notAdmitted } from '../router/access/admits.ts'
-import { seesPrompt, seesResource, seesTool, type View, viewOf } from '../router/access/view.ts'
+import { type Granted, grantsAlone, type View, viewOf } from '../router/access/view.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { identityOf, type WhoOptions, withWho } from './identity.ts'
 import { gatewayOption, type ManifestOptions } from './options.ts'
@@ -103,8 +104,7 @@ export function decide(
   if (at < 1 || !server)
     return { yes: false, why: `there is no server "${name}" in gateway ${config.gateway.name}` }
   if (!view) return { yes: true, why: 'the gateway has no rules' }
-  const alone = (rule: View['granting'][number]): View => ({ ...view, granting: [rule], challenging: [] })
-  const grants = (rule: View['granting'][number]) => sees(alone(rule), server, verb, item)
+  const grants = (rule: AccessRule) => grantsAlone(view, rule, server, grantedOf(verb, item))
   const rules = view.granting.filter(grants).map(rule => rule.name)
   const [asking] = rules.length === 0 ? view.challenging.filter(grants) : []
   if (asking)
@@ -121,9 +121,7 @@ function partsOf(path: string): [string, string] {
   return [server, tool]
 }
 
-function sees(view: View, server: RouterServer, verb: Verb, item: string): boolean {
-  if (verb === 'read') return seesResource(view, server, item)
-  return verb === 'get'
-    ? seesPrompt(view, server, item)
-    : seesTool(view, server, { name: item, inputSchema: {} })
+function grantedOf(verb: Verb, item: string): Granted {
+  if (verb === 'read') return { uri: item }
+  return verb === 'get' ? { prompt: item } : { tool: { name: item, inputSchema: {} } }
 }

@@ -4,7 +4,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ServerPart } from '../catalog/server-part.ts'
-import { type Granted, scopesFor, seesPrompt, seesResource, seesTool, type View, viewOf } from './view.ts'
+import { type Granted, grantsAlone, scopesFor, sees, type View, viewOf } from './view.ts'
 
 export type GrantedServer = {
   server: string
@@ -39,7 +39,7 @@ function grantedOf(
   const item = (name: string, granted: Granted): GrantedItem[] => {
     if (!view) return [{ name, rules: [] }]
     if (!sees(view, server, granted)) return []
-    const rules = rulesOf(view).filter(rule => sees(alone(view, rule), server, granted))
+    const rules = rulesOf(view).filter(rule => grantsAlone(view, rule, server, granted))
     const needs = scopesFor(view, identity, server, granted)
     return [
       {
@@ -58,16 +58,6 @@ function grantedOf(
   return found.tools.length + found.resources.length + found.prompts.length === 0 ? [] : [found]
 }
 
-function sees(view: View, server: RouterServer, granted: Granted): boolean {
-  if ('tool' in granted) return seesTool(view, server, granted.tool)
-  return 'uri' in granted ? seesResource(view, server, granted.uri) : seesPrompt(view, server, granted.prompt)
-}
-
 function rulesOf({ granting, challenging }: View): AccessRule[] {
   return [...granting, ...challenging]
-}
-
-/** The view that one rule would give by itself. */
-function alone(view: View, rule: AccessRule): View {
-  return { ...view, granting: [rule], challenging: [] }
 }

@@ -65,6 +65,17 @@ export function seesPrompt(view: View, server: RouterServer, prompt: string): bo
 /** A tool, a prompt by the upstream's own name, or a resource by the upstream's own URI. */
 export type Granted = { tool: ToolDefinition } | { prompt: string } | { uri: string }
 
+/** Whether something is visible. */
+export function sees(view: View, server: RouterServer, granted: Granted): boolean {
+  if ('tool' in granted) return seesTool(view, server, granted.tool)
+  return 'uri' in granted ? seesResource(view, server, granted.uri) : seesPrompt(view, server, granted.prompt)
+}
+
+/** Whether one rule of a view would make something visible by itself. */
+export function grantsAlone(view: View, rule: AccessRule, server: RouterServer, granted: Granted): boolean {
+  return sees({ ...view, granting: [rule], challenging: [] }, server, granted)
+}
+
 /** The scopes that something visible needs and the caller lacks, of the rule that lacks the fewest; empty: the caller may use it. */
 export function scopesFor(
   view: View,
@@ -72,22 +83,11 @@ export function scopesFor(
   server: RouterServer,
   granted: Granted,
 ): readonly string[] {
-  const grants = (rule: AccessRule) => concerns(rule, server) && isOfRule(rule, server, granted)
+  const grants = (rule: AccessRule) => grantsAlone(view, rule, server, granted)
   if (view.granting.some(grants)) return []
   const lacking = (rule: AccessRule) => missingScopes(rule, identity).length
   const asking = view.challenging.filter(grants).toSorted((a, b) => lacking(a) - lacking(b))
   return asking[0]?.scopes ?? []
-}
-
-function isOfRule(
-  { tools, prompts, resources }: AccessRule,
-  server: RouterServer,
-  granted: Granted,
-): boolean {
-  if ('tool' in granted) return isToolGranted(tools, server, granted.tool)
-  if ('prompt' in granted) return isGranted(prompts, granted.prompt)
-  const forms = formsOf(granted.uri)
-  return grantsAll(resources) || (forms !== undefined && isUriGranted(resources, forms))
 }
 
 const ALL: AccessRule = {

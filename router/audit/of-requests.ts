@@ -1,9 +1,9 @@
 /** What audit and metrics say of a request: allowed by which rule, denied, or limited. */
+import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { contextOf } from '../../core/trace.ts'
-import type { View } from '../access/view.ts'
-import { seesPrompt, seesResource, seesTool } from '../access/view.ts'
+import { type Granted, grantsAlone, type View } from '../access/view.ts'
 import type { Once } from '../meta/once.ts'
 import type { Asked, CallRecord, RecordedRequest } from '../observer.ts'
 import { type Catalogs, hiddenTarget } from './hidden.ts'
@@ -107,17 +107,20 @@ function findRule(
   { server, tool, prompt, uri }: Target,
 ): string | undefined {
   const known = seen.servers.get(server ?? '')
-  if (!known) return undefined
   const definition = tool === undefined ? undefined : seen.toolByName.get(`${server}:${tool}`)?.definition
-  const { granting } = view
-  return (
-    granting.find(rule => {
-      const alone = { ...view, granting: [rule], challenging: [] }
-      if (definition) return seesTool(alone, known, definition)
-      if (prompt !== undefined) return seesPrompt(alone, known, prompt)
-      return uri !== undefined && seesResource(alone, known, uri)
-    })?.name || undefined
-  )
+  const granted = grantedOf(definition, prompt, uri)
+  if (!known || !granted) return undefined
+  return view.granting.find(rule => grantsAlone(view, rule, known, granted))?.name || undefined
+}
+
+function grantedOf(
+  tool: ToolDefinition | undefined,
+  prompt: string | undefined,
+  uri: string | undefined,
+): Granted | undefined {
+  if (tool) return { tool }
+  if (prompt !== undefined) return { prompt }
+  return uri === undefined ? undefined : { uri }
 }
 
 function argumentsOf({ sent }: CallRecord): JsonObject | undefined {
