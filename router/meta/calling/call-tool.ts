@@ -6,7 +6,6 @@ import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type JsonRpcError, type McpResponse, withResult } from '../../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../../core/mcp/protocol/message.ts'
-import { limitedSentence } from '../../access/limits.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { argumentHelp } from '../arguments/argument-help.ts'
@@ -26,6 +25,7 @@ import {
 import { isForProgram } from './for-programs.ts'
 import { forward } from './forward.ts'
 import { hiddenFor } from './hidden-tools.ts'
+import { refuseLimited } from './limited.ts'
 import type { ToolTarget } from './targets.ts'
 
 /**
@@ -45,15 +45,8 @@ export async function callTool(
     const refusal = argumentsRefusalOf(work, tool, given.value, checked.problems)
     return refuse(work, { refusal, outcome: 'rejected', server, tool: tool.tool })
   }
-  const limited = work.limits.call(work.catalog.config, work.request.caller.identity, server.name, tool.tool)
-  if (limited)
-    return refuse(work, {
-      refusal: limitedSentence(limited),
-      outcome: 'rejected',
-      server,
-      tool: tool.tool,
-      limited,
-    })
+  const limited = refuseLimited(work, server, tool)
+  if (limited) return limited
   const { value: args, text: argumentsText } = checked.args
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
   // A task would belong to the server's session, and later requests about it do not name a server.

@@ -4,7 +4,6 @@ import { Fault } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import { limitedSentence } from '../../access/limits.ts'
 import { mayRead } from '../../access/reachable.ts'
 import { textAt } from '../arguments/given-arguments.ts'
 import { carriesTasks } from '../listing/describe.ts'
@@ -14,6 +13,7 @@ import { readCompleted } from '../resources/completed.ts'
 import { errorReply, refuse } from '../wording/answers.ts'
 import { faultSentence, quote, stateSentence } from '../wording/sentences.ts'
 import { forward } from './forward.ts'
+import { refuseLimited } from './limited.ts'
 import { invalid, notFound, refuseNatively, unanswered } from './rpc-errors.ts'
 import { findServer, heldRefusal } from './targets.ts'
 
@@ -77,15 +77,8 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   const { params, method } = request
   const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
   if (tool === undefined) return unknownTool(work, server)
-  const limited = work.limits.call(catalog.config, request.caller.identity, server.name, tool.tool)
-  if (limited)
-    return refuse(work, {
-      refusal: limitedSentence(limited),
-      outcome: 'rejected',
-      server,
-      tool: tool.tool,
-      limited,
-    })
+  const limited = refuseLimited(work, server, tool)
+  if (limited) return limited
   const carried = params.task === undefined || carriesTasks(server, catalog)
   const sent = carried ? params : untasked(params)
   const argumentsText = textAt(request, 'arguments')

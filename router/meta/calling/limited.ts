@@ -1,0 +1,20 @@
+/** Limits of calls: an agent is answered in words, since clients drop the body of a 429. */
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import { limitedSentence } from '../../access/limits.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import type { Work } from '../meta-tool.ts'
+import { refuse } from '../wording/answers.ts'
+
+/** Counts a call of a tool. The refusal if that is one too many; then it counts for none. */
+export function refuseLimited(
+  work: Work,
+  server: RouterServer,
+  { tool }: ToolRoute,
+): McpResponse | undefined {
+  const { catalog, request, limits } = work
+  const limited = limits.call(catalog.config, request.caller.identity, server.name, tool)
+  return (
+    limited && refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool, limited })
+  )
+}
