@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Refused } from './bearer.ts'
-import type { Limited } from './limits.ts'
+import { type Limited, spentAfter } from './limits.ts'
 
 export type FailedLogins = {
   /** Counts a refused credential. Returns the limit if there were too many; then it does not count. */
@@ -12,7 +12,7 @@ export type FailedLogins = {
 
 const FAILURES = 20
 const EVERY_MS = 60_000
-const COST_MS = EVERY_MS / FAILURES
+const COST = { costMs: EVERY_MS / FAILURES, burstMs: EVERY_MS }
 /** Addresses remembered; the oldest are forgotten first. */
 const MAX_ADDRESSES = 100_000
 const TEXT = `${FAILURES} failed logins a minute`
@@ -25,9 +25,8 @@ export function createFailedLogins(clock: Clock): FailedLogins {
       if (!isFailure(refused)) return undefined
       const now = clock.now()
       const key = networkOf(address)
-      // Never further ahead than all of them: otherwise a clock that was set back would lock addresses out.
-      const spent = Math.min(Math.max(spentBy.get(key) ?? now, now), now + EVERY_MS) + COST_MS
-      const waitMs = spent - now - EVERY_MS
+      const spent = spentAfter(COST, spentBy.get(key), now)
+      const waitMs = spent - now - COST.burstMs
       if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: TEXT }
       spentBy.set(key, spent)
       return undefined

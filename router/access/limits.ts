@@ -62,12 +62,12 @@ export function createLimits(clock: Clock): Limits {
   }
 }
 
-type Rule = {
+/** The time that one request costs, and what may be spent ahead. */
+type Cost = { costMs: number; burstMs: number }
+
+type Rule = Cost & {
   key: string
   limit: RateLimit
-  /** The time that one request costs, and what may be spent ahead. */
-  costMs: number
-  burstMs: number
   text: string
   spent: BoundedMap<number>
 }
@@ -93,8 +93,11 @@ function rulesFor({ access, routers = 1 }: RouterConfig, before: readonly Rule[]
   })
 }
 
-/** Never further ahead than a full burst: otherwise a clock that was set back would lock callers out. */
-function spentAfter({ costMs, burstMs }: Rule, spent: number | undefined, now: number): number {
+/**
+ * The time at which a limit is spent after one request more; the request is refused if that is more than `burstMs` ahead. Never further
+ * ahead than a full burst before it: otherwise a clock that was set back would lock callers out.
+ */
+export function spentAfter({ costMs, burstMs }: Cost, spent: number | undefined, now: number): number {
   const until = Math.min(Math.max(spent ?? now, now), now + burstMs)
   return until + costMs
 }
