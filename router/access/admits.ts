@@ -1,6 +1,7 @@
 /** Whether a gateway admits a kind of caller at all, before its rules are asked. Pure. */
-import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { accountIn } from './rules.ts'
 
 /** Why a caller is not admitted; undefined if it is. `tokens`: the names of the callers with tokens, if they are known. */
 export function notAdmitted(
@@ -16,9 +17,7 @@ export function notAdmitted(
       if (!auth.tokens) return 'spec.auth admits no tokens'
       return !tokens || tokens.has(subject) ? undefined : `there is no token "${subject}"`
     case 'serviceAccount':
-      return auth.serviceAccounts?.namespaces.some(name =>
-        subject.startsWith(`system:serviceaccount:${name}:`),
-      )
+      return admitsAccount(auth, subject)
         ? undefined
         : 'spec.auth.serviceAccounts does not admit its namespace'
     case 'user':
@@ -26,4 +25,9 @@ export function notAdmitted(
         ? undefined
         : 'spec.auth.jwt has no such issuer'
   }
+}
+
+/** Whether a ServiceAccount is of an admitted namespace. */
+export function admitsAccount({ serviceAccounts }: AuthConfig, subject: string): boolean {
+  return serviceAccounts?.namespaces.some(name => accountIn(name, subject) !== undefined) ?? false
 }

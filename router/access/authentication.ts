@@ -9,7 +9,7 @@ import { canonicalJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
-import { type Refused, readBearer, refused } from './bearer.ts'
+import { KEYS_UNAVAILABLE, type Refused, readBearer, refused } from './bearer.ts'
 import { createJwtVerifier, type JwtVerifier } from './jwt.ts'
 import { createNamedTokensOf } from './named-tokens.ts'
 import type { ServiceAccounts } from './service-accounts.ts'
@@ -80,11 +80,6 @@ const BUSY: Refused = {
   reason: 'Busy',
   message: 'Too many new tokens at once; try again in a moment.',
 }
-const UNAVAILABLE: Refused = {
-  status: 503,
-  reason: 'KeysUnavailable',
-  message: 'Tokens cannot be verified now; try again in a moment.',
-}
 const UNKNOWN = refused('UnknownToken', 'The token is not known here.')
 
 type Verifier = {
@@ -134,7 +129,7 @@ function verifyOnce(
     })
     .catch(error => {
       options.log.warn({ error: messageOf(error) }, 'a token could not be verified')
-      return UNAVAILABLE
+      return KEYS_UNAVAILABLE
     })
     .finally(() => verifying.delete(key))
   verifying.set(key, found)

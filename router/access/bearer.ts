@@ -41,6 +41,12 @@ export function readBearer(authorization: string | undefined): string | Refused 
   return { status: 400, error: 'invalid_request', reason: 'MalformedHeader', message }
 }
 
+export const KEYS_UNAVAILABLE: Refused = {
+  status: 503,
+  reason: 'KeysUnavailable',
+  message: 'Tokens cannot be verified now; try again in a moment.',
+}
+
 export function refused(reason: RefusedReason, message: string): Refused {
   return { status: 401, error: 'invalid_token', reason, message }
 }

@@ -45,7 +45,7 @@ function isNamed(wanted: string, name: string | undefined): boolean {
 }
 
 /** The name of a ServiceAccount of this namespace: `system:serviceaccount:<namespace>:<name>`. */
-function accountIn(namespace: string, subject: string): string | undefined {
+export function accountIn(namespace: string, subject: string): string | undefined {
   const prefix = `system:serviceaccount:${namespace}:`
   return subject.startsWith(prefix) ? subject.slice(prefix.length) : undefined
 }

@@ -18,7 +18,6 @@ export function hiddenTarget(
 ): Target | undefined {
   switch (kind) {
     case 'name':
-      return hiddenItem(catalogs, server === undefined ? text : `${server}:${text}`, once)
     case 'prompt':
       return hiddenItem(catalogs, server === undefined ? text : `${server}:${text}`, once)
     case 'server':

@@ -1,8 +1,8 @@
 /** The admin port of a router in a cluster: health, metrics, status, and the catalog and server endpoints for sidecars. */
-import type { AuthConfig } from '../../core/catalog/access-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
+import { admitsAccount } from '../access/admits.ts'
 import type { Refused } from '../access/bearer.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Newest } from '../source/newest.ts'
@@ -75,15 +75,9 @@ function admittedBy({ authenticate, served }: Sidecars): Authenticator {
   return async authorization => {
     const found = await authenticate(authorization)
     const auth = served.current()?.config.access.auth
-    return 'status' in found || !auth || admitsPod(auth, found) ? found : NOT_ADMITTED
+    const isAdmitted = 'status' in found || !auth || auth.anonymous || admitsAccount(auth, found.subject)
+    return isAdmitted ? found : NOT_ADMITTED
   }
-}
-
-function admitsPod({ anonymous, serviceAccounts }: AuthConfig, { subject }: Identity): boolean {
-  return (
-    anonymous ||
-    (serviceAccounts?.namespaces.some(name => subject.startsWith(`system:serviceaccount:${name}:`)) ?? false)
-  )
 }
 
 const NOT_ADMITTED: Refused = {

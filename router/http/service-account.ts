@@ -5,7 +5,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
-import { type Refused, readBearer, refused } from '../access/bearer.ts'
+import { KEYS_UNAVAILABLE, type Refused, readBearer, refused } from '../access/bearer.ts'
 import type { ServiceAccounts } from '../access/service-accounts.ts'
 
 export type AuthenticatorOptions = {
@@ -42,7 +42,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return found
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
-      return UNAVAILABLE
+      return KEYS_UNAVAILABLE
     }
   }
 }
@@ -51,9 +51,4 @@ const NO_TOKEN: Refused = {
   status: 401,
   reason: 'NoToken',
   message: 'A ServiceAccount token is required: Authorization: Bearer <token>.',
-}
-const UNAVAILABLE: Refused = {
-  status: 503,
-  reason: 'KeysUnavailable',
-  message: 'Tokens cannot be verified now; try again in a moment.',
 }
