@@ -1,9 +1,10 @@
 /** Keeps on disk which tools of a server were approved, beside the cached catalogs: deleting those does not approve anything. */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ToolDefinition } from '../core/catalog/server-catalog.ts'
 import { isObject } from '../core/json.ts'
+import { replaceFile } from '../core/replace-file.ts'
 
 const FORMAT = 1
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -49,11 +50,7 @@ export function createApprovals(cacheFolder: string): Approvals {
       }
     },
     async save(subject, kept) {
-      const file = fileOf(subject)
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      const text = JSON.stringify({ format: FORMAT, ...subject, ...kept })
-      await writeFile(`${file}.${process.pid}.new`, text, { mode: 0o600 })
-      await rename(`${file}.${process.pid}.new`, file)
+      await replaceFile(fileOf(subject), JSON.stringify({ format: FORMAT, ...subject, ...kept }))
     },
     async of(server) {
       const names = await readdir(folder).catch(() => [])

@@ -1,10 +1,11 @@
 /** Caches server catalogs on disk, by a digest of their source, so that a restarted gateway serves all lists at once. */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serverCatalogOf } from '../core/catalog/catalog-shape.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { isObject } from '../core/json.ts'
+import { replaceFile } from '../core/replace-file.ts'
 
 /** Part of every key: files of another format are not found. */
 const FORMAT = 1
@@ -48,10 +49,7 @@ export function createCatalogCache(folder: string): CatalogCache {
     async save(server, revision, cached) {
       const text = JSON.stringify(cached)
       if (text.length > MAX_FILE_BYTES) return
-      const file = fileOf(server, revision)
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      await writeFile(`${file}.${process.pid}.new`, text, { mode: 0o600 })
-      await rename(`${file}.${process.pid}.new`, file)
+      await replaceFile(fileOf(server, revision), text)
     },
     async prune() {
       const names = await readdir(folder).catch(() => [])

@@ -1,9 +1,9 @@
 /** Caches vectors on disk by the keys of their texts: in a file of fixed-size records, which are appended, and cleaned up at a start. */
-import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import process from 'node:process'
 import { crc32 } from 'node:zlib'
 import type { Vector } from '../catalog/vectors.ts'
+import { replaceFile } from '../replace-file.ts'
 
 /** The length of the keys made by search-text.ts; vectors with other keys are not stored. */
 const KEY_BYTES = 22
@@ -133,16 +133,5 @@ function createWriting(file: string, maxRecords: number, onFailure?: (error: unk
     },
     replace: (records: Buffer[]) => enqueue(() => replaceFile(file, Buffer.concat(records))),
     close: () => last,
-  }
-}
-
-/** Replaces the file atomically. */
-async function replaceFile(file: string, bytes: Buffer): Promise<void> {
-  const made = `${file}.${process.pid}`
-  try {
-    await writeFile(made, bytes, { mode: 0o600 })
-    await rename(made, file)
-  } finally {
-    await rm(made, { force: true })
   }
 }

@@ -1,10 +1,11 @@
 /** Remembers what a version of a package contained when it was first installed here, and refuses other content under that version. */
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { PackageSource, Release } from '../../core/packages/install.ts'
+import { replaceFile } from '../../core/replace-file.ts'
 
 /** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else remembers it. */
 export type Compare = (source: PackageSource, release: Release) => Promise<void>
@@ -19,10 +20,7 @@ export function createIntegrityRecords(cacheFolder: string): Compare {
     const known = await read(file)
     if (known === integrity) return
     if (known !== undefined) throw changed(source, release, known, file)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const text = JSON.stringify({ package: source.package, version, integrity })
-    await writeFile(`${file}.${process.pid}.new`, text, { mode: 0o600 })
-    await rename(`${file}.${process.pid}.new`, file)
+    await replaceFile(file, JSON.stringify({ package: source.package, version, integrity }))
   }
 }
 
