@@ -1,6 +1,6 @@
 /** What waits for approval of a server in a cluster: from the ConfigMaps that the operator keeps, approved by an annotation. */
 import { withHeld } from '../core/catalog/pin.ts'
-import type { ServerCatalog, ToolDefinition } from '../core/catalog/server-catalog.ts'
+import { definitionsOf } from '../core/catalog/tool-changes.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { readApproved, readCatalog } from '../core/kube/catalog.ts'
 import { KubeClient } from '../core/kube/client.ts'
@@ -49,10 +49,6 @@ export async function pendingInCluster(
   } finally {
     await client.close()
   }
-}
-
-function definitionsOf({ tools }: ServerCatalog): ToolDefinition[] {
-  return tools.map(({ definition }) => definition)
 }
 
 async function connect(context: string | undefined): Promise<KubeClient> {

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { hiddenTextOf } from '../core/catalog/hidden-text.ts'
 import type { ToolDefinition } from '../core/catalog/server-catalog.ts'
-import { changesLine, changesOf } from '../core/catalog/tool-changes.ts'
+import { changesLine, changesOf, type ToolChanges } from '../core/catalog/tool-changes.ts'
 import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 import { toolDiff } from './tool-diff.ts'
@@ -67,7 +67,7 @@ function shown(server: string, { approved, found }: Pending, { colors }: Termina
   return [
     toolDiff(approved, found, colors),
     '',
-    `${changesLine(changes)}${hiddenNote(found, approved)}`,
+    `${changesLine(changes)}${hiddenNote(found, changes)}`,
     `To approve exactly this: portolan approve ${server} --digest ${changes.digest}`,
   ].join('\n')
 }
@@ -80,7 +80,7 @@ async function approve(server: string, pending: Pending, { digest }: ApproveOpti
     throw new CommandError(
       `the tools of ${server} changed again: they have the digest ${changes.digest}. Look at them with --diff.`,
     )
-  const note = hiddenNote(found, approved)
+  const note = hiddenNote(found, changes)
   if (digest === undefined && note !== '')
     throw new CommandError(
       `${changesLine(changes)}${note}. Look at it with --diff, then approve it with the digest that it shows.`,
@@ -94,8 +94,7 @@ function nothingChanged(server: string): string {
 }
 
 /** Of the tools that changed: what they hide. */
-function hiddenNote(found: readonly ToolDefinition[], approved: readonly ToolDefinition[]): string {
-  const { changed = [], added = [] } = changesOf(approved, found) ?? {}
+function hiddenNote(found: readonly ToolDefinition[], { changed, added }: ToolChanges): string {
   const names = new Set([...changed, ...added])
   const hidden = hiddenTextOf(found.filter(({ name }) => names.has(name)))
   return hidden ? `; text that hides characters: ${hidden.told.join('; ')}` : ''

@@ -1,6 +1,6 @@
 /** What earlier runs found in the servers of manifests: tools that wait for approval, text that hides characters. Reads only the cache. */
 import { join } from 'node:path'
-import { hiddenTextLine, hiddenTextOf } from '../core/catalog/hidden-text.ts'
+import { hiddenTextIn, hiddenTextLine } from '../core/catalog/hidden-text.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { changesLine, changesOf } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
@@ -34,8 +34,7 @@ function changed(name: string, kept: Kept | undefined): Problem[] {
 }
 
 function hidden(name: string, catalog: ServerCatalog | undefined): Problem[] {
-  const definitions = catalog?.tools.map(({ definition }) => definition) ?? []
-  const found = hiddenTextOf(definitions, catalog?.instructions)
+  const found = catalog && hiddenTextIn(catalog)
   if (!found) return []
   const message = `${name}: text of the server hides characters: ${hiddenTextLine(found)}`
   return [{ reason: REASON.hiddenCharacters, message }]

@@ -1,10 +1,10 @@
 /** One server's tools compared with the approved ones: what is served of a list, and what is told. */
 import type { Logger } from 'pino'
-import { type HiddenText, hiddenTextOf } from '../core/catalog/hidden-text.ts'
+import { type HiddenText, hiddenTextIn } from '../core/catalog/hidden-text.ts'
 import { pinTools } from '../core/catalog/pin.ts'
 import type { ToolPolicy } from '../core/catalog/router-config.ts'
 import type { ServerCatalog, ToolDefinition } from '../core/catalog/server-catalog.ts'
-import { changesLine, digestOfTools, type ToolChanges } from '../core/catalog/tool-changes.ts'
+import { changesLine, definitionsOf, digestOfTools, type ToolChanges } from '../core/catalog/tool-changes.ts'
 import { messageOf } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Approvals, Subject } from './approvals.ts'
@@ -81,7 +81,7 @@ export class PinnedTools {
       last.approved === this.#approved
     if (isSame) return last.served
     const { catalog, approved, changes } = pinTools(found, { policy, approved: this.#approved, approve })
-    const hidden = last?.found === found ? last.served.hidden : hiddenIn(found)
+    const hidden = last?.found === found ? last.served.hidden : hiddenTextIn(found)
     const served = { catalog, ...(changes && { changes }), ...(hidden && { hidden }) }
     this.#keep(found, approved, changes, policy)
     this.#tellHidden(hidden)
@@ -101,7 +101,6 @@ export class PinnedTools {
     this.#approved = approved
     if (!approved || (!isFirst && changes?.digest === this.#told)) return
     this.#told = changes?.digest
-    const tools = found.tools.map(({ definition }) => definition)
     if (isFirst)
       log.info(
         { server: subject.server, tools: approved.length, digest: digestOfTools(approved) },
@@ -112,7 +111,7 @@ export class PinnedTools {
         { server: subject.server, pin, changes: changesLine(changes), digest: changes.digest },
         'tools changed since they were approved',
       )
-    const kept = { approved: [...approved], ...(changes && { found: tools }) }
+    const kept = { approved: [...approved], ...(changes && { found: definitionsOf(found) }) }
     this.#saving = this.#saving
       .then(() => approvals.save(subject, kept))
       .catch(error => {
@@ -129,11 +128,4 @@ export class PinnedTools {
     if (hidden)
       log.warn({ server: subject.server, hidden: hidden.told, texts: hidden.count }, 'text hides characters')
   }
-}
-
-function hiddenIn({ tools, instructions }: ServerCatalog): HiddenText | undefined {
-  return hiddenTextOf(
-    tools.map(({ definition }) => definition),
-    instructions,
-  )
 }

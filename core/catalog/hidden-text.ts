@@ -1,7 +1,7 @@
 /** Finds text of a server that hides characters: in its tools, and in its instructions. Pure. */
 import { firstHidden, reveal } from '../hidden-characters.ts'
 import type { JsonValue } from '../json.ts'
-import type { ToolDefinition } from './server-catalog.ts'
+import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
 /** Places that are told; the others are counted. */
 const MOST_TOLD = 10
@@ -30,6 +30,14 @@ export function hiddenTextOf(
   look(() => 'instructions', instructions)
   for (const tool of tools) look(() => `tool "${shownName(tool.name)}"`, tool)
   return count === 0 ? undefined : { told, count }
+}
+
+/** Looks through a server's tools and its instructions. */
+export function hiddenTextIn({ tools, instructions }: ServerCatalog): HiddenText | undefined {
+  return hiddenTextOf(
+    tools.map(({ definition }) => definition),
+    instructions,
+  )
 }
 
 /** One line: where characters are hidden, and which. */

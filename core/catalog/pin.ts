@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { isAllowed } from './policy.ts'
 import type { ToolPolicy } from './router-config.ts'
 import type { CatalogTool, HeldTool, ServerCatalog, ToolDefinition } from './server-catalog.ts'
-import { changesOf, digestOfTools, type ToolChanges } from './tool-changes.ts'
+import { changesOf, definitionsOf, digestOfTools, type ToolChanges } from './tool-changes.ts'
 
 export type PinInput = {
   policy: Pick<ToolPolicy, 'pin' | 'allow' | 'deny'>
@@ -25,7 +25,7 @@ export type Pinned = {
 /** The first tools are approved as they are found; an empty list approves nothing. `found` is a catalog without held tools. */
 export function pinTools(found: ServerCatalog, { policy, approved: before, approve }: PinInput): Pinned {
   if (policy.pin === undefined) return { catalog: found, approved: before }
-  const tools = found.tools.map(({ definition }) => definition)
+  const tools = definitionsOf(found)
   const approved = before ?? (tools.length > 0 ? tools : undefined)
   if (approved === undefined) return { catalog: found, approved }
   const all = changesOf(approved, tools)

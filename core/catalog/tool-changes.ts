@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../json.ts'
 import { shownName } from './hidden-text.ts'
-import type { ToolDefinition } from './server-catalog.ts'
+import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
 /** Names of tools, sorted. */
 export type ToolChanges = {
@@ -40,6 +40,11 @@ function someOf(names: readonly string[]): string {
   const more = names.length - MOST_IN_LINE
   const shown = names.slice(0, MOST_IN_LINE).map(shownName)
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+/** The definitions of a catalog's tools, which are compared and approved. */
+export function definitionsOf({ tools }: Pick<ServerCatalog, 'tools'>): ToolDefinition[] {
+  return tools.map(({ definition }) => definition)
 }
 
 /** The value that approves definitions: sha256 (hex) of them all, in the order of their names. */

@@ -1,9 +1,14 @@
 /** Compares the tools of pinned servers with the approved ones, which are kept in ConfigMaps of their own. */
-import { hiddenTextOf } from '../../core/catalog/hidden-text.ts'
+import { hiddenTextIn } from '../../core/catalog/hidden-text.ts'
 import { pinTools, withHeld } from '../../core/catalog/pin.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { encodeSlices } from '../../core/catalog/slices.ts'
-import { changesLine, digestOfTools, type ToolChanges } from '../../core/catalog/tool-changes.ts'
+import {
+  changesLine,
+  definitionsOf,
+  digestOfTools,
+  type ToolChanges,
+} from '../../core/catalog/tool-changes.ts'
 import { Fault } from '../../core/errors.ts'
 import { ApiError } from '../../core/kube/api-error.ts'
 import { readApproved } from '../../core/kube/catalog.ts'
@@ -45,7 +50,7 @@ export class Pins {
   ): Promise<PinnedList> {
     const { object, server } = discovered
     const found = withHeld(catalog)
-    const hidden = hiddenTextOf(definitionsOf(found), found.instructions)
+    const hidden = hiddenTextIn(found)
     const { tools: policy } = server.spec
     const before = policy.pin ? await this.#approved(discovered, found, approved, signal) : undefined
     const pinned = pinTools(found, { policy, approved: before, approve: approveOf(object) })
@@ -130,14 +135,10 @@ function told(changes: ToolChanges): { changes: string; digest: string } {
 /** Only the tools, in the form of a catalog, which slices carry. `uid`: a server made anew under the same name has approved nothing. */
 function approvedCatalog(uid: string | undefined, { server, protocol, tools }: ServerCatalog): ServerCatalog {
   const empty = { invalid: [], resources: [], resourceTemplates: [], prompts: [], incomplete: [] }
-  const digest = digestOfTools(tools.map(({ definition }) => definition))
+  const digest = digestOfTools(definitionsOf({ tools }))
   return { server, protocol, serverInfo: { uid }, capabilities: {}, tools: sorted(tools), ...empty, digest }
 }
 
 function sorted(tools: readonly CatalogTool[]): CatalogTool[] {
   return tools.toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
-}
-
-function definitionsOf({ tools }: ServerCatalog): ToolDefinition[] {
-  return tools.map(({ definition }) => definition)
 }
