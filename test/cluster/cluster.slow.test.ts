@@ -22,7 +22,8 @@ const SERVICE = { namespace: 'default', name: 'greeter', port: 80 }
 const START_LIMIT_MS = 280_000
 
 const SERVER = `require('node:http').createServer((_, answer) => answer.end('greetings from ' + process.env.NODE)).listen(8080)`
-const CLIENT = `fetch('http://greeter.default.svc.cluster.local').then(answer => answer.text()).then(console.log)`
+// The greeter is ready before kube-proxy of each node knows its Service: until then a connection is refused.
+const CLIENT = `const ask = () => fetch('http://greeter.default.svc.cluster.local').then(answer => answer.text()).then(console.log, () => setTimeout(ask, 200)); ask()`
 
 let cluster: OwnCluster
 const kubectl = (...args: string[]) => cluster.run(['kubectl', ...args])
