@@ -5,6 +5,7 @@ import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { keptFindings } from '../local/kept-findings.ts'
 import { type Reading, readPaths } from '../local/read.ts'
+import { clusterProblems } from './check-cluster.ts'
 import { CommandError } from './command-error.ts'
 import {
   gatewayOption,
@@ -15,46 +16,77 @@ import {
 } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
 
+const HELP = `
+  portolan check servers/                    # for a laptop: also whether Secrets and folders are there
+  portolan check --cluster manifests/        # as the operator would accept them, for a pipeline; asks no cluster`
+
+type CheckOptions = ManifestOptions & OutputOption & { cluster?: boolean }
+
+type Report = Pick<Reading, 'problems' | 'notes' | 'files'> & { gateway?: string; servers: string[] }
+
 export function checkCommand(terminal: Terminal): Command {
   return new Command('check')
     .description('report mistakes in manifests and client configurations, without running anything')
     .argument('<paths...>', 'manifests (files or folders) and client configurations')
+    .option('--cluster', 'check them for a cluster, not for a laptop')
     .addOption(gatewayOption())
-    .addOption(secretsOption())
+    .addOption(secretsOption().conflicts('cluster'))
     .addOption(outputOption())
-    .action(async (paths: string[], { gateway, secrets, output }: ManifestOptions & OutputOption) => {
-      const read = await readPaths({
-        files: new ManifestFiles(paths, terminal.env),
-        env: terminal.env,
-        gateway,
-        secretsFolder: secrets,
-        digestKey: randomBytes(32),
-        now: Date.now(),
-      })
-      const found = await keptFindings(read.servers, cacheFolder(terminal.env))
-      const problems = [...read.problems, ...read.access]
-      const reading = { ...read, problems, notes: [...read.notes, ...found] }
-      if (output === 'json') terminal.out(JSON.stringify(asJson(reading), null, 2))
-      else tell(reading, terminal)
-      const { length } = reading.problems
+    .addHelpText('after', HELP)
+    .action(async (paths: string[], options: CheckOptions) => {
+      const files = new ManifestFiles(paths, terminal.env)
+      const found = options.cluster
+        ? await checkForCluster(files, options)
+        : await checkForLaptop(files, options, terminal)
+      if (options.output === 'json') terminal.out(JSON.stringify(found, null, 2))
+      else tell(found, terminal)
+      const { length } = found.problems
       if (length > 0) throw new CommandError(length === 1 ? '1 problem' : `${length} problems`)
     })
 }
 
-function tell({ problems, notes, files, desired }: Reading, terminal: Terminal): void {
-  for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
-  for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
-  const { length } = desired.servers
-  const servers = `${length} ${length === 1 ? 'server' : 'servers'} in ${files.length} ${files.length === 1 ? 'file' : 'files'}`
-  terminal.out(problems.length === 0 ? `${servers}, no problems` : servers)
-}
-
-function asJson({ problems, notes, files, desired }: Reading) {
-  return {
+async function checkForLaptop(
+  files: ManifestFiles,
+  { gateway, secrets }: CheckOptions,
+  { env }: Terminal,
+): Promise<Report> {
+  const read = await readPaths({
     files,
+    env,
+    gateway,
+    secretsFolder: secrets,
+    digestKey: randomBytes(32),
+    now: Date.now(),
+  })
+  const { desired, problems, access, notes } = read
+  return {
+    files: read.files,
     gateway: desired.gateway?.metadata.name,
     servers: desired.servers.map(({ metadata }) => metadata.name).sort(),
-    problems,
-    notes,
+    problems: [...problems, ...access],
+    notes: [...notes, ...(await keptFindings(read.servers, cacheFolder(env)))],
   }
+}
+
+async function checkForCluster(files: ManifestFiles, { gateway }: CheckOptions): Promise<Report> {
+  const loaded = await files.scan()
+  const servers = loaded.manifests.filter(({ manifest }) => manifest.kind === 'McpServer')
+  return {
+    files: loaded.files,
+    gateway,
+    servers: servers.map(({ manifest }) => manifest.metadata.name).sort(),
+    problems: [...loaded.problems, ...clusterProblems(loaded.manifests, gateway)],
+    notes: loaded.notes,
+  }
+}
+
+function tell({ problems, notes, files, servers }: Report, terminal: Terminal): void {
+  for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
+  for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
+  const total = `${counted(servers.length, 'server')} in ${counted(files.length, 'file')}`
+  terminal.out(problems.length === 0 ? `${total}, no problems` : total)
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${number === 1 ? noun : `${noun}s`}`
 }

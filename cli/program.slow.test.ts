@@ -78,6 +78,34 @@ test('check names file, line and field; as JSON it is a list of problems', async
   assert.equal(problems.find(({ path }: { path: string }) => path === 'spec.tittle').line, 5)
 })
 
+test('check --cluster reports what the operator would not accept, and not what only a laptop cannot do', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  const manifests = [
+    { kind: 'McpGateway', metadata: { name: 'agents' }, spec: { auth: { serviceAccounts: {} } } },
+    {
+      kind: 'McpGateway',
+      metadata: { name: 'open' },
+      spec: { router: { service: { type: 'LoadBalancer' } } },
+    },
+    { kind: 'McpServer', metadata: { name: 'here' }, spec: { command: { run: 'true' } } },
+    {
+      kind: 'McpServer',
+      metadata: { name: 'web' },
+      spec: { image: { name: 'web:1', transport: 'http', port: 80 } },
+    },
+  ].map(manifest => JSON.stringify({ apiVersion: 'portolan.dev/v1alpha1', ...manifest }))
+  writeFileSync(join(space.folder, 'all.yaml'), manifests.join('\n---\n'))
+  const run = async (...options: string[]) => {
+    const { stdout } = await portolan(space.cache, 'check', space.folder, '-o', 'json', ...options)
+    const { problems } = JSON.parse(stdout)
+    return problems.map(({ line, reason }: { line: number; reason: string }) => `${line} ${reason}`).sort()
+  }
+  assert.deepEqual(await run('--cluster'), ['3 AnonymousAndExposed', '5 LocalOnly'])
+  assert.deepEqual(await run('--cluster', '--gateway', 'agents'), ['5 LocalOnly'])
+  assert.deepEqual(await run('--gateway', 'agents'), ['1 ClusterOnly', '7 ClusterOnly'])
+})
+
 test('check shows notes on a client config without failing for them, and fails for paths without manifests', async t => {
   const space = createWorkspace()
   t.after(space.remove)

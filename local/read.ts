@@ -150,7 +150,8 @@ function unusableTokens(values: Record<string, string>): Problem | undefined {
   }
 }
 
-function placed(
+/** The problem with the place of its manifest, as far as it is known. */
+export function placed(
   problem: Problem,
   about: McpServer | McpGateway,
   manifests: readonly PlacedManifest[],
