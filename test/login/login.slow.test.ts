@@ -1,73 +1,98 @@
-/** A real client logs in at a real authorization server, which it learns of from the gateway's answers alone. */
+/** Real clients log in at a real authorization server, which they learn of from the gateway's answers alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+  UnauthorizedError as ModernUnauthorizedError,
+  type OAuthDiscoveryState,
+} from '@modelcontextprotocol/client'
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { type AccessConfig, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
-import { createLog } from '../../core/log.ts'
-import { startRouter } from '../../router/router.ts'
-import { createInProcessSource } from '../../router/source/in-process-source.ts'
-import { rule } from '../front/access-router.ts'
-import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
-import { freePort } from '../support/free-port.ts'
-import { startScript } from '../support/processes.ts'
-import { clientFile } from '../support/test-clients.ts'
+import { startGatewayWithLogin } from './gateway.ts'
+import { createInspector } from './inspector.ts'
+import { logIn } from './person.ts'
 
 const CALLBACK = 'http://127.0.0.1:9/callback'
-const PAGES = 6
+const CLIENT_INFO = { name: 'test', version: '1' }
+const WRITE = { name: 'execute_mcp_tool', arguments: { tool_path: 'seen:set', arguments: {} } }
+const SEARCH = { name: 'discover_mcp_tools', arguments: { query: 'get a thing' } }
 
 test('the SDK client logs in with PKCE, and finds what the rules grant to its group', async t => {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const provider = await clientFile('oidc-provider', 'lib', 'index.js')
-  const issuer = await startScript<{ issuer: string }>(['test/login/issuer.ts', provider, `${url}/mcp`])
-  t.after(() => issuer.stop())
-  const jwt = {
-    name: 'own',
-    issuer: issuer.ready.issuer,
-    audiences: [`${url}/mcp`],
-    keysFrom: { discovery: true as const },
-    usernameClaim: 'sub',
-    groupsClaim: 'groups',
-    requiredScopes: ['mcp'],
-    clockSkewMs: 30_000,
-    maxLifetimeMs: 3_600_000,
-  }
-  const access: AccessConfig = {
-    ...OPEN_ACCESS,
-    url,
-    auth: { anonymous: false, jwt: [jwt], revoked: [] },
-    rules: [rule('dev', 'seen', { subjects: [{ kind: 'Group', name: 'dev' }] })],
-  }
-  const source = createInProcessSource()
-  const log = createLog({ level: 'silent' })
-  const router = await startRouter({ source, connect: () => upstreamOf(echo), host: '127.0.0.1', port, log })
-  t.after(() => router.close(0))
-  const tools = [{ name: 'get', description: 'Gets a thing', inputSchema: { type: 'object' } }]
-  source.publish(snapshotOf({ seen: { offers: { tools } }, unseen: { offers: { tools } } }, { access }, 1))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
-
+  const url = await startGatewayWithLogin(t)
   const person = createPerson()
   const transport = () => new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider: person })
   const first = transport()
-  await assert.rejects(new Client({ name: 'test', version: '1' }).connect(first), UnauthorizedError)
-  await first.finishAuth(await person.logIn())
-  const client = new Client({ name: 'test', version: '1' })
+  await assert.rejects(new Client(CLIENT_INFO).connect(first), UnauthorizedError)
+  await first.finishAuth((await person.logIn()).get('code') ?? '')
+  const client = new Client(CLIENT_INFO)
   await client.connect(transport())
   t.after(() => client.close())
-  const found = await client.callTool({ name: 'discover_mcp_tools', arguments: { query: 'get a thing' } })
-  const text = JSON.stringify(found.content)
+  const text = JSON.stringify((await client.callTool(SEARCH)).content)
   assert.match(text, /seen:get/)
   assert.doesNotMatch(text, /unseen:get/)
 })
 
-/** A client's memory, and the person before its browser. */
-function createPerson(): OAuthClientProvider & { logIn(): Promise<string> } {
+for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
+  const era = mode === 'legacy' ? '2025' : mode.pin
+  test(`the client of SDK 2.x logs in, speaking ${era}, and later asks for the scope that a call needs`, async t => {
+    const url = await startGatewayWithLogin(t)
+    const person = createPerson()
+    const transport = () => new ModernTransport(new URL(`${url}/mcp`), { authProvider: person })
+    const clientOf = async (way: ModernTransport) => {
+      const client = new ModernClient(CLIENT_INFO, { versionNegotiation: { mode } })
+      await client.connect(way)
+      t.after(() => client.close())
+      return client
+    }
+    const first = transport()
+    await assert.rejects(clientOf(first), ModernUnauthorizedError)
+    await first.finishAuth(await person.logIn())
+    const way = transport()
+    const client = await clientOf(way)
+    const text = JSON.stringify((await client.callTool(SEARCH)).content)
+    assert.match(text, /seen:get/)
+    assert.doesNotMatch(text, /unseen:get/)
+    await assert.rejects(client.callTool(WRITE), ModernUnauthorizedError)
+    assert.deepEqual(scopesAt(person.page()), ['mcp', 'write'])
+    await way.finishAuth(await person.logIn())
+    assert.ok(!(await client.callTool(WRITE)).isError)
+  })
+}
+
+for (const era of ['legacy', 'auto', 'modern'])
+  test(`the inspector's command line logs in, in era ${era}, and keeps its token`, async t => {
+    const url = await startGatewayWithLogin(t)
+    const inspector = await createInspector(t, `${url}/mcp`)
+    const call = ['--method', 'tools/call', '--tool-name', SEARCH.name]
+    const args = ['--protocol-era', era, ...call, '--tool-args-json', JSON.stringify(SEARCH.arguments)]
+    const found = await inspector.run(args)
+    assert.equal(found.code, 0, found.stderr)
+    assert.match(found.stdout, /seen:get/)
+    assert.doesNotMatch(found.stdout, /unseen:get/)
+    const [page] = found.pages
+    assert.equal(found.pages.length, 1)
+    assert.equal(page?.searchParams.get('code_challenge_method'), 'S256')
+    assert.equal(page?.searchParams.get('resource'), `${url}/mcp`)
+    assert.deepEqual(scopesAt(page), ['mcp'])
+    const again = await inspector.run(args)
+    assert.deepEqual([again.code, again.pages], [0, []], again.stderr)
+  })
+
+/** What a client asks for, besides `offline_access`: that is its own wish, since the authorization server offers it. */
+function scopesAt(page: URL | undefined): string[] | undefined {
+  const scopes = page?.searchParams.get('scope')?.split(' ')
+  return scopes?.filter(scope => scope !== 'offline_access').sort()
+}
+
+/** A client's memory, for both SDKs, and the person before its browser. */
+function createPerson() {
   let information: OAuthClientInformationMixed | undefined
   let tokens: OAuthTokens | undefined
   let verifier = ''
+  let discovered: OAuthDiscoveryState | undefined
   let page = new URL(CALLBACK)
   return {
     redirectUrl: CALLBACK,
@@ -79,45 +104,25 @@ function createPerson(): OAuthClientProvider & { logIn(): Promise<string> } {
       token_endpoint_auth_method: 'none',
     },
     clientInformation: () => information,
-    saveClientInformation: given => {
+    saveClientInformation: (given: OAuthClientInformationMixed) => {
       information = given
     },
     tokens: () => tokens,
-    saveTokens: given => {
+    saveTokens: (given: OAuthTokens) => {
       tokens = given
     },
-    redirectToAuthorization: given => {
+    redirectToAuthorization: (given: URL) => {
       page = given
     },
-    saveCodeVerifier: given => {
+    saveCodeVerifier: (given: string) => {
       verifier = given
     },
     codeVerifier: () => verifier,
-    logIn: () => submitForms(page),
+    saveDiscoveryState: (given: OAuthDiscoveryState) => {
+      discovered = given
+    },
+    discoveryState: () => discovered,
+    page: () => page,
+    logIn: async () => (await logIn(page, CALLBACK)).searchParams,
   }
-}
-
-/** Fills in every form until it is sent back to the client; resolves with the code that it brings. */
-async function submitForms(start: URL): Promise<string> {
-  const cookies = new Map<string, string>()
-  let next: { url: URL; form?: URLSearchParams } = { url: start }
-  for (let step = 0; step < PAGES * 2; step++) {
-    const { url, form } = next
-    const response = await fetch(url, {
-      redirect: 'manual',
-      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-      ...(form && { method: 'POST', body: form }),
-    })
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
-      cookies.set(name, value)
-    }
-    const location = response.headers.get('location')
-    const html = await response.text()
-    next = { url: new URL(location ?? /action="([^"]+)"/.exec(html)?.[1] ?? '', url) }
-    if (next.url.href.startsWith(CALLBACK)) return next.url.searchParams.get('code') ?? ''
-    const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1] ?? ''
-    if (location === null) next.form = new URLSearchParams({ prompt, login: 'ada', password: 'any' })
-  }
-  throw new Error('the login did not come to an end')
 }
