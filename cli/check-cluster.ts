@@ -1,13 +1,12 @@
 /** What is wrong with manifests that are meant for a cluster, as far as the manifests alone say it. Pure. */
 import { acceptGateway, acceptServer } from '../core/catalog/accept.ts'
-import { reportAccess } from '../core/catalog/access-report.ts'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import type { McpServer } from '../crds/server.ts'
 import { configMapValues } from '../local/desire.ts'
 import type { PlacedManifest } from '../local/files.ts'
-import { placed } from '../local/read.ts'
+import { accessFindings, placed } from '../local/read.ts'
 
 /**
  * Checks all servers and gateways, or the gateway of one name, as the operator would. What the cluster itself has to tell is not
@@ -23,10 +22,8 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
   const inGateway = (gateway: McpGateway): Problem[] => {
     const input = { gateway, servers, observed: new Map(), configMaps: configMapValues(configMaps, gateway) }
     const { config } = resolve({ ...input, placement: 'cluster', now: 0 })
-    return [
-      ...acceptGateway(gateway, 'cluster'),
-      ...reportAccess({ ...config, catalogs: new Map() }).findings,
-    ].map(problem => placed(problem, gateway, manifests))
+    const refused = acceptGateway(gateway, 'cluster').map(problem => placed(problem, gateway, manifests))
+    return [...refused, ...accessFindings({ config, gateway }, manifests)]
   }
   return [...servers.flatMap(server => inServer(server, manifests)), ...checked.flatMap(inGateway)]
 }

@@ -41,7 +41,7 @@ export function checkCommand(terminal: Terminal): Command {
       if (options.output === 'json') terminal.out(JSON.stringify(found, null, 2))
       else tell(found, terminal)
       const { length } = found.problems
-      if (length > 0) throw new CommandError(length === 1 ? '1 problem' : `${length} problems`)
+      if (length > 0) throw new CommandError(counted(length, 'problem'))
     })
 }
 

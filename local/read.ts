@@ -71,16 +71,17 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
       ...embeddings.problems,
       ...callers.problems,
     ],
-    access: accessFindings(desired, loaded, callers.values),
+    access: accessFindings(desired, manifests, callers.values),
     notes: loaded.notes,
     files: loaded.files,
   }
 }
 
-function accessFindings(
-  { config, gateway }: Desired,
-  { manifests }: Loaded,
-  tokens: Record<string, string> | undefined,
+/** What is useless in the gateway's rules, with the place in its manifest. `tokens`: undefined if they are not known. */
+export function accessFindings(
+  { config, gateway }: Pick<Desired, 'config' | 'gateway'>,
+  manifests: readonly PlacedManifest[],
+  tokens?: Record<string, string>,
 ): Problem[] {
   if (!gateway) return []
   const facts = { ...config, catalogs: new Map(), tokens: tokens && new Set(Object.keys(tokens)) }
