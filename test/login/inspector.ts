@@ -1,12 +1,11 @@
 /** The MCP inspector's command line, which logs in as for a person: it prints the login page and waits for the redirect to its own port. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { freePort } from '../support/free-port.ts'
 import { INSPECTOR } from '../support/inspector.ts'
+import { type Ran, run } from '../support/run.ts'
 import { clientFile } from '../support/test-clients.ts'
 import { logIn } from './person.ts'
 
@@ -15,7 +14,7 @@ export type Inspector = {
   run(args: string[]): Promise<InspectorRun>
 }
 
-type InspectorRun = { code: number; stdout: string; stderr: string; pages: URL[] }
+type InspectorRun = Ran & { pages: URL[] }
 
 const PAGE = /^Please navigate to: (http\S+)$/gm
 const LIMIT_MS = 60_000
@@ -38,27 +37,20 @@ export async function createInspector(t: TestContext, url: string): Promise<Insp
   return {
     async run(args) {
       const options = ['--cli', url, '--transport', 'http', '--callback-url', callback, ...args]
-      const child = spawn(process.execPath, [entry, ...options], { env, timeout: LIMIT_MS, cwd: folder })
       const pages: URL[] = []
-      let [stdout, stderr] = ['', '']
-      child.stdout.on('data', chunk => {
-        stdout += chunk
-      })
-      child.stderr.on('data', chunk => {
-        stderr += chunk
-        for (const [, page = ''] of [...stderr.matchAll(PAGE)].slice(pages.length)) {
-          pages.push(new URL(page))
-          void logIn(new URL(page), callback)
+      const failed = new AbortController()
+      const onStderr = (stderr: string) => {
+        for (const [, text = ''] of [...stderr.matchAll(PAGE)].slice(pages.length)) {
+          const page = new URL(text)
+          pages.push(page)
+          logIn(page, callback)
             .then(back => fetch(back))
-            .catch(error => {
-              stderr += String(error)
-              child.kill()
-            })
+            .catch(error => failed.abort(error))
         }
-      })
-      child.stdin.end()
-      const [code] = await once(child, 'close')
-      return { code: code ?? 1, stdout, stderr, pages }
+      }
+      const { signal } = failed
+      const given = { env, cwd: folder, limitMs: LIMIT_MS, signal, onStderr }
+      return { ...(await run(process.execPath, [entry, ...options], given)), pages }
     },
   }
 }
