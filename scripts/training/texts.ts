@@ -42,7 +42,9 @@ function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void
 
 function invented(): void {
   const more = moreQueries()
-  for (const { server, title, description: about, tools } of lines<InventedServer>('invented'))
+  for (const { server, title, description: about, tools } of linesOf<InventedServer>(
+    join(DATA, 'invented.jsonl'),
+  ))
     for (const tool of tools)
       print('invented', { server, title, about, tool: tool.name, description: tool.description }, [
         ...queriesOf(tool),
@@ -52,20 +54,21 @@ function invented(): void {
 
 function moreQueries(): Map<string, string[]> {
   const files = readdirSync(DATA).filter(file => file.startsWith('more-'))
-  const all = files.flatMap(file => lines<MoreQueries>(file.replace('.jsonl', '')))
   return new Map(
-    all.map(({ server, tool, question, paraphrase, short, foreign }) => [
-      `${server} ${tool}`,
-      [question, paraphrase, short, foreign[1]],
-    ]),
+    files
+      .flatMap(file => linesOf<MoreQueries>(join(DATA, file)))
+      .map(({ server, tool, question, paraphrase, short, foreign }) => [
+        `${server} ${tool}`,
+        [question, paraphrase, short, foreign[1]],
+      ]),
   )
 }
 
 function published(catalogs: string): void {
   const files = new Map<string, Map<string, PublicTool>>()
-  for (const { set, server, tool, ...queries } of lines<PublicQueries>('public')) {
+  for (const { set, server, tool, ...queries } of linesOf<PublicQueries>(join(DATA, 'public.jsonl'))) {
     if (!files.has(set)) {
-      const known = parse<PublicTool>(join(catalogs, set, 'catalog.jsonl'))
+      const known = linesOf<PublicTool>(join(catalogs, set, 'catalog.jsonl'))
       files.set(set, new Map(known.map(one => [`${one.server} ${one.tool}`, one])))
     }
     const found = files.get(set)?.get(`${server} ${tool}`)
@@ -79,11 +82,7 @@ function queriesOf({ terse, everyday, paraphrase }: Queries): string[] {
   return [terse, ...everyday, paraphrase]
 }
 
-function lines<T>(name: string): T[] {
-  return parse(join(DATA, `${name}.jsonl`))
-}
-
-function parse<T>(path: string): T[] {
+function linesOf<T>(path: string): T[] {
   const text = readFileSync(path, 'utf8').trimEnd().split('\n')
   return text.map(line => JSON.parse(line) as T)
 }
