@@ -8,6 +8,8 @@ import { Listeners } from '../core/mcp/server/listeners.ts'
 import { createBearerCheck } from './bearer.ts'
 import type { ChildrenDeps } from './children.ts'
 import { createHandler } from './handler.ts'
+import { createBridgeMetrics } from './metrics.ts'
+import { serveMetrics } from './metrics-server.ts'
 import { serve } from './serve.ts'
 import { SessionChildren } from './session-children.ts'
 import { SharedChild } from './shared-child.ts'
@@ -27,6 +29,12 @@ export type BridgeOptions = {
   idleAfterMs: number
   /** File with the bearer token that callers must send; absent: no authentication. */
   bearerFile?: string
+  /** Revision that requests must name; absent: it serves whoever has the token. */
+  instance?: string
+  /** Port of the metrics, 0 for any; absent: none. */
+  metricsPort?: number
+  /** Folder with the certificate; absent: no TLS. */
+  tlsFolder?: string
   command: CommandSpec
 }
 
@@ -34,6 +42,8 @@ export type BridgeDeps = { clock: Clock; log: Log; random?: () => number }
 
 export type Bridge = {
   port: number
+  /** Of the metrics; undefined if they are not served. */
+  metricsPort: number | undefined
   /** Resolves when the children repeatedly fail to start: the process should then exit, and the kubelet restarts it. */
   hopeless: Promise<Failure>
   /** Waits up to `drainMs` for calls in flight, then ends connections and children. Idempotent. */
@@ -47,8 +57,11 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
   const clients = createClients({ clock: deps.clock, maxStreams: MAX_STREAMS })
   const listeners = new Listeners()
   const { promise: hopeless, resolve } = Promise.withResolvers<Failure>()
+  const metrics = createBridgeMetrics()
   const childrenDeps: ChildrenDeps = {
     ...deps,
+    log: metrics.counting(deps.log),
+    onFailure: metrics.failed,
     listeners,
     clients: { ...clients, listens: client => clients.streams.newest(client) !== undefined },
     onHopeless: resolve,
@@ -57,19 +70,25 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
     sessions === 'shared'
       ? new SharedChild(command, childrenDeps)
       : new SessionChildren(command, idleAfterMs, childrenDeps)
+  metrics.watch(() => children.standing)
   const handler = createHandler(name, children, listeners)
   const serving = serve({ ...options, ...deps, server: name, handler, children, clients, admits })
   const server = await serving.catch(async error => {
     await children.close()
     throw error
   })
+  const { host, metricsPort } = options
+  const watched =
+    metricsPort === undefined ? undefined : await serveMetrics(metrics.text, host, metricsPort, deps.log)
   deps.log.info({ port: server.port, sessions }, 'bridge listens')
   return {
     port: server.port,
+    metricsPort: watched?.port,
     hopeless,
     async close(drainMs) {
       await server.close(drainMs)
       await children.close()
+      watched?.close()
     },
   }
 }

@@ -11,6 +11,7 @@ import type { Clients } from '../core/mcp/server/clients.ts'
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Sessions } from '../core/mcp/server/session-ids.ts'
 import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
+import type { Standing } from './metrics.ts'
 
 export interface Children {
   readonly sessions: Sessions
@@ -18,6 +19,8 @@ export interface Children {
   readonly info: UpstreamInfo | undefined
   /** Whether a child is ready. */
   readonly ready: boolean
+  /** How many there are, for metrics. */
+  readonly standing: Standing
   /** Throws the Faults of Upstream.request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
   /** As Upstream.subscribe. */
@@ -41,6 +44,8 @@ export type ChildrenDeps = {
     /** Whether the client has an open stream. */
     listens(client: string): boolean
   }
+  /** A child ended by itself, or did not start. */
+  onFailure?(reason: string): void
   /** No child starts: the process should exit, and the kubelet restarts it. */
   onHopeless(failure: Failure): void
 }
@@ -64,7 +69,7 @@ type Hooks = {
 export function begin(
   spec: SessionSpec,
   memory: EraMemory,
-  deps: Pick<ChildrenDeps, 'clock' | 'log' | 'random'>,
+  deps: Pick<ChildrenDeps, 'clock' | 'log' | 'random' | 'onFailure'>,
   hooks: Hooks,
 ): SupervisedChild {
   const { clock, log, random = Math.random } = deps
@@ -82,6 +87,7 @@ export function begin(
       onRequest: (request, signal) => hooks.onRequest?.(request, signal, life),
       onFailure(failure, failures) {
         log.warn({ reason: failure.reason, failures }, failure.message)
+        deps.onFailure?.(failure.reason)
         if (failures >= MAX_FAILURES) hooks.onHopeless(failure, life)
       },
     },

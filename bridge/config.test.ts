@@ -6,15 +6,19 @@ import { readConfig } from './config.ts'
 const HOST = { env: { PATH: '/bin', API_TOKEN: 'hidden' }, argv: ['node', '/portolan/bridge.cjs'] }
 const read = (line: string) => readConfig(line.split(' '), HOST as unknown as NodeJS.Process)
 
-test('a server is started with what stands after --, whatever it looks like', () => {
+test("the server's command is everything after --, whatever it looks like", () => {
   const config = read('--port 1234 --sessions perClient --idle-after 1m --name git -- uvx mcp --port 9 -- x')
   assert.deepEqual(config, {
     kind: 'serve',
     port: 1234,
-    host: '0.0.0.0',
+    host: '::',
     sessions: 'perClient',
     bearerFile: undefined,
+    instance: undefined,
+    tlsFolder: undefined,
+    metricsPort: undefined,
     startTimeoutMs: 60_000,
+    drainMs: 25_000,
     idleAfterMs: 60_000,
     name: 'git',
     startFile: undefined,
@@ -25,7 +29,7 @@ test('a server is started with what stands after --, whatever it looks like', ()
   })
 })
 
-test('probe, install and deliver are read with their own words', () => {
+test('the commands probe, install and deliver have their own arguments', () => {
   assert.deepEqual(read('--probe http://127.0.0.1:80/mcp --timeout 2s'), {
     kind: 'probe',
     url: 'http://127.0.0.1:80/mcp',
@@ -40,7 +44,7 @@ test('probe, install and deliver are read with their own words', () => {
   assert.deepEqual(read('deliver /delivered'), { kind: 'deliver', from: '/portolan', into: '/delivered' })
 })
 
-test('what is wrong is named', () => {
+test('an error names the argument that is wrong', () => {
   const cases: [string, RegExp][] = [
     ['--port 8080', /command is missing/],
     ['--port no -- x', /--port no/],

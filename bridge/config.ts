@@ -1,6 +1,8 @@
 /** The configuration of the bridge, from its command line and environment. */
+
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
+import { ANY_ADDRESS } from '../core/addresses.ts'
 import type { PackageSource } from '../core/packages/install.ts'
 import { parseDuration } from '../crds/quantity.ts'
 
@@ -12,7 +14,13 @@ export type ServeConfig = {
   host: string
   sessions: 'shared' | 'perClient'
   bearerFile?: string
+  /** Of the one user whom it serves. */
+  instance?: string
+  tlsFolder?: string
+  metricsPort?: number
   startTimeoutMs: number
+  /** How long calls in flight may take to end after a signal. */
+  drainMs: number
   idleAfterMs: number
   name: string
   /** JSON `{command, args}` of an installation; `command` then holds further arguments. */
@@ -31,7 +39,11 @@ export type BridgeConfig =
       kind: 'install'
       source: PackageSource
       registry?: string
+      /** Records of earlier installations; with it, the installation reports its own. */
+      integrityFile?: string
       into: string
+      /** The folder outlives the pod: what is complete there is used again. */
+      keep: boolean
       env: Env
       secrets: string[]
       terminationLog: string
@@ -40,10 +52,12 @@ export type BridgeConfig =
   | { kind: 'problem'; message: string }
 
 export const USAGE = `usage:
-  bridge [--port 8080] [--host 0.0.0.0] [--sessions shared|perClient] [--bearer-file FILE] [--start-timeout 60s]
-         [--idle-after 3m] [--name SERVER] [--start-file FILE] [--termination-log FILE] -- COMMAND ARGS…
+  bridge [--port 8080] [--host ::] [--sessions shared|perClient] [--bearer-file FILE] [--tls-folder DIR] [--metrics-port PORT]
+         [--instance REVISION]
+         [--start-timeout 60s] [--drain 25s] [--idle-after 3m] [--name SERVER] [--start-file FILE] [--termination-log FILE] -- COMMAND ARGS…
   bridge --probe URL [--timeout 5s]
-  bridge install npm|pypi PACKAGE [--version V] [--bin B] [--registry URL] --into DIR [--termination-log FILE]
+  bridge install npm|pypi PACKAGE [--version V] [--bin B] [--registry URL] [--integrity-file FILE] --into DIR [--keep]
+                 [--termination-log FILE]
   bridge deliver DIR
 `
 
@@ -51,10 +65,14 @@ const TERMINATION_LOG = '/dev/termination-log'
 const SECRET_NAME = /token|secret|passw|credential|api_?key|private|authorization|dsn/i
 const OPTIONS = {
   port: { type: 'string', default: '8080' },
-  host: { type: 'string', default: '0.0.0.0' },
+  host: { type: 'string', default: ANY_ADDRESS },
   sessions: { type: 'string', default: 'shared' },
   'bearer-file': { type: 'string' },
+  instance: { type: 'string' },
+  'tls-folder': { type: 'string' },
+  'metrics-port': { type: 'string' },
   'start-timeout': { type: 'string', default: '60s' },
+  drain: { type: 'string', default: '25s' },
   'idle-after': { type: 'string', default: '3m' },
   name: { type: 'string', default: 'server' },
   'start-file': { type: 'string' },
@@ -64,7 +82,9 @@ const OPTIONS = {
   version: { type: 'string' },
   bin: { type: 'string' },
   registry: { type: 'string' },
+  'integrity-file': { type: 'string' },
   into: { type: 'string' },
+  keep: { type: 'boolean', default: false },
 } as const
 
 /** Returns a `problem` for an invalid command line. Never throws. */
@@ -93,12 +113,14 @@ function readServe(values: Values, command: string[], env: Env): BridgeConfig {
   const { sessions, name, host } = values
   const port = Number(values.port)
   const startTimeoutMs = parseDuration(values['start-timeout'])
+  const drainMs = parseDuration(values.drain)
   const idleAfterMs = parseDuration(values['idle-after'])
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    return problem(`--port ${values.port} is not a port`)
+  for (const option of ['port', 'metrics-port'] as const)
+    if (!isPort(values[option] ?? '0')) return problem(`--${option} ${values[option]} is not a port`)
   if (sessions !== 'shared' && sessions !== 'perClient')
     return problem('--sessions must be shared or perClient')
   if (!(startTimeoutMs > 0)) return problem('--start-timeout must be a duration, such as 60s')
+  if (!(drainMs >= 0)) return problem('--drain must be a duration, such as 25s')
   if (!(idleAfterMs > 0)) return problem('--idle-after must be a duration, such as 3m')
   if (values['start-file'] === undefined && command.length === 0)
     return problem("the server's command is missing: bridge [options] -- COMMAND ARGS…")
@@ -108,7 +130,11 @@ function readServe(values: Values, command: string[], env: Env): BridgeConfig {
     host,
     sessions,
     bearerFile: values['bearer-file'],
+    instance: values.instance,
+    tlsFolder: values['tls-folder'],
+    metricsPort: values['metrics-port'] === undefined ? undefined : Number(values['metrics-port']),
     startTimeoutMs,
+    drainMs,
     idleAfterMs,
     name,
     startFile: values['start-file'],
@@ -117,6 +143,11 @@ function readServe(values: Values, command: string[], env: Env): BridgeConfig {
     secrets: secretsOf(env),
     terminationLog: values['termination-log'],
   }
+}
+
+function isPort(text: string): boolean {
+  const port = Number(text)
+  return Number.isInteger(port) && port >= 0 && port <= 65_535
 }
 
 function readProbe(url: string, timeout: string): BridgeConfig {
@@ -136,7 +167,9 @@ function readInstall([kind, name, ...more]: string[], values: Values, env: Env):
     kind: 'install',
     source: { kind, package: name, version, bin },
     registry,
+    integrityFile: values['integrity-file'],
     into: values.into,
+    keep: values.keep,
     env,
     secrets: secretsOf(env),
     terminationLog: values['termination-log'],

@@ -28,7 +28,7 @@ for (const [client, child, sessions] of [
   ['modern', 'modern', 'shared'],
   ['modern', 'dual', 'shared'],
 ] as const)
-  test(`a ${client} client answers all that a ${child} child, ${sessions}, asks`, async t => {
+  test(`a ${client} client answers every question of a ${child} child, ${sessions}`, async t => {
     const { url } = await start(t, child, sessions)
     const { call, asked } = await CLIENTS[client](t, url)
     for (const kind of KINDS)
@@ -38,7 +38,7 @@ for (const [client, child, sessions] of [
     assert.deepEqual(all, ANSWERS)
   })
 
-test('a legacy child that clients share is told that it can ask nobody, and why', async t => {
+test('a question of a shared legacy child is refused, with the reason', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, url)
@@ -49,7 +49,7 @@ test('a legacy child that clients share is told that it can ask nobody, and why'
   }
 })
 
-test('what a client did not declare is never put to it', async t => {
+test('a client is never asked a question that it did not declare', async t => {
   const own = await start(t, 'legacy', 'perClient')
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, own.url, { roots: {} })
@@ -84,7 +84,7 @@ async function askModern(url: string, params: JsonObject = {}) {
   return post(url, call, modernHeaders('tools/call', 'ask'))
 }
 
-test('a modern client whose child died while its question waited is told so when it comes back', async t => {
+test('a modern client that returns to answer a question of a child that died gets an error that says so', async t => {
   const mark = `mark-${Math.random()}`
   const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
   const { url } = await startTestBridge(t, { sessions: 'perClient', command })
@@ -96,10 +96,10 @@ test('a modern client whose child died while its question waited is told so when
   process.kill(own, 'SIGKILL')
   assert.ok(await until(() => !children().includes(own)))
   const back = await askModern(url, { requestState, inputResponses: { [key]: ANSWERS.form } })
-  assert.match(String(errorOf(back).message), /ended by SIGKILL.*can be tried again/)
+  assert.match(String(errorOf(back).message), /ended by SIGKILL.*check before you repeat it/)
 })
 
-test('while it drains, who waits for an answer to a question is sent away at once, and its child ends', async t => {
+test('during the drain, clients that wait for an answer to a question are answered at once, and the child ends', async t => {
   const mark = `mark-${Math.random()}`
   const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
   const bridge = await startTestBridge(t, { sessions: 'perClient', command })
@@ -131,7 +131,7 @@ for (const [client, child, sessions] of [
   })
 
 for (const child of ['legacy', 'modern'] as const)
-  test(`a client of a ${child} child hears as much of its log as it wants`, async t => {
+  test(`a client of a ${child} child gets log messages of the level that it wants`, async t => {
     const { url } = await start(t, child, 'perClient')
     const { call, heard, client } = await legacyClient(t, url, {})
     await client.setLoggingLevel('error')
@@ -149,7 +149,7 @@ for (const child of ['legacy', 'modern'] as const)
     assert.deepEqual(logged, ['large'])
   })
 
-test('a client that tells that its roots changed is asked for them by its own child', async t => {
+test('when a client announces changed roots, its own child requests them', async t => {
   const { url } = await start(t, 'legacy', 'perClient')
   const { call, client, asked, heard } = await legacyClient(t, url)
   await call('pid')
@@ -158,7 +158,7 @@ test('a client that tells that its roots changed is asked for them by its own ch
   assert.deepEqual(asked, ['roots/list'])
 })
 
-test('calls of the newer era without a session find a child of that era that is up, which ends when none comes', async t => {
+test('modern calls without a session use a running modern child, which ends when there are no more calls', async t => {
   const mark = `mark-${Math.random()}`
   const clock = createLeapClock()
   const command = { ...askingCommand('dual', mark), startTimeoutMs: 20_000 }
@@ -185,7 +185,7 @@ test('calls of the newer era without a session find a child of that era that is 
   assert.deepEqual(children(), [warm])
 })
 
-test('what a shared child cannot carry is refused with a sentence', async t => {
+test('requests that a shared child cannot serve are refused with a sentence', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const [method, words] of [
     ['logging/setLevel', /no log messages are sent to clients/],
@@ -195,7 +195,7 @@ test('what a shared child cannot carry is refused with a sentence', async t => {
     assert.match(String(errorOf(await post(url, legacy(method, { uri: NOTE_URI }))).message), words)
 })
 
-test('arguments reach a child to the letter, and the revision that it speaks itself is told', async t => {
+test("arguments reach a child unchanged, and the child's own revision is reported", async t => {
   const { url } = await startTestBridge(t)
   const args = '{"big": 12345678901234567890123, "small":1e-400}'
   const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"line","arguments":${args}}}`

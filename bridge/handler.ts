@@ -11,14 +11,17 @@ import type { Children } from './children.ts'
 /** Callers have their own limits; this one protects the bridge's memory from a child. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
+const AGAIN = 'it can be tried again'
+const CHECK = 'it may have taken effect: check before you repeat it'
+
 /** `server`: the name to declare if the child gives none. */
 export function createHandler(server: string, children: Children, listeners: Listeners): McpHandler {
   return {
     describe: () => describe(server, children),
     tell: (client, notification) => children.tell(client, notification),
     listen: listening => listeners.listen(listening),
-    handle: request => answered(ask(children, request)),
-    subscribe: (_route, subscription, signal) => answered(children.subscribe(subscription, signal)),
+    handle: request => answered(ask(children, request), request.method !== 'tools/call'),
+    subscribe: (_route, subscription, signal) => answered(children.subscribe(subscription, signal), true),
   }
 }
 
@@ -38,14 +41,16 @@ function ask(children: Children, { method, params, text, caller }: McpRequest): 
   )
 }
 
-/** Turns a fault into a JSON-RPC error that says what happened and whether a retry makes sense. */
-async function answered(asking: Promise<McpResponse>): Promise<McpResponse> {
+/** Turns a fault into a JSON-RPC error that says what happened and whether a retry makes sense; `repeatable`: the request changes nothing. */
+async function answered(asking: Promise<McpResponse>, repeatable: boolean): Promise<McpResponse> {
   try {
     return await asking
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    const { code, message, retryable } = error
-    const hint = code === 'upstream_died' ? '. This call got no answer; it can be tried again' : ''
+    const { code, message } = error
+    const isUnanswered = code === 'upstream_died'
+    const hint = isUnanswered ? `. This request got no answer; ${repeatable ? AGAIN : CHECK}` : ''
+    const retryable = error.retryable && (repeatable || !isUnanswered)
     return {
       error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data: { reason: code, retryable } },
     }

@@ -1,12 +1,15 @@
 /** Installs the package of a server into a volume, and writes its start command there. */
 import { constants } from 'node:fs'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { Fault, messageOf } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
-import { installPackage, type PackageSource } from '../core/packages/install.ts'
+import { installPackage, type PackageSource, type Release } from '../core/packages/install.ts'
+import type { PackageRecord } from '../core/packages/integrity.ts'
 import { npmCommand } from '../core/packages/npm.ts'
+import { type Comparison, createComparison } from './integrity.ts'
+import { folderOf, type KeptPackage, readKept, removeLeft, writeKept } from './kept-package.ts'
 
 export type Start = { command: string; args: string[] }
 
@@ -14,30 +17,83 @@ export type InstallIntoOptions = {
   source: PackageSource
   /** The registry or index; absent: the installer's own. */
   registry?: string
-  /** The folder in which `package/` and `start.json` are created. */
+  /** What earlier installations recorded; absent: nothing is compared, nor reported. */
+  integrityFile?: string
+  /** The folder in which the package and `start.json` are created. */
   into: string
+  /** `into` outlives the pod: a complete installation there is used again. */
+  keep: boolean
   env: Readonly<Record<string, string>>
   signal: AbortSignal
 }
 
 const START_FILE = 'start.json'
+const MAX_NAME = 200
 
-/** Returns the installed version. Throws the Faults of installPackage. */
-export async function install({ source, registry, into, env, signal }: InstallIntoOptions): Promise<string> {
-  const folder = resolve(into)
+/** The version, its record if the content was compared and its integrity is known, and whether an earlier pod installed it. */
+export type InstalledInto = { version: string; record?: PackageRecord; isKept: boolean }
+
+/** Throws the Faults of installPackage, and Fault `io` (details.reason IntegrityChanged) if the version had other content before. */
+export async function install(options: InstallIntoOptions): Promise<InstalledInto> {
+  const folder = resolve(options.into)
+  const startFile = join(folder, START_FILE)
+  const comparison = comparisonOf(options)
+  if (!options.keep) {
+    const { start, release } = await installInto(join(folder, 'package'), options, comparison)
+    await writeFile(startFile, JSON.stringify(start))
+    return { version: release.version, record: comparison?.record(), isKept: false }
+  }
+  const before = await readKept(startFile)
+  if (before) return asKept(before, comparison)
+  // A container's HOSTNAME is the name of its pod, unless a manifest sets another.
+  const pod = (options.env.HOSTNAME || hostname()).replace(/[^\w.-]/g, '-').slice(0, MAX_NAME)
+  await removeLeft(folder, pod, Date.now())
+  const own = join(folder, folderOf(pod))
+  const { start, release } = await installInto(own, options, comparison)
+  const other = await readKept(startFile)
+  if (other) {
+    // Another pod that started at the same time was faster.
+    await rm(own, { recursive: true, force: true })
+    return asKept(other, comparisonOf(options))
+  }
+  await writeKept(startFile, pod, start, release)
+  return { version: release.version, record: comparison?.record(), isKept: false }
+}
+
+function comparisonOf({ source, integrityFile }: InstallIntoOptions): Comparison | undefined {
+  return integrityFile === undefined ? undefined : createComparison(source, integrityFile)
+}
+
+/** Nothing is downloaded, but what may not be installed may not be used either. */
+async function asKept({ release }: KeptPackage, comparison: Comparison | undefined): Promise<InstalledInto> {
+  await comparison?.verify(release)
+  return { version: release.version, record: comparison?.record(), isKept: true }
+}
+
+async function installInto(
+  folder: string,
+  { source, registry, env, signal, keep }: InstallIntoOptions,
+  comparison: Comparison | undefined,
+): Promise<{ start: Start; release: Release }> {
   const cache = await mkdtemp(join(tmpdir(), 'portolan-install-'))
+  let release: Release | undefined
   try {
-    const { version, program } = await installPackage(source, join(folder, 'package'), {
+    const { version, program } = await installPackage(source, folder, {
       env: { ...env, ...caches(cache) },
       registry,
       signal,
+      verify: keep
+        ? async found => {
+            release = found
+            await comparison?.verify(found)
+          }
+        : comparison?.verify,
     })
     const start: Start =
       source.kind === 'npm'
         ? await npmCommand(program, await pathOf('node', env.PATH ?? ''))
         : { command: program, args: [] }
-    await writeFile(join(folder, START_FILE), JSON.stringify(start))
-    return version
+    return { start, release: release ?? { version, integrity: undefined } }
   } finally {
     await rm(cache, { recursive: true, force: true })
   }

@@ -1,4 +1,4 @@
-/** What a bridge takes by HTTP, and what it refuses. */
+/** Which HTTP requests a bridge accepts and refuses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../core/mcp/server/bodies.ts'
@@ -6,7 +6,7 @@ import { legacy, post } from '../test/front/post.ts'
 import { dial, MCP_LINES, requestText } from '../test/manners/raw.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
 
-test('what is too large, foreign or misplaced is refused', async t => {
+test('bodies that are too large, foreign hosts and unknown paths are refused', async t => {
   const { url, origin } = await startTestBridge(t)
   assert.equal((await post(url, legacy('ping'), { origin: 'http://localhost' })).status, 403)
   assert.equal((await fetch(`${origin}/metrics`)).status, 404)
@@ -19,7 +19,7 @@ test('what is too large, foreign or misplaced is refused', async t => {
   assert.equal(large.text.length > 3_000_000, true)
 })
 
-test('large bodies are bounded together, also those that never end; a small one always finds room', async t => {
+test('large bodies have a common limit, including those that never end; a small body is always accepted', async t => {
   const { url, origin } = await startTestBridge(t)
   const lines = [...MCP_LINES, `content-length: ${MAX_BODY_BYTES}`]
   const body = 'x'.repeat(MAX_BODY_BYTES - 1)

@@ -1,11 +1,11 @@
-/** As many sessions as a bridge takes, each with a real child. */
+/** The maximum number of sessions of a bridge, each with a real child. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { legacyClient } from '../test/support/answering-clients.ts'
 import { openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
 import { MAX_CHILDREN } from './session-children.ts'
 
-test('when all children are taken the next session is told so, and when one becomes free', async t => {
+test('a session is refused while all children are taken, and served when one becomes free', async t => {
   const bridge = await startSessionBridge(t)
   const sessions = await Promise.all(Array.from({ length: MAX_CHILDREN + 1 }, () => openSession(bridge)))
   const last = sessions.pop() as TestSession

@@ -1,4 +1,4 @@
-/** The probe against real servers of both eras, and against what is none. */
+/** The probe against real servers of both eras, and against other HTTP servers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSdk1 } from '../test/upstreams/http/sdk1.ts'
@@ -57,7 +57,7 @@ test('a web page, an error and a redirect are not MCP', async t => {
   }
 })
 
-test('a closed port and a silent server are told apart', async t => {
+test('a closed port and a silent server have different errors', async t => {
   const gone = await serve(() => {})
   await gone.close()
   assert.match((await probe(gone.origin, PATIENCE_MS)) ?? '', /ECONNREFUSED/)

@@ -16,9 +16,20 @@ const HEADERS = { 'content-type': 'application/json', accept: 'application/json,
 const [MODERN_VERSION = ''] = MODERN_VERSIONS
 const DATA = /^data: ?(.*)$/gm
 
-/** Undefined if an MCP server answers at `url` in time, else the reason. A server that requires credentials counts as alive. */
+/**
+ * Undefined if an MCP server answers at `url` in time, else the reason. A server that requires credentials counts as alive. Where nobody
+ * listens at 127.0.0.1, ::1 is tried: in a network with IPv6 alone servers need no address of IPv4.
+ */
 export async function probe(url: string, timeoutMs: number): Promise<string | undefined> {
   const signal = AbortSignal.timeout(timeoutMs)
+  const reason = await probeAt(url, timeoutMs, signal)
+  const { hostname } = new URL(url)
+  if (hostname !== '127.0.0.1' || !reason?.includes('ECONNREFUSED')) return reason
+  const other = await probeAt(url.replace(hostname, '[::1]'), timeoutMs, signal)
+  return other && reason
+}
+
+async function probeAt(url: string, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
   try {
     const first = await ask(url, 'initialize', initializeParams(), {}, signal)
     if (first === undefined) return undefined

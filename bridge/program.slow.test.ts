@@ -88,7 +88,7 @@ test('a second TERM ends it at once', async t => {
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('a server that does not start leaves its last words in the termination log', async t => {
+test('the last output of a server that does not start is in the termination log', async t => {
   const folder = folderOf(t)
   const log = join(folder, 'termination-log')
   const ends = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
@@ -114,7 +114,7 @@ test('a server that does not start leaves its last words in the termination log'
   )
 })
 
-test('a wrong command line says what is right', async t => {
+test('the error for a wrong command line shows the right one', async t => {
   const { code, said } = run(t, ['--port', '1'])
   assert.equal(await code, 2)
   assert.match(said.text, /error: the server's command is missing[\s\S]*usage:/)
@@ -199,7 +199,7 @@ test('an installation that fails says why in the termination log, and exits with
   assert.match(readFileSync(log, 'utf8'), /^InstallFailed: absent could not be installed\. .*\n[\s\S]*404/)
 })
 
-test('server-everything of npm serves through the bridge what it serves by itself', async t => {
+test('server-everything of npm serves the same through the bridge as directly', async t => {
   const folder = folderOf(t)
   const words = ['--version', EVERYTHING, '--into', folder]
   const installing = run(t, ['install', 'npm', '@modelcontextprotocol/server-everything', ...words])
@@ -224,7 +224,7 @@ test('server-everything of npm serves through the bridge what it serves by itsel
   assert.deepEqual(seen, [1, 2])
 })
 
-test('deliver copies the folder that the program stands in', async t => {
+test('deliver copies the folder that contains the program', async t => {
   const folder = folderOf(t)
   const from = join(folder, 'from')
   mkdirSync(join(from, 'lib'), { recursive: true })

@@ -7,12 +7,16 @@ import { createLog, type Log } from '../core/log.ts'
 import { startBridge } from './bridge.ts'
 import { type BridgeConfig, readConfig, type ServeConfig, USAGE } from './config.ts'
 import { install, readStart } from './install.ts'
+import { memoryKills } from './out-of-memory.ts'
 import { probe } from './probe.ts'
-import { type LastWords, writeTermination } from './termination.ts'
+import { type LastWords, writeReport, writeTermination } from './termination.ts'
 
 const USAGE_EXIT = 2
-/** Part of the pod's 45 s of termination grace; the rest is for the children. */
-const DRAIN_MS = 25_000
+/** The kernel killed the server but not the bridge, so the kubelet does not know. */
+const OUT_OF_MEMORY = {
+  reason: 'OOMKilled',
+  message: 'The server ran out of memory: raise spec.pod.resources.limits.memory',
+}
 
 /** Resolves with the exit code when the command has ended; `serve` runs until a signal. */
 export async function runBridge(args: readonly string[], process: NodeJS.Process): Promise<number> {
@@ -46,17 +50,24 @@ async function runInstall(
   const stop = () => end.abort()
   process.once('SIGTERM', stop)
   try {
-    const version = await install({ ...config, signal: end.signal })
-    say(`installed ${config.source.package} ${version}`)
+    const { version, record, isKept } = await install({ ...config, signal: end.signal })
+    if (record) await writeReport(config, record)
+    say(`${isKept ? 'already installed:' : 'installed'} ${config.source.package} ${version}`)
     return 0
   } catch (error) {
     const [sentence = '', ...lines] = messageOf(error).split('\n')
     say(messageOf(error))
-    await writeTermination(config, { reason: 'InstallFailed', message: sentence, lines })
+    await writeTermination(config, { reason: reasonOf(error), message: sentence, lines })
     return 1
   } finally {
     process.off('SIGTERM', stop)
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Fault && typeof error.details.reason === 'string'
+    ? error.details.reason
+    : 'InstallFailed'
 }
 
 async function runServe(config: ServeConfig): Promise<number> {
@@ -70,16 +81,18 @@ async function runServe(config: ServeConfig): Promise<number> {
 /** Resolves with the reason to give up; a signal ends the process before that. */
 async function serveUntilHopeless(config: ServeConfig, log: Log): Promise<LastWords> {
   const { startFile, command: words, env, secrets, startTimeoutMs } = config
+  const killsBefore = await memoryKills()
   try {
     const installed = startFile === undefined ? undefined : await readStart(startFile)
     const [command = '', ...args] = installed ? [installed.command, ...installed.args, ...words] : words
     const spec = { command, args, env, secrets, startTimeoutMs }
     const bridge = await startBridge({ ...config, command: spec }, { clock: systemClock, log })
-    const release = onShutdown(() => bridge.close(DRAIN_MS))
+    const release = onShutdown(() => bridge.close(config.drainMs))
     const { reason, message, stderr } = await bridge.hopeless
     release()
     await bridge.close(0)
-    return { reason, message, lines: stderr }
+    const isOutOfMemory = (await memoryKills()) > killsBefore
+    return isOutOfMemory ? { ...OUT_OF_MEMORY, lines: stderr } : { reason, message, lines: stderr }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return { reason: 'StartFailed', message: error.message, lines: [] }

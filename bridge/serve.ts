@@ -1,16 +1,22 @@
 /** The HTTP server of a bridge, with a shutdown order that loses no call. */
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { listenOn } from '../core/addresses.ts'
 import { type Clock, delay } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { watchConnections } from '../core/mcp/server/connections.ts'
+import { watchQuiet } from '../core/mcp/server/quiet.ts'
+import { followCertificate, readCertificate } from './certificate.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export type ServeOptions = SiteOptions & {
   host: string
   /** 0 for any free port. */
   port: number
+  /** Folder with `tls.crt` and `tls.key`; absent: plain HTTP. */
+  tlsFolder?: string
   clock: Clock
 }
 
@@ -26,21 +32,30 @@ const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 75_000
 /** During the drain each response closes its connection; idle connections are closed after this time. */
 const LAST_CALLS_MS = 1_000
+/**
+ * Requests that are under way while connections are closed are lost. Before, they are answered that they were not taken, until none has come
+ * for a while: without another pod, a Service leads to one that ends until its probe fails.
+ */
+const LONGEST_REFUSAL_MS = 20_000
 
-/** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local. */
+/** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local, `io` without a usable certificate. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
   const { clock } = options
   const site = new Site(options)
   const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS }
-  const http = createServer(timeouts, (request, raw) => site.receive(request, raw))
+  const http = createHttp(options, timeouts, site)
   http.maxConnections = MAX_CONNECTIONS
   const connections = watchConnections(http, clock)
+  const quiet = watchQuiet(http, clock)
   await listen(http, options)
   const { port } = http.address() as AddressInfo
   async function close(drainMs: number): Promise<void> {
     site.drain()
     connections.end()
     if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
+    await site.inFlight.drain(drainMs, clock)
+    site.refuse()
+    await quiet.wait(Math.min(drainMs, LONGEST_REFUSAL_MS))
     await site.inFlight.drain(drainMs, clock)
     const closed = once(http, 'close')
     http.close()
@@ -57,10 +72,22 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
   }
 }
 
+function createHttp(options: ServeOptions, timeouts: object, site: Site): Server {
+  const receive: RequestListener = (request, raw) => site.receive(request, raw)
+  const { tlsFolder } = options
+  if (tlsFolder === undefined) return createServer(timeouts, receive)
+  const certificate = readCertificate(tlsFolder)
+  const server = createTlsServer({ ...timeouts, ...certificate, minVersion: 'TLSv1.3' }, receive)
+  followCertificate(server, tlsFolder, certificate, options)
+  return server
+}
+
 async function listen(http: Server, { host, port }: ServeOptions): Promise<void> {
   try {
-    http.listen({ host, port })
-    await once(http, 'listening')
+    await listenOn(host, host => {
+      http.listen({ host, port })
+      return once(http, 'listening')
+    })
   } catch (cause) {
     throw new Fault('unavailable', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
   }

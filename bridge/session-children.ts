@@ -79,6 +79,10 @@ export class SessionChildren implements Children {
     })
   }
 
+  get standing() {
+    return { sessions: this.#children.size, processes: this.#taken.size + 1 }
+  }
+
   get ready(): boolean {
     return [this.#warm, ...this.#taken.keys()].some(({ state }) => state.state === 'ready')
   }

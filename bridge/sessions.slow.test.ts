@@ -21,7 +21,7 @@ import { MAX_FAILURES } from './children.ts'
 
 const { signal } = new AbortController()
 
-test('each session has a child, which it keeps; the others see nothing of it', async t => {
+test('each session has one child, whose state other sessions do not see', async t => {
   const bridge = await startSessionBridge(t)
   const [one, two] = await Promise.all([openSession(bridge), openSession(bridge)])
   assert.notEqual(one.id, two.id)
@@ -38,7 +38,7 @@ test('each session has a child, which it keeps; the others see nothing of it', a
   assert.ok(!(await names(two)).includes('mine'))
 })
 
-test('the warm child is handed over, and a new one is warmed: listing costs none', async t => {
+test('a session gets the warm child, and a new one is started; listing starts none', async t => {
   const bridge = await startSessionBridge(t)
   const [warm] = bridge.children()
   for (let round = 0; round < 5; round++) await (await openSession(bridge)).post('tools/list')
@@ -48,7 +48,7 @@ test('the warm child is handed over, and a new one is warmed: listing costs none
   assert.ok(await until(() => bridge.children().length === 2))
 })
 
-test('the discoverer, who can be asked for all, costs a child for as long as it lists', async t => {
+test('discovery, which declares all capabilities, has a child while it lists', async t => {
   const bridge = await startSessionBridge(t)
   const spec = {
     url: bridge.url,
@@ -94,10 +94,10 @@ test('a session that nobody uses ends; one with a call in flight does not', asyn
   assert.match(await hanging, /shutting down|stopped/)
 })
 
-test('a session whose child died is over: what it knew is gone', async t => {
+test('a session ends when its child dies, because the state is lost', async t => {
   const bridge = await startSessionBridge(t)
   const session = await openSession(bridge)
-  await assert.rejects(session.call('die'), /ended with exit code 7.*can be tried again/)
+  await assert.rejects(session.call('die'), /ended with exit code 7.*check before you repeat it/)
   assert.equal((await session.post('tools/list')).status, 404)
   await bridge.untilReadiness(200)
   assert.ok(Number(await (await openSession(bridge)).call('pid')))
@@ -115,7 +115,7 @@ test('a caller without a session has a child for one call', async t => {
   assert.ok(await until(() => bridge.children().length === 1))
 })
 
-test('an SDK client hears only its own child', async t => {
+test('an SDK client gets notifications of its own child only', async t => {
   const bridge = await startSessionBridge(t)
   const connect = async () => {
     const client = new Client({ name: 'test', version: '1' })
@@ -200,7 +200,7 @@ test('a stream requires a session', async t => {
   assert.equal((await fetch(url, { headers: { ...accept, 'mcp-session-id': 'unknown' } })).status, 404)
 })
 
-test('three failed starts of the warm child are enough', async t => {
+test('after three failed starts of the warm child the bridge gives up', async t => {
   const clock = createLeapClock()
   const bridge = await startSessionBridge(t, { mode: 'refuse-initialize', impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 50)

@@ -14,6 +14,7 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { systemClock } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
+import { CLOSING_HEADER } from '../core/mcp/protocol/closing-header.ts'
 import { HEARTBEAT_MS } from '../core/mcp/server/heartbeats.ts'
 import type { UpstreamEvent } from '../core/mcp/upstream.ts'
 import { errorOf, legacy, post, streamed } from '../test/front/post.ts'
@@ -42,7 +43,7 @@ function upstreamOf(t: TestContext, { url }: TestBridge, headers: Record<string,
   return upstream
 }
 
-test('the server is served as it is: its name, its words, its lists, its answers, its errors', async t => {
+test('name, instructions, lists, answers and errors of the server are passed on unchanged', async t => {
   const upstream = upstreamOf(t, await startTestBridge(t, { mode: 'resources' }))
   const info = await upstream.connect(signal)
   assert.deepEqual(info.serverInfo, { name: 'rude', version: '1.0.0' })
@@ -63,7 +64,7 @@ test('the server is served as it is: its name, its words, its lists, its answers
   assert.deepEqual(JSON.parse(textOf(called)), { name: 'arguments', arguments: { text: 'ü' } })
 })
 
-test('no session is begun, so that any replica can answer any call', async t => {
+test('a shared server has no sessions, so that any replica can answer any call', async t => {
   const { url } = await startTestBridge(t)
   const { headers, json } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25' }))
   assert.equal(headers.get('mcp-session-id'), null)
@@ -73,7 +74,7 @@ test('no session is begun, so that any replica can answer any call', async t => 
     assert.equal(errorOf(await post(url, legacy(method))).code, -32601, method)
 })
 
-test('an SDK 1.x client calls, sees progress, and hears that the list changed', async t => {
+test('an SDK 1.x client calls a tool and gets progress and list_changed', async t => {
   const { url } = await startTestBridge(t)
   const client = new Client(INFO)
   t.after(() => client.close())
@@ -92,7 +93,7 @@ test('an SDK 1.x client calls, sees progress, and hears that the list changed', 
   assert.ok((await client.listTools()).tools.some(({ name }) => name === 'added'))
 })
 
-test('an SDK 2.x client of 2026-07-28 calls, sees progress, and hears that the list changed', async t => {
+test('an SDK 2.x client of 2026-07-28 calls a tool and gets progress and list_changed', async t => {
   const { url } = await startTestBridge(t)
   const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => client.close())
@@ -114,7 +115,7 @@ test('an SDK 2.x client of 2026-07-28 calls, sees progress, and hears that the l
   await subscription.close()
 })
 
-test('the upstream client of the operator hears that the list changed', async t => {
+test("the operator's upstream client gets list_changed", async t => {
   const upstream = upstreamOf(t, await startTestBridge(t))
   const { promise, resolve } = Promise.withResolvers<UpstreamEvent>()
   upstream.onEvent(event => event.kind === 'listChanged' && resolve(event))
@@ -123,7 +124,7 @@ test('the upstream client of the operator hears that the list changed', async t 
   assert.deepEqual(await promise, { kind: 'listChanged', list: 'tools' })
 })
 
-test('a silent stream shows signs of life, and their number is bounded', async t => {
+test('a silent stream gets heartbeats, and the number of streams is bounded', async t => {
   const clock = createLeapClock()
   const { url } = await startTestBridge(t, { clock })
   const gone = new AbortController()
@@ -146,7 +147,7 @@ test('a server that never changes its lists has no stream to listen on', async t
   assert.equal((await fetch(url, { headers: { accept: 'text/event-stream' } })).status, 405)
 })
 
-test('calls in flight are told at once that the child died; the next one has a new child', async t => {
+test('calls in flight fail at once when the child dies; the next call gets a new child', async t => {
   const bridge = await startTestBridge(t)
   const before = (await callTool(bridge.url, 'pid', {})).content[0]?.text
   const hanging = post(bridge.url, legacy('tools/call', { name: 'hang' }))
@@ -160,9 +161,9 @@ test('calls in flight are told at once that the child died; the next one has a n
     assert.equal(code, -32000)
     assert.match(
       String(message),
-      /^The server ended with exit code 7: error: disk full\. This call got no answer; it can be tried again$/,
+      /^The server ended with exit code 7: error: disk full\. This request got no answer; it may have taken effect: check before you repeat it$/,
     )
-    assert.deepEqual(data, { reason: 'upstream_died', retryable: true })
+    assert.deepEqual(data, { reason: 'upstream_died', retryable: false })
   }
   await bridge.untilReadiness(200)
   assert.notEqual((await callTool(bridge.url, 'pid', {})).content[0]?.text, before)
@@ -186,7 +187,7 @@ test('it is ready only while a child is up', async t => {
   await bridge.untilReadiness(200)
 })
 
-test('three failures in a row are enough: whoever started the bridge hears why', async t => {
+test('after three failures in a row the bridge gives up with the reason', async t => {
   const clock = createLeapClock()
   const command = { ...rudeCommand('exit-1'), startTimeoutMs: LONG_MS }
   const { hopeless } = await startTestBridge(t, { command, impatient: true, clock })
@@ -225,7 +226,7 @@ test('a caller that goes away cancels its call at the child', async t => {
   }
 })
 
-test('only who shows the token is let in; health is for everybody', async t => {
+test('requests need the token, except for health checks', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-bearer-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const bearerFile = join(folder, 'token')
@@ -250,7 +251,10 @@ test('only who shows the token is let in; health is for everybody', async t => {
     assert.equal((await fetch(bridge.url, { method })).status, 401, method)
   writeFileSync(bearerFile, 'second-token\n')
   clock.leap(1_000)
-  assert.deepEqual([await status('Bearer first-token'), await status('Bearer second-token')], [401, 200])
+  const both = async () => [await status('Bearer first-token'), await status('Bearer second-token')]
+  assert.deepEqual(await both(), [200, 200])
+  clock.leap(5 * 60_000)
+  assert.deepEqual(await both(), [401, 200])
   rmSync(bearerFile)
   clock.leap(1_000)
   assert.equal(await status('Bearer second-token'), 200)
@@ -274,7 +278,18 @@ test('while it drains it is not ready, answers what comes on open connections, a
   await assert.rejects(fetch(`${bridge.origin}/healthz`))
 })
 
-test('a port that is taken is told, and leaves no child', async t => {
+test('before it closes its connections it takes no more calls, and says so', async t => {
+  const bridge = await startTestBridge(t, { mode: 'polite' })
+  await callTool(bridge.url, 'echo', { text: 'x' })
+  const closed = bridge.close(10_000)
+  const call = legacy('tools/call', { name: 'echo', arguments: { text: 'x' } })
+  let last = await post(bridge.url, call)
+  while (last.status === 200) last = await post(bridge.url, call)
+  assert.deepEqual([last.status, last.headers.get(CLOSING_HEADER)], [503, 'true'])
+  await closed
+})
+
+test('the error for a port in use names it, and no child is left', async t => {
   const { port } = await startTestBridge(t)
   await assert.rejects(startTestBridge(t, { port }), {
     name: 'Fault',

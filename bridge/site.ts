@@ -2,12 +2,16 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../core/log.ts'
-import { ANONYMOUS } from '../core/mcp/identity.ts'
+import { ANONYMOUS, type Identity } from '../core/mcp/identity.ts'
+import { CALLER_HEADER } from '../core/mcp/protocol/caller-header.ts'
+import { CLOSING_HEADER } from '../core/mcp/protocol/closing-header.ts'
 import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
+import { INSTANCE_HEADER } from '../core/mcp/protocol/instance-header.ts'
 import { createBodies } from '../core/mcp/server/bodies.ts'
 import type { FrontClients } from '../core/mcp/server/clients.ts'
 import { createEndpoint, type Endpoint } from '../core/mcp/server/endpoint.ts'
 import type { McpHandler, McpRoute } from '../core/mcp/server/handler.ts'
+import { headerOf, type RequestHeaders } from '../core/mcp/server/headers.ts'
 import { InFlight } from '../core/mcp/server/in-flight.ts'
 import { writeText } from '../core/mcp/server/post-response.ts'
 import { errorText } from '../core/mcp/server/reply.ts'
@@ -22,6 +26,8 @@ export type SiteOptions = {
   clients: FrontClients
   /** Whether the Authorization header is accepted; absent: no authentication. */
   admits?: (authorization: string | undefined) => boolean
+  /** As in BridgeOptions. */
+  instance?: string
   log: Log
 }
 
@@ -33,6 +39,7 @@ export class Site {
   readonly inFlight = new InFlight()
   readonly #bodies = createBodies()
   #draining = false
+  #closing = false
   readonly #options: SiteOptions
   readonly #endpoint: Endpoint
   readonly #route: McpRoute
@@ -57,6 +64,11 @@ export class Site {
     this.#endpoint.end()
   }
 
+  /** From now on requests are answered that they were not taken, so that callers send them to another pod. */
+  refuse(): void {
+    this.#closing = true
+  }
+
   /** Answers one request. Never throws. */
   receive(request: IncomingMessage, raw: ServerResponse): void {
     if (this.#draining) raw.shouldKeepAlive = false
@@ -79,12 +91,22 @@ export class Site {
     if (refusal) refuse(raw, refusal)
     else if (method === 'GET') this.#endpoint.get(this.#route, headers, ANONYMOUS, raw)
     else if (method === 'DELETE') this.#endpoint.remove(headers, ANONYMOUS, raw)
-    else
-      this.#bodies.read(request, raw, body => this.#endpoint.post(this.#route, headers, body, ANONYMOUS, raw))
+    else {
+      const identity = this.#identityOf(headers)
+      this.#bodies.read(request, raw, body => this.#endpoint.post(this.#route, headers, body, identity, raw))
+    }
+  }
+
+  /** Callers who share a child are told apart by what the router names them; others by their sessions. */
+  #identityOf(headers: RequestHeaders): Identity {
+    const id = this.#options.sessions === 'shared' ? headerOf(headers, CALLER_HEADER) : undefined
+    return id === undefined ? ANONYMOUS : { ...ANONYMOUS, id }
   }
 
   #refusal({ headers, method }: IncomingMessage): Refusal | undefined {
-    const { admits, children } = this.#options
+    const { admits, children, instance } = this.#options
+    if (this.#closing)
+      return { status: 503, message: 'The server is ending', headers: [CLOSING_HEADER, 'true'] }
     if (headers.origin !== undefined) return { status: 403, message: 'This endpoint is not for web pages' }
     if (admits && !admits(headers.authorization))
       return {
@@ -92,6 +114,9 @@ export class Site {
         message: 'The bearer token is missing or wrong',
         headers: ['www-authenticate', 'Bearer'],
       }
+    // It was made before what the router means, or for somebody else: the router tries again.
+    if (instance !== undefined && headerOf(headers, INSTANCE_HEADER) !== instance)
+      return { status: 503, message: 'This is another instance', headers: [CLOSING_HEADER, 'true'] }
     if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
       return { status: 405, message: 'Method not allowed', headers: ['allow', 'POST, GET, DELETE'] }
     if (!children.info) return { status: 503, message: 'The server is still starting', headers: SOON }

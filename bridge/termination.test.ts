@@ -1,4 +1,4 @@
-/** The last words of a container. */
+/** The termination message of a container. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,11 +8,11 @@ import { MAX_BYTES, terminationText, writeTermination } from './termination.ts'
 
 const WORDS = { reason: 'CrashLooping', message: 'The server ended\nagain', lines: ['one', 'two'] }
 
-test('the reason comes first, then the last lines, oldest first', () => {
+test('the message begins with the reason; the last lines of output follow, oldest first', () => {
   assert.equal(terminationText(WORDS, []), 'CrashLooping: The server ended again\none\ntwo')
 })
 
-test('secrets are taken out, those that are given and those that are named', () => {
+test('secrets are removed: given values, and values of names that look secret', () => {
   const words = { ...WORDS, message: 'bad key s3cr3t-value', lines: ['token=abcdef', 'http://me:pw12@host/'] }
   assert.equal(
     terminationText(words, ['s3cr3t-value']),
@@ -29,7 +29,7 @@ test('as many of the last lines are kept as fit', () => {
   assert.match(text.split('\n')[0] ?? '', /^CrashLooping: x+…$/)
 })
 
-test('it is written where the kubelet made a file, and nowhere else', async t => {
+test('the termination message is written only if the kubelet has created the file', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-termination-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const terminationLog = join(folder, 'log')

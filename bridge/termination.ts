@@ -28,14 +28,27 @@ export function terminationText({ reason, message, lines }: LastWords, secrets: 
   return first + rest
 }
 
-/** Writes only to an existing file: outside a pod there is none, and nobody would read it. */
 export async function writeTermination(
-  { terminationLog: file, secrets }: { terminationLog: string; secrets: readonly string[] },
+  { terminationLog, secrets }: { terminationLog: string; secrets: readonly string[] },
   words: LastWords,
 ): Promise<void> {
+  await replace(terminationLog, terminationText(words, secrets))
+}
+
+/** What a container that succeeds reports to the operator, as JSON. Nothing is written if it is too long to be kept whole. */
+export async function writeReport(
+  { terminationLog }: { terminationLog: string },
+  report: object,
+): Promise<void> {
+  const text = JSON.stringify(report)
+  if (Buffer.byteLength(text) <= MAX_BYTES) await replace(terminationLog, text)
+}
+
+/** Writes only to an existing file: outside a pod there is none, and nobody would read it. */
+async function replace(file: string, text: string): Promise<void> {
   try {
     await truncate(file)
-    await writeFile(file, terminationText(words, secrets), { flag: 'r+' })
+    await writeFile(file, text, { flag: 'r+' })
   } catch {
     // No such file: the reason is in the log.
   }

@@ -1,4 +1,4 @@
-/** Being somebody on a laptop: what `--as` shows, allows and refuses, as processes. */
+/** `--as` on a laptop: what the caller sees, may do and is refused, with real processes. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -53,7 +53,7 @@ function space(t: { after(run: () => void): void }) {
   return made
 }
 
-test('access lists what a caller may use and by which rule, also of a gateway that only a cluster can run', async t => {
+test('access lists what a caller may use, with the rule, also for a gateway that only a cluster can run', async t => {
   const { cache, folder } = space(t)
   const triage = await portolan(cache, 'access', folder, '--as', 'sa:agents/triage')
   assert.equal(triage.code, 0, triage.stderr)
@@ -65,7 +65,7 @@ test('access lists what a caller may use and by which rule, also of a gateway th
   assert.match(why, /does not admit its namespace/)
 })
 
-test('call --as calls as that caller, and what it may not use does not exist', async t => {
+test('call --as acts as that caller and cannot call tools that are hidden from it', async t => {
   const { cache, folder } = space(t)
   const as = ['--as', 'serviceaccount:agents/triage']
   const echo = await portolan(cache, 'call', 'one:echo', '{"text":"ahoy"}', folder, ...as)
@@ -78,7 +78,7 @@ test('call --as calls as that caller, and what it may not use does not exist', a
   assert.match(running.stderr, /--as needs PATHs/)
 })
 
-test('up --as is that caller for whoever has no token, and is refused where others reach the port', async t => {
+test('up --as is the caller of requests without a token, and is refused if others can reach the port', async t => {
   const { cache, folder } = space(t)
   const refused = await portolan(cache, 'up', folder, '--host', '0.0.0.0', '--as', 'sa:agents/triage')
   assert.equal(refused.code, 2)

@@ -2,20 +2,29 @@
 import { resolve } from 'node:path'
 import { createApprovals } from '../local/approvals.ts'
 import { cacheFolder } from '../local/config.ts'
+import { changedPackages } from '../local/packages/integrity.ts'
 import type { ApproveOptions, Pending } from './approve.ts'
 import { CommandError } from './command-error.ts'
 
-/** Throws CommandError where no such server was ever pinned here, or several were. */
+/** `server`: or a package. Throws CommandError where no such server was ever pinned here, or several were. */
 export async function pendingHere(
   server: string,
   { folder }: Pick<ApproveOptions, 'folder'>,
   env: Readonly<Record<string, string>>,
 ): Promise<Pending> {
   const approvals = createApprovals(cacheFolder(env))
+  const packages = (await changedPackages(cacheFolder(env), server)).map(changed => ({
+    ...changed,
+    async approve() {
+      await changed.approve()
+      return 'The next start of its server installs it.'
+    },
+  }))
   const all = await approvals.of(server)
   const named = folder === undefined ? all : all.filter(kept => kept.folder === resolve(folder))
   const changed = named.filter(({ found }) => found)
   const [kept, another] = changed.length > 0 ? changed : named
+  if (!kept && packages.length > 0) return { packages, approved: [], found: [], approve: async () => '' }
   if (!kept)
     throw new CommandError(
       `nothing was approved of a server "${server}" on this machine: it needs spec.tools.pin, and "portolan up" must have read its tools${folder === undefined ? '. In a cluster: --namespace' : ''}`,
@@ -28,6 +37,7 @@ export async function pendingHere(
   }
   const { approved, found = approved, ...subject } = kept
   return {
+    packages,
     approved,
     found,
     async approve() {

@@ -5,11 +5,17 @@ import { Fault, messageOf } from '../core/errors.ts'
 import { readApproved, readCatalog } from '../core/kube/catalog.ts'
 import { KubeClient } from '../core/kube/client.ts'
 import { findAccess } from '../core/kube/config.ts'
-import { API_VERSION, APPROVE_ANNOTATION } from '../crds/object-meta.ts'
+import type { KubeObject } from '../core/kube/object.ts'
+import { type ChangedPackage, readIntegrityChanged } from '../core/packages/integrity.ts'
+import { APPROVE_ANNOTATION } from '../crds/annotations.ts'
+import { CONDITION, REASON } from '../crds/conditions.ts'
+import { API_VERSION } from '../crds/object-meta.ts'
 import type { ApproveOptions, Pending } from './approve.ts'
 import { CommandError } from './command-error.ts'
 
 const FIELD_MANAGER = 'portolan-approve'
+
+type Found = KubeObject & { status?: { conditions?: { type: string; reason?: string; message?: string }[] } }
 
 /** Throws CommandError where the server, or what was approved of it, cannot be read. */
 export async function pendingInCluster(
@@ -20,35 +26,57 @@ export async function pendingInCluster(
   const place = namespace ?? client.namespace
   const ref = { apiVersion: API_VERSION, kind: 'McpServer', namespace: place, name: server }
   try {
-    const object = await client.get(ref)
+    const object = await client.get<Found>(ref)
     if (!object) throw new CommandError(`there is no McpServer "${server}" in the namespace "${place}"`)
-    const [catalog, approved] = await Promise.all([
-      readCatalog(client, place, server, undefined),
-      readApproved(client, place, server),
-    ])
-    return {
-      approved: definitionsOf(approved),
-      found: definitionsOf(withHeld(catalog)),
-      async approve(digest) {
-        const { uid } = object.metadata
-        const annotations = { [APPROVE_ANNOTATION]: digest }
-        const metadata = { name: server, namespace: place, uid, annotations }
-        const applying = await connect(context)
-        const { apiVersion, kind } = ref
-        await applying
-          .apply({ apiVersion, kind, metadata }, { fieldManager: FIELD_MANAGER, force: true })
-          .finally(() => applying.close())
-        return `The operator takes it from the annotation ${APPROVE_ANNOTATION}.`
-      },
-    }
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+    const annotate = (digest: string) => setAnnotation(context, object, digest)
+    const packages = changedPackages(object).map(changed => ({
+      ...changed,
+      approve: () => annotate(changed.found),
+    }))
+    const tools = await readTools(client, place, server)
+    if (tools) return { packages, ...tools, approve: annotate }
+    if (packages.length > 0) return { packages, approved: [], found: [], approve: annotate }
     throw new CommandError(
       `nothing was approved of "${server}" yet: it needs spec.tools.pin, and the operator must have read its tools`,
     )
   } finally {
     await client.close()
   }
+}
+
+/** Undefined if no tools of the server were approved yet. */
+async function readTools(client: KubeClient, namespace: string, server: string) {
+  try {
+    const [catalog, approved] = await Promise.all([
+      readCatalog(client, namespace, server, undefined),
+      readApproved(client, namespace, server),
+    ])
+    return { approved: definitionsOf(approved), found: definitionsOf(withHeld(catalog)) }
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'not_found') throw error
+    return undefined
+  }
+}
+
+/** A pod of the server refused the package; its message is in the condition Ready. */
+function changedPackages({ status }: Found): ChangedPackage[] {
+  const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
+  const changed =
+    ready?.reason === REASON.integrityChanged ? readIntegrityChanged(ready.message ?? '') : undefined
+  return changed ? [changed] : []
+}
+
+async function setAnnotation(
+  context: string | undefined,
+  { apiVersion, kind, metadata: { name, namespace, uid } }: Found,
+  digest: string,
+): Promise<string> {
+  const metadata = { name, namespace, uid, annotations: { [APPROVE_ANNOTATION]: digest } }
+  const client = await connect(context)
+  await client
+    .apply({ apiVersion, kind, metadata }, { fieldManager: FIELD_MANAGER, force: true })
+    .finally(() => client.close())
+  return `The operator takes it from the annotation ${APPROVE_ANNOTATION}.`
 }
 
 async function connect(context: string | undefined): Promise<KubeClient> {

@@ -1,8 +1,9 @@
-/** `portolan approve`: shows what changed in the tools of a server whose manifest pins them, and approves it. */
+/** `portolan approve`: shows what changed in the tools of a server that pins them, or in a version of its package, and approves it. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { hiddenTextOf } from '../core/catalog/hidden-text.ts'
 import type { ToolDefinition } from '../core/catalog/server-catalog.ts'
 import { changesLine, changesOf, type ToolChanges } from '../core/catalog/tool-changes.ts'
+import { type ChangedPackage, isIntegrity } from '../core/packages/integrity.ts'
 import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 import { toolDiff } from './tool-diff.ts'
@@ -17,8 +18,9 @@ export type ApproveOptions = {
   context?: string
 }
 
-/** The tools of one server that were approved, and those that it has now. */
+/** What changed of one server: versions of its package, and its tools, as they were approved and as they are now. */
 export type Pending = {
+  packages: readonly (ChangedPackage & { approve(): Promise<string> })[]
   approved: readonly ToolDefinition[]
   found: readonly ToolDefinition[]
   /** Approves what was found, by its digest; resolves with a sentence of what happens then. */
@@ -31,12 +33,13 @@ const HELP = `
   portolan approve github --digest 3f2a94c01b7d   only if they are still the ones that --diff showed
   portolan approve github --namespace mcp         for a server in a cluster: sets its annotation portolan.dev/approve
 
-For servers with spec.tools.pin in their manifest. Hidden characters are shown in ⟨ ⟩; text that has them can be approved only with --digest.`
+For servers with spec.tools.pin in their manifest, and for packages that were refused because a version has other content than before
+(IntegrityChanged): in a cluster by the name of the McpServer, on this machine by that of the package. Hidden characters are shown in ⟨ ⟩; text that has them can be approved only with --digest.`
 
 export function approveCommand(terminal: Terminal): Command {
   return new Command('approve')
-    .description('approve the changed tools of a server that pins them, or show what changed')
-    .argument('<server>', 'the name of the McpServer')
+    .description('approve the changed tools or the changed package of a server, or show what changed')
+    .argument('<server>', 'the name of the McpServer, or of a package')
     .option('--diff', 'show what changed, and approve nothing')
     .addOption(
       new Option('--digest <digest>', 'approve only if the changes have this digest').argParser(digestPrefix),
@@ -61,10 +64,16 @@ async function pendingOf(server: string, options: ApproveOptions, { env }: Termi
   return pendingHere(server, options, env)
 }
 
-function shown(server: string, { approved, found }: Pending, { colors }: Terminal): string {
+function shown(server: string, { packages, approved, found }: Pending, { colors }: Terminal): string {
+  const lines = packages.flatMap(({ what, known, found }) => [
+    `${what} has other content under the same version:`,
+    `  integrity: [-${known}-]{+${found}+}`,
+    `To approve exactly this: portolan approve ${server} --digest "${found}"`,
+  ])
   const changes = changesOf(approved, found)
-  if (!changes) return nothingChanged(server)
+  if (!changes) return lines.length > 0 ? lines.join('\n') : nothingChanged(server)
   return [
+    ...lines,
     toolDiff(approved, found, colors),
     '',
     `${changesLine(changes)}${hiddenNote(found, changes)}`,
@@ -72,7 +81,21 @@ function shown(server: string, { approved, found }: Pending, { colors }: Termina
   ].join('\n')
 }
 
-async function approve(server: string, pending: Pending, { digest }: ApproveOptions): Promise<string> {
+/** A changed package first: the tools that are known are those of its content before. */
+async function approve(server: string, pending: Pending, options: ApproveOptions): Promise<string> {
+  const { digest } = options
+  const { packages } = pending
+  if (packages.length === 0 || (digest !== undefined && !isIntegrity(digest)))
+    return approveTools(server, pending, options)
+  const wanted = packages.filter(({ found }) => digest === undefined || found === digest)
+  if (wanted.length === 0)
+    throw new CommandError(`the package of ${server} changed again. Look at it with --diff.`)
+  const lines: string[] = []
+  for (const { what, found, approve } of wanted) lines.push(`${what}: approved ${found}. ${await approve()}`)
+  return lines.join('\n')
+}
+
+async function approveTools(server: string, pending: Pending, { digest }: ApproveOptions): Promise<string> {
   const { approved, found } = pending
   const changes = changesOf(approved, found)
   if (!changes) return nothingChanged(server)
@@ -85,22 +108,24 @@ async function approve(server: string, pending: Pending, { digest }: ApproveOpti
     throw new CommandError(
       `${changesLine(changes)}${note}. Look at it with --diff, then approve it with the digest that it shows.`,
     )
-  const said = await pending.approve(changes.digest)
-  return `${server}: approved ${changesLine(changes)}. ${said}`
+  const effect = await pending.approve(changes.digest)
+  return `${server}: approved ${changesLine(changes)}. ${effect}`
 }
 
 function nothingChanged(server: string): string {
-  return `The tools of ${server} are as they were approved.`
+  return `The tools of ${server} are as they were approved, and no package of it was refused.`
 }
 
 /** Of the tools that changed: what they hide. */
 function hiddenNote(found: readonly ToolDefinition[], { changed, added }: ToolChanges): string {
   const names = new Set([...changed, ...added])
   const hidden = hiddenTextOf(found.filter(({ name }) => names.has(name)))
-  return hidden ? `; text that hides characters: ${hidden.told.join('; ')}` : ''
+  return hidden ? `; text that hides characters: ${hidden.findings.join('; ')}` : ''
 }
 
 function digestPrefix(text: string): string {
-  if (/^[0-9a-f]+$/.test(text) && text.length >= SHORTEST_DIGEST) return text
-  throw new InvalidArgumentError(`must be ${SHORTEST_DIGEST} hexadecimal digits or more.`)
+  if ((/^[0-9a-f]+$/.test(text) && text.length >= SHORTEST_DIGEST) || isIntegrity(text)) return text
+  throw new InvalidArgumentError(
+    `must be ${SHORTEST_DIGEST} hexadecimal digits or more, or the integrity of a package.`,
+  )
 }

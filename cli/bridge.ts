@@ -2,10 +2,10 @@
 import process from 'node:process'
 import { Command, Option } from 'commander'
 
-/** In a pod the bridge listens at every address; on a machine of people it does not unless it is told to. */
+/** In a pod the bridge listens on every address; elsewhere only on 127.0.0.1, unless `--host` is given. */
 const HOST = '127.0.0.1'
 
-/** The bridge reads its own command line; this says to people what it takes. */
+/** The bridge reads its own command line; this is only its help for people. */
 export function bridgeCommand(): Command {
   return new Command('bridge')
     .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')

@@ -61,9 +61,10 @@ function parseArguments(text: string): JsonObject {
   )
 }
 
-/** One hanging server does not hold up the call of another. */
+/** One hanging server does not hold up the call of another; a script may call any. */
 function isUp({ servers }: LocalStatus, tool: string): boolean {
   const name = tool.split(/:|__/)[0]
   const server = servers.find(other => other.name === name)
+  if (server?.transport === 'script') return false
   return server !== undefined && (server.state === 'ready' || server.state === 'asleep') && server.tools > 0
 }

@@ -46,7 +46,7 @@ function answer(target: string, as: string[], more: object = {}): string {
   return yes ? why : 'no'
 }
 
-test('a caller may do what a rule that applies to it grants', () => {
+test('a caller may do what a rule grants whose subjects include the caller', () => {
   assert.equal(answer('a:get_x', ['group:own/dev']), 'granted by dev')
   assert.equal(answer('b:get_x', ['group:own/dev']), 'no')
   assert.equal(answer('a:get_x', ['user:ada', 'group:dev']), 'granted by dev')
@@ -63,7 +63,7 @@ test('a caller may do what a rule that applies to it grants', () => {
   assert.equal(answer('c:any', ['token:ci']), 'no')
 })
 
-test('what --as cannot mean is refused', () => {
+test('invalid values of --as are refused', () => {
   for (const as of [
     ['ada'],
     ['serviceaccount:triage'],
@@ -75,7 +75,7 @@ test('what --as cannot mean is refused', () => {
   assert.throws(() => identityOf({ as: ['user:ada'], claim: ['role'] }), /NAME=VALUE/)
 })
 
-test('who is not admitted may do nothing, whatever the rules grant to everyone', () => {
+test('a caller that is not admitted may do nothing, even if rules grant something to everyone', () => {
   const { access } = config
   const why = (as: string[]) => notAdmitted(access, identityOf({ as }))
   assert.match(why(['anonymous']) ?? '', /without a credential/)

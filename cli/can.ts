@@ -1,4 +1,4 @@
-/** `portolan can`: whether a caller may use something, as the rules of the manifests say, without running anything. */
+/** `portolan can`: whether a caller may use something by the rules of the manifests, without running anything. */
 import { randomBytes } from 'node:crypto'
 import { Argument, Command } from 'commander'
 import type { AccessRule } from '../core/catalog/access-config.ts'
@@ -10,6 +10,7 @@ import { ManifestFiles } from '../local/files.ts'
 import { readPaths } from '../local/read.ts'
 import { notAdmitted } from '../router/access/admits.ts'
 import { type Granted, grantsAlone, type View, viewOf } from '../router/access/view.ts'
+import { withScripts } from '../router/catalog/script-server.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { identityOf, type WhoOptions, withWho } from './identity.ts'
 import { gatewayOption, type ManifestOptions } from './options.ts'
@@ -66,7 +67,7 @@ async function configOf(
     digestKey: randomBytes(32),
     now: 0,
   })
-  const { gateway, servers, configMaps, undecided } = desired
+  const { gateway, servers, scripts, configMaps, undecided } = desired
   if (undecided) throw new CommandError(undecided.message, EXIT.usage)
   if (!gateway) {
     for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
@@ -80,6 +81,7 @@ async function configOf(
   const resolved = resolve({
     gateway,
     servers,
+    scripts,
     observed: new Map(),
     configMaps: values,
     placement: 'cluster',
@@ -88,7 +90,7 @@ async function configOf(
   const refused = resolved.problems.filter(({ kind }) => kind === 'McpGateway')
   for (const problem of refused) terminal.err(problemLine(problem, terminal.errColors))
   if (refused.length > 0) throw new CommandError('the gateway is refused, and nobody may use anything')
-  return resolved.config
+  return withScripts({ generation: 0, config: resolved.config, catalogs: new Map() }).config
 }
 
 /** Pure. */

@@ -1,12 +1,17 @@
-/** What is wrong with manifests that are meant for a cluster, as far as the manifests alone say it. Pure. */
+/** Finds what is wrong with manifests for a cluster, as far as the manifests alone show it. Pure. */
 import { acceptGateway, acceptServer } from '../core/catalog/accept.ts'
-import { resolve } from '../core/catalog/resolve.ts'
+import { type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
+import type { GivenScript } from '../core/catalog/resolve-scripts.ts'
+import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import { inspectScript } from '../core/code/inspect-script.ts'
+import { unknownTools } from '../core/code/unknown-tools.ts'
 import type { Problem } from '../core/errors.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import type { McpServer } from '../crds/server.ts'
 import { configMapValues } from '../local/desire.ts'
 import type { PlacedManifest } from '../local/files.ts'
 import { accessFindings, placed } from '../local/read.ts'
+import { unknownTool } from '../local/script-findings.ts'
 
 /**
  * Checks all servers and gateways, or the gateway of one name, as the operator would. What the cluster itself has to tell is not
@@ -19,13 +24,48 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
   if (gatewayName !== undefined && checked.length === 0)
     return [{ reason: 'GatewayNotFound', message: `there is no McpGateway "${gatewayName}"` }]
   const configMaps = manifests.flatMap(({ manifest }) => (manifest.kind === 'ConfigMap' ? [manifest] : []))
+  const scripts = manifests.flatMap(({ manifest }) =>
+    manifest.kind === 'McpScript' ? [{ manifest, inspected: inspectScript(manifest.spec.code) }] : [],
+  )
   const inGateway = (gateway: McpGateway): Problem[] => {
-    const input = { gateway, servers, observed: new Map(), configMaps: configMapValues(configMaps, gateway) }
-    const { config } = resolve({ ...input, placement: 'cluster', now: 0 })
+    const input = {
+      gateway,
+      servers,
+      scripts,
+      observed: new Map(),
+      configMaps: configMapValues(configMaps, gateway),
+    }
+    const { config, problems } = resolve({ ...input, placement: 'cluster', now: 0 })
     const refused = acceptGateway(gateway, 'cluster').map(problem => placed(problem, gateway, manifests))
-    return [...refused, ...accessFindings({ config, gateway }, manifests)]
+    return [
+      ...refused,
+      ...accessFindings({ config, gateway }, manifests),
+      ...inScripts(scripts, config, problems, manifests),
+    ]
   }
   return [...servers.flatMap(server => inServer(server, manifests)), ...checked.flatMap(inGateway)]
+}
+
+/** Of the tools of a server, nothing is known here. */
+function inScripts(
+  scripts: readonly GivenScript[],
+  config: RouterConfig,
+  problems: readonly ResolveProblem[],
+  manifests: readonly PlacedManifest[],
+): Problem[] {
+  return scripts.flatMap(({ manifest, inspected }) => {
+    const { name } = manifest.metadata
+    const isOffered = config.scripts?.some(script => script.name === name)
+    const wrong = problems.filter(problem => problem.kind === 'McpScript' && problem.name === name)
+    return [
+      ...wrong.map(({ kind: _, name: __, ...problem }) => problem),
+      ...(isOffered ? unknownTools(inspected.tools, config.servers.map(nameOf)).map(unknownTool) : []),
+    ].map(problem => placed(problem, manifest, manifests))
+  })
+}
+
+function nameOf({ name }: RouterServer): { name: string } {
+  return { name }
 }
 
 function inServer(server: McpServer, manifests: readonly PlacedManifest[]): Problem[] {

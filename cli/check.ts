@@ -5,6 +5,7 @@ import { cacheFolder } from '../local/config.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { keptFindings } from '../local/kept-findings.ts'
 import { type Reading, readPaths } from '../local/read.ts'
+import { scriptFindings } from '../local/script-findings.ts'
 import { clusterProblems } from './check-cluster.ts'
 import { CommandError } from './command-error.ts'
 import {
@@ -17,12 +18,16 @@ import {
 import { noteLine, problemLine, type Terminal } from './output.ts'
 
 const HELP = `
-  portolan check servers/                    # for a laptop: also whether Secrets and folders are there
-  portolan check --cluster manifests/        # as the operator would accept them, for a pipeline; asks no cluster`
+  portolan check servers/                    # for a laptop: also whether Secrets and folders exist
+  portolan check --cluster manifests/        # what the operator would refuse, for a pipeline; needs no cluster`
 
 type CheckOptions = ManifestOptions & OutputOption & { cluster?: boolean }
 
-type Report = Pick<Reading, 'problems' | 'notes' | 'files'> & { gateway?: string; servers: string[] }
+type Report = Pick<Reading, 'problems' | 'notes' | 'files'> & {
+  gateway?: string
+  servers: string[]
+  scripts: string[]
+}
 
 export function checkCommand(terminal: Terminal): Command {
   return new Command('check')
@@ -59,31 +64,46 @@ async function checkForLaptop(
     now: Date.now(),
   })
   const { desired, problems, access, notes } = read
+  const cache = cacheFolder(env)
   return {
     files: read.files,
     gateway: desired.gateway?.metadata.name,
     servers: desired.servers.map(({ metadata }) => metadata.name).sort(),
-    problems: [...problems, ...access],
-    notes: [...notes, ...(await keptFindings(read.servers, cacheFolder(env)))],
+    scripts: desired.scripts.map(({ manifest }) => manifest.metadata.name).sort(),
+    problems: [
+      ...problems,
+      ...access,
+      ...(await scriptFindings(desired, read.servers, read.manifests, cache)),
+    ],
+    notes: [...notes, ...(await keptFindings(read.servers, cache))],
   }
 }
 
 async function checkForCluster(files: ManifestFiles, { gateway }: CheckOptions): Promise<Report> {
   const loaded = await files.scan()
-  const servers = loaded.manifests.filter(({ manifest }) => manifest.kind === 'McpServer')
+  const named = (kind: string) =>
+    loaded.manifests
+      .filter(({ manifest }) => manifest.kind === kind)
+      .map(({ manifest }) => manifest.metadata.name)
+      .sort()
   return {
     files: loaded.files,
     gateway,
-    servers: servers.map(({ manifest }) => manifest.metadata.name).sort(),
+    servers: named('McpServer'),
+    scripts: named('McpScript'),
     problems: [...loaded.problems, ...clusterProblems(loaded.manifests, gateway)],
     notes: loaded.notes,
   }
 }
 
-function tell({ problems, notes, files, servers }: Report, terminal: Terminal): void {
+function tell({ problems, notes, files, servers, scripts }: Report, terminal: Terminal): void {
   for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
   for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
-  const total = `${counted(servers.length, 'server')} in ${counted(files.length, 'file')}`
+  const found = [
+    counted(servers.length, 'server'),
+    ...(scripts.length > 0 ? [counted(scripts.length, 'script')] : []),
+  ]
+  const total = `${found.join(' and ')} in ${counted(files.length, 'file')}`
   terminal.out(problems.length === 0 ? `${total}, no problems` : total)
 }
 

@@ -14,7 +14,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What to say of anything thrown, and the exit code: only a bug shows its stack. Pure. */
+/** The message and exit code for anything that was thrown: only bugs show their stack. Pure. */
 export function describeFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof CommandError) return { message: error.message, exitCode: error.exitCode }
   if (error instanceof Fault) return { message: error.message, exitCode: EXIT.failure }

@@ -1,4 +1,4 @@
-/** What stands around the commands of a program: it parses the command line, runs one, and tells the exit code. */
+/** Runs the commands of a program: parses the command line, runs a command, and returns the exit code. */
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
 import { describeFailure, EXIT } from './command-error.ts'
@@ -37,7 +37,7 @@ function createProgram(description: string, terminal: Terminal): Command {
   return new Command('portolan')
     .description(description)
     .version(version(), '-v, --version')
-    .showHelpAfterError('(portolan --help, or portolan COMMAND --help, says more)')
+    .showHelpAfterError('(see portolan --help, or portolan COMMAND --help)')
     .helpCommand(false)
     .configureOutput({
       writeOut: text => terminal.out(text.trimEnd()),

@@ -21,7 +21,7 @@ async function portolan(args: string[], kubeconfig: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, node, { env })).stdout
 }
 
-test('crds apply brings the definitions into a cluster and waits until it serves them; twice it changes nothing', {
+test('crds apply installs the CRDs and waits until they are served; a second run changes nothing', {
   skip,
 }, async () => {
   const versions = () =>
@@ -32,8 +32,11 @@ test('crds apply brings the definitions into a cluster and waits until it serves
     ])
 
   const said = await portolan(['crds', 'apply'], server.kubeconfig)
-  assert.equal(said, 'mcpservers.portolan.dev established\nmcpgateways.portolan.dev established\n')
-  assert.equal(await server.kubectl(['get', 'mcpservers,mcpgateways', '-A', '-o=name']), '')
+  assert.equal(
+    said,
+    'mcpservers.portolan.dev established\nmcpgateways.portolan.dev established\nmcpscripts.portolan.dev established\n',
+  )
+  assert.equal(await server.kubectl(['get', 'mcpservers,mcpgateways,mcpscripts', '-A', '-o=name']), '')
   const first = await versions()
   await portolan(['crds', 'apply'], server.kubeconfig)
   assert.equal(await versions(), first)
@@ -44,8 +47,11 @@ test('crds apply brings the definitions into a cluster and waits until it serves
   })
 })
 
-test('crds prints what kubectl takes', { skip }, async () => {
+test('crds prints YAML that kubectl accepts', { skip }, async () => {
   const printed = await portolan(['crds'], server.kubeconfig)
   const created = await server.kubectl(['create', '--dry-run=client', '--filename=-'], printed)
-  assert.match(created, /mcpservers\.portolan\.dev created .*\n.*mcpgateways\.portolan\.dev created/)
+  assert.match(
+    created,
+    /mcpservers\.portolan\.dev created .*\n.*mcpgateways\.portolan\.dev created .*\n.*mcpscripts\.portolan\.dev created/,
+  )
 })

@@ -71,7 +71,8 @@ function isEstablished(definition: Definition | undefined): boolean {
 function definitionsText(): string {
   const servers = new URL('../crds/portolan.dev_mcpservers.yaml', import.meta.url)
   const gateways = new URL('../crds/portolan.dev_mcpgateways.yaml', import.meta.url)
-  return [servers, gateways].map(file => readFileSync(file, 'utf8')).join('---\n')
+  const scripts = new URL('../crds/portolan.dev_mcpscripts.yaml', import.meta.url)
+  return [servers, gateways, scripts].map(file => readFileSync(file, 'utf8')).join('---\n')
 }
 
 async function access<T>(find: () => Promise<T>): Promise<T> {

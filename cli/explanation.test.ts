@@ -1,4 +1,4 @@
-/** Tests of what people are told of a ranking. */
+/** The text that explains a ranking. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
@@ -16,7 +16,6 @@ const hit: ExplainedHit = {
   serverScore: 0.25,
   lexical: 1,
   cosine: 0.37,
-  nearness: 0.48,
   semantic: 0.95,
   actionFactor: 0.9,
   score: 1.63,
@@ -40,17 +39,17 @@ const explanation: Explanation = {
   total: 1_234,
 }
 
-test('an explanation names the query, its words, the scale of nearness and the parts of every score', () => {
+test('an explanation names the query, its words, the scale of similarity and the parts of every score', () => {
   const text = explanationText(explanation, colors)
   assert.match(text, /english +report bug/)
-  assert.match(text, /nearness 0\.51 counts as 1, 0\.12 as 0; 3 tools have no vector yet/)
+  assert.match(text, /cosine 0\.51 counts as 1, 0\.12 as 0; 3 tools have no vector yet/)
   assert.match(text, /bug +bug +0 +issu 0\.35/)
-  const figures = ['1.63', '1.00', '0.95', '0.48', '0.37', '0.90', '1.15', '0.25'].join(' +')
+  const figures = ['1.63', '1.00', '0.95', '0.37', '0.90', '1.15', '0.25'].join(' +')
   assert.match(text, new RegExp(`${figures} +forge:create_issue \\(weak\\) +bug~issu \\(name\\)`))
   assert.match(text, /1,234 found$/)
 })
 
-test('by words alone there is no meaning, and nothing found is said', () => {
+test('without an encoder the explanation has no similarity, and a search without results says so', () => {
   const text = explanationText({ ...explanation, similarity: undefined, hits: [], total: 0 }, colors)
   assert.match(text, /by words alone/)
   assert.match(text, /no tool was found/)

@@ -1,19 +1,22 @@
-/** Why a search gives what it gives, for people. Pure. */
-import { MEANING_WEIGHT } from '../router/catalog/search/fusion.ts'
+/** Explains to people why a search finds what it finds. Pure. */
+import { WEIGHTS } from '../router/catalog/search/fusion.ts'
 import type { ExplainedHit, ExplainedTerm, Explanation } from '../router/catalog/search/search-index.ts'
 import { type Colors, count, table } from './output.ts'
 
 const MOST_ALTERNATIVES = 6
+const MOST_SIGNS = 6
+const rest = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
-  'lexical: words × name + server, over the best, less where the query is hardly met; nearness: cosine + a share of the mean of its server',
-  `score: (lexical + ${MEANING_WEIGHT} × meaning) × action`,
+  `lexical: words × name + ${WEIGHTS.server} × server, over the best, less where the query is hardly met`,
+  `score: (${WEIGHTS.words} × lexical + ${rest} × meaning) × action; by words alone: (words × name + server) × action`,
 ]
 
 export function explanationText(explanation: Explanation, colors: Colors): string {
-  const { hits, total } = explanation
+  const { hits, total, confidence } = explanation
   const found = hits.length === 0 ? 'no tool was found' : hitTable(hits, colors)
   return [
     ...questionLines(explanation),
+    ...(confidence ? [confidenceLine(confidence), ''] : []),
     termTable(explanation.terms),
     '',
     found,
@@ -26,7 +29,7 @@ export function explanationText(explanation: Explanation, colors: Colors): strin
 function questionLines({ query, english, actions, cover, similarity, pending }: Explanation): string[] {
   const words = `best hit meets ${Math.round(100 * cover)} % of what the words tell`
   const meaning = similarity
-    ? `nearness ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
+    ? `cosine ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
     : 'by words alone'
   const waiting = pending ? `; ${count(pending)} tools have no vector yet` : ''
   return [
@@ -37,6 +40,17 @@ function questionLines({ query, english, actions, cover, similarity, pending }: 
     `meaning  ${meaning}${waiting}`,
     '',
   ]
+}
+
+/** How sure it is of the first hit; of each sign its value, and how far it moved that from the usual. */
+function confidenceLine({ value, least, signs }: NonNullable<Explanation['confidence']>): string {
+  const most = signs.slice(0, MOST_SIGNS)
+  const shares = most.map(({ sign, value, effect }) => `${sign} ${value.toFixed(2)} (${signed(effect)})`)
+  return `fits     ${value.toFixed(2)}, weak below ${least.toFixed(2)}: ${shares.join(', ')}`
+}
+
+function signed(effect: number): string {
+  return `${effect < 0 ? '' : '+'}${effect.toFixed(1)}`
 }
 
 function termTable(terms: readonly ExplainedTerm[]): string {
@@ -58,13 +72,12 @@ function termTable(terms: readonly ExplainedTerm[]): string {
 }
 
 function hitTable(hits: readonly ExplainedHit[], colors: Colors): string {
-  const titles = ['SCORE', 'LEXICAL', 'MEANING', 'NEARNESS', 'COSINE', 'ACTION', 'NAME', 'SERVER']
+  const titles = ['SCORE', 'LEXICAL', 'MEANING', 'COSINE', 'ACTION', 'NAME', 'SERVER']
   const rows = hits.map(hit => [
     ...[
       hit.score,
       hit.lexical,
       hit.semantic,
-      hit.nearness,
       hit.cosine,
       hit.actionFactor,
       hit.nameFactor,

@@ -38,16 +38,16 @@ export function assumedIdentity({ as, ...more }: Partial<WhoOptions>): Identity 
 
 /** Several `--as` describe one caller, such as a user and its groups. Throws a CommandError for what cannot be read. */
 export function identityOf({ as, scopes, claim = [], client }: WhoOptions): Identity {
-  const said = as.map(readForm)
-  const kinds = new Set(said.map(({ kind }) => (kind === 'group' ? 'user' : kind)))
-  const issuers = new Set(said.flatMap(({ issuer }) => issuer ?? []))
+  const forms = as.map(readForm)
+  const kinds = new Set(forms.map(({ kind }) => (kind === 'group' ? 'user' : kind)))
+  const issuers = new Set(forms.flatMap(({ issuer }) => issuer ?? []))
   if (kinds.size !== 1 || issuers.size > 1)
     throw new CommandError('--as must describe one caller: a user and its groups have one issuer', EXIT.usage)
-  const [first] = said
+  const [first] = forms
   const [issuer] = issuers
   if (!first || first.kind === 'anonymous') return ANONYMOUS
-  const groups = said.flatMap(({ kind, name }) => (kind === 'group' ? [name] : []))
-  const name = said.find(({ kind }) => kind !== 'group')?.name ?? ''
+  const groups = forms.flatMap(({ kind, name }) => (kind === 'group' ? [name] : []))
+  const name = forms.find(({ kind }) => kind !== 'group')?.name ?? ''
   return {
     ...ANONYMOUS,
     id: as.join(),

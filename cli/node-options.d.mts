@@ -1,3 +1,4 @@
 /** Types of node-options.mjs. */
 export const NODE_OPTIONS: readonly string[]
+export const HEAP_OPTIONS: readonly string[]
 export const MALLOC: Readonly<Record<string, string>>

@@ -1,15 +1,13 @@
 /** How Node is started for a gateway: by a clone, the npm package and the image. Plain JavaScript for Node 20. */
 
+/** Calls allocate much that dies at once: with 16 MB instead of 8 for it, a call takes 14 % less CPU time. */
+export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16']
+
 /**
- * What a gateway allocates dies within a call. V8 learns the opposite while catalogs are built, puts such objects among
- * the old ones from then on, and all that they name outlives its call: without pretenuring a call costs half the CPU.
+ * V8 would learn while catalogs are built that new objects live long, and from then on put what a call allocates among the old
+ * objects (pretenuring), with everything that it refers to: a call would take twice the CPU time. On a laptop, cli/heap.ts sets these.
  */
-export const NODE_OPTIONS = [
-  '--disable-warning=ExperimentalWarning',
-  '--no-allocation-site-pretenuring',
-  '--max-semi-space-size=16',
-  '--heap-growing-percent=30',
-]
+export const HEAP_OPTIONS = ['--no-allocation-site-pretenuring', '--heap-growing-percent=30']
 
 /** One heap of glibc for all threads, given back when freed: with the default it holds 60 MB more (mallopt(3)). */
 export const MALLOC = {

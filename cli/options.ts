@@ -13,7 +13,7 @@ export type ManifestOptions = { gateway?: string; secrets?: string }
 /** Of a command that asks a gateway. */
 export type AskOptions = UrlOption & OutputOption & ManifestOptions
 
-/** Ends the arguments of a command that asks a gateway: one that runs, or one of its own for as long as it takes. */
+/** Adds the last arguments and options of a command that uses a gateway: a running one, or its own. */
 export function withGateway(command: Command): Command {
   return command
     .argument(

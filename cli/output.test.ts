@@ -6,7 +6,7 @@ import { clientHelp } from './client-help.ts'
 import { count, problemLine, table } from './output.ts'
 import { costLines, savedLine } from './tokens.ts'
 
-test('columns are as wide as what is seen of them, and end without blanks', () => {
+test('columns are as wide as their visible text, without trailing blanks', () => {
   const bold = createColors(true).bold('abc')
   const text = table(
     [{ title: 'A' }, { title: 'N', align: 'right' }, { title: '' }],
@@ -35,7 +35,7 @@ test('a problem names place, field and what to do', () => {
   assert.equal(problemLine({ reason: 'R', message: 'm' }, createColors(false)), 'm (R)')
 })
 
-test('other profiles that are served are named with their URL', () => {
+test('the URLs of other profiles are listed', () => {
   const help = (others: Parameters<typeof clientHelp>[1]) =>
     clientHelp('http://127.0.0.1:1/mcp', others, createColors(false))
   assert.doesNotMatch(help([]), /profile/)
@@ -45,14 +45,14 @@ test('other profiles that are served are named with their URL', () => {
   )
 })
 
-test('the saving may be negative, and nothing is saved of nothing', () => {
+test('the saving may be negative, and is 0 without tools', () => {
   const lines = (direct: number) => costLines({ tools: { total: 1 }, tokens: { direct, exposed: 300 } })
   assert.match(lines(30_000), /cost it 300, 99\.0 % less/)
   assert.match(lines(150), /100\.0 % more/)
   assert.match(lines(0), /cost it 300\.$/)
 })
 
-test('what was saved so far is said where anybody asked, and what it cost more too', () => {
+test('the line about saved tokens is printed only after a request, also if the gateway cost more', () => {
   const line = (direct: number, served: number) =>
     savedLine({ direct, served, saved: direct - served, kinds: {}, routes: {} })
   assert.equal(line(219_661, 1_400), 'saved 218,261 tokens: 219,661 direct, 1,400 served')

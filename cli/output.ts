@@ -82,7 +82,7 @@ export function problemLine(problem: Problem, colors: Colors): string {
   return `${parts.filter(part => part).join('  ')} ${colors.dim(`(${reason})`)}`
 }
 
-/** The same for what is no mistake, or none any more: dim, with a word before it. Pure. */
+/** The same for findings that are not mistakes, or were corrected: dim, with a word before it. Pure. */
 export function noteLine(note: Problem, colors: Colors, word = 'note'): string {
   return colors.dim(`${word}: ${problemLine(note, createColors(false))}`)
 }

@@ -1,4 +1,4 @@
-/** Paths of manifests as they stand on the command line. */
+/** Paths of manifests as given on the command line. */
 import { ManifestFiles } from '../local/files.ts'
 import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'

@@ -1,4 +1,4 @@
-/** The command line as a process: what goes where, and exit codes. */
+/** The command line as a process: standard output, standard error and exit codes. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { freePort } from '../test/support/free-port.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
+import { callTool, request } from '../test/support/mcp.ts'
 import { untilGone } from '../test/support/processes-left.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
@@ -27,10 +28,27 @@ async function portolan(cache: string, ...args: string[]): Promise<Ended> {
 function begin(cache: string, args: string[]): ChildProcess {
   const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', ...args]
   return spawn(process.execPath, node, {
-    env: { ...process.env, PORTOLAN_CACHE: cache },
+    env: { ...process.env, PORTOLAN_CACHE: cache, KUBECONFIG: join(cache, 'no-kubeconfig') },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
+
+test('the console of a cluster needs a kubeconfig, and a port that there is', async t => {
+  const { cache, remove } = createWorkspace()
+  t.after(remove)
+  const [noCluster, badPort, help] = await Promise.all([
+    portolan(cache, 'console'),
+    portolan(cache, 'console', '--port', '99999'),
+    portolan(cache, 'console', '--help'),
+  ])
+  assert.deepEqual(
+    [noCluster, badPort, help].map(({ code }) => code),
+    [1, 2, 0],
+  )
+  assert.match(noCluster.stderr, /^error: .*no-kubeconfig/)
+  assert.match(badPort.stderr, /65535/)
+  assert.match(help.stdout, /pods\/portforward/)
+})
 
 test('mistakes of the command line end with 2 and a hint, failures with 1, both on standard error alone', async t => {
   const { cache, remove } = createWorkspace()
@@ -119,6 +137,20 @@ test('check shows notes on a client config without failing for them, and fails f
   assert.match(noted.stderr, /^note: .*mcp\.json:1:\d+ {2}mcpServers\["My Server"\]\.colour {2}is not used/m)
 })
 
+test('run runs a script, also where agents may run none, and fails as the script does', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}`))
+  const script = join(space.folder, 'script.js')
+  writeFileSync(script, 'return [await tools.one.echo({text: input}), 1]')
+  const ran = await portolan(space.cache, 'run', script, space.folder, '--input', '"ahoy"')
+  assert.deepEqual([ran.code, ran.stdout.split('\n')[0]], [0, '["ahoy",1]'], ran.stderr)
+  writeFileSync(script, 'const a = 1\nreturn a.b.c')
+  const failed = await portolan(space.cache, 'run', script, space.folder)
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /TypeError: .*\n? *line 2, column/s)
+})
+
 test('search, call and tokens run the given paths for as long as they take, and leave nothing behind', async t => {
   const space = createWorkspace()
   t.after(space.remove)
@@ -185,7 +217,7 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
   assert.match(why.stdout, /one:echo/)
 })
 
-test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 and all its children', async t => {
+test('up prints its state as JSON, servers shows it, and Ctrl-C ends both with exit code 0 and no child left', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${process.pid}-${Date.now()}-up`
@@ -201,13 +233,47 @@ test('up tells its state as JSON, servers shows it, and Ctrl-C ends it with 0 an
   assert.match(found.stdout, /one:echo/)
   assert.equal(servers[0].state, 'ready')
   const shown = await portolan(space.cache, 'servers', '--url', url)
-  assert.match(shown.stdout, /^one +ready +stdio +2025-11-25 +\d+ +\d+$/m)
+  assert.match(shown.stdout, /^one +Ready +stdio +2025-11-25 +\d+ +\d+$/m)
   assert.match(shown.stdout, /not offered elicitation, sampling and roots: one\./)
   const exited = once(child, 'exit')
   child.kill('SIGINT')
   assert.deepEqual(await exited, [0, null])
   assert.match(log, /"direct":0,"served":\d+,"saved":-\d+,.*"tokens saved"/)
   assert.deepEqual(await untilGone(mark), [])
+})
+
+test('up --code runs scripts and serves the profile code, and without it neither is there', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-code`))
+  const script = { code: 'return tools.one.echo({ text: "ahoy" })' }
+  for (const [options, names] of [
+    [['--code'], ['find_tools', 'run_mcp_script']],
+    [[], undefined],
+  ] as const) {
+    const child = begin(space.cache, ['up', space.folder, '--port', '0', '-o', 'json', ...options])
+    t.after(() => child.kill('SIGKILL'))
+    assert.ok(child.stdout)
+    const [line] = await once(createInterface({ input: child.stdout }), 'line')
+    const { url } = JSON.parse(line)
+    const { tools } = (await request(url, 'tools/list')) as { tools: { name: string }[] }
+    assert.equal(
+      tools.some(({ name }) => name === 'run_mcp_script'),
+      names !== undefined,
+    )
+    const listed = request(new URL('/mcp/code', url).href, 'tools/list')
+    if (names) {
+      const { tools } = (await listed) as { tools: { name: string }[] }
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        names,
+      )
+      assert.equal((await callTool(url, 'run_mcp_script', script)).content[0]?.text, 'ahoy')
+    } else await assert.rejects(listed, /404/)
+    const exited = once(child, 'exit')
+    child.kill('SIGINT')
+    await exited
+  }
 })
 
 test('the bridge of a machine listens at no address but its own', async t => {

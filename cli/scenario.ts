@@ -28,7 +28,7 @@ export type SessionCost = {
   discovery: number
   /** Answers that were asked for since the search showed no schema. */
   schema: number
-  /** Answers that only say what was wrong. */
+  /** Answers that only report an error. */
   error: number
   total: number
   /** Tasks whose tool the search did not show: its schema was asked for by its name. */

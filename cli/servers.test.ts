@@ -27,7 +27,7 @@ function line(name: string, changes: Partial<ServerStatusLine> = {}): ServerStat
   }
 }
 
-test('each server has a line with what was negotiated, and with what is wrong', () => {
+test('each server has a line with its transport, revision and problem', () => {
   const servers = [
     line('old', { notOffered: 'because' }),
     line('new', { transport: 'http', protocol: '2026-07-28' }),
@@ -42,15 +42,37 @@ test('each server has a line with what was negotiated, and with what is wrong', 
   assert.equal(
     serverTable({ servers }, plain),
     [
-      'SERVER  STATE   TRANSPORT  PROTOCOL    TOOLS  TOKENS',
-      'old     ready   stdio      2025-11-25      2   1,234',
-      'new     ready   http       2026-07-28      2   1,234',
-      'down    failed  stdio      –               –       –  Unreachable: it is away',
+      'SERVER  STATE        TRANSPORT  PROTOCOL    TOOLS  TOKENS',
+      'old     Ready        stdio      2025-11-25      2   1,234',
+      'new     Ready        http       2026-07-28      2   1,234',
+      'down    Unreachable  stdio      –               –       –  it is away',
     ].join('\n'),
   )
 })
 
-test('those that can ask their clients nothing are named, a dozen at most', () => {
+test('states are named as in a cluster', () => {
+  const unread = { discovery: { cached: false } }
+  const servers = [
+    line('a', { state: 'asleep' }),
+    line('b', { state: 'starting' }),
+    line('c', { state: 'starting', ...unread }),
+    line('d', { state: 'starting', transport: 'http' }),
+    line('e', { state: 'authRequired', reason: 'NeedsLogin', message: 'open the page' }),
+    line('f', { state: 'suspended' }),
+    line('g', { state: 'notAccepted', reason: 'ClusterOnly', message: 'remove it' }),
+    line('h', { state: 'failed' }),
+  ]
+  const words = serverTable({ servers }, plain)
+    .split('\n')
+    .map(text => text.slice(8, 21).trim())
+  assert.deepEqual(words, [
+    'STATE',
+    ...['Asleep', 'Waking', 'Starting', 'Starting', 'AuthRequired', 'Suspended', 'NotAccepted', 'Failed'],
+  ])
+  assert.match(serverTable({ servers }, plain), /NeedsLogin: open the page/)
+})
+
+test('servers whose questions are refused are listed, at most a dozen', () => {
   const servers = (count: number) =>
     Array.from({ length: count }, (_, at) => line(`s${at}`, { notOffered: 'because' }))
   assert.deepEqual(notOfferedLine({ servers: [line('new')] }), [])

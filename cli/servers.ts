@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { hiddenTextLine } from '../core/catalog/hidden-text.ts'
 import { changesLine } from '../core/catalog/tool-changes.ts'
+import { REASON } from '../crds/conditions.ts'
 import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
 import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
@@ -60,7 +61,7 @@ export function changesLines({ servers }: Pick<LocalStatus, 'servers'>): string[
 export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: Colors): string {
   if (servers.length === 0) return 'no servers'
   const rows = servers.map(server => {
-    const known = server.discovery.at !== undefined
+    const known = server.transport === 'script' || server.discovery.at !== undefined
     return [
       server.name,
       stateText(server, colors),
@@ -90,14 +91,37 @@ function dimmed(text: string, colors: Colors): string {
   return text === '' ? '' : colors.dim(text)
 }
 
-function stateText({ state }: ServerStatusLine, colors: Colors): string {
-  if (state === 'ready' || state === 'asleep') return colors.green(state)
-  if (state === 'starting') return colors.yellow(state)
-  return state === 'suspended' ? colors.dim(state) : colors.red(state)
+/** The words of `kubectl get mcpservers`. */
+function wordOf({ state, reason, transport, discovery }: ServerStatusLine): string {
+  switch (state) {
+    case 'ready':
+      return REASON.ready
+    case 'asleep':
+      return REASON.asleep
+    case 'starting':
+      return transport === 'stdio' && discovery.at !== undefined ? REASON.waking : REASON.starting
+    case 'suspended':
+      return REASON.suspended
+    case 'authRequired':
+      return REASON.authRequired
+    case 'notAccepted':
+      return REASON.notAccepted
+    case 'failed':
+      return reason ?? 'Failed'
+  }
 }
 
-function remark({ reason, message, invalid, incomplete, discovery }: ServerStatusLine): string {
-  if (reason && message) return `${reason}: ${message}`
+function stateText(server: ServerStatusLine, colors: Colors): string {
+  const { state } = server
+  const word = wordOf(server)
+  if (state === 'ready' || state === 'asleep') return colors.green(word)
+  if (state === 'starting') return colors.yellow(word)
+  return state === 'suspended' ? colors.dim(word) : colors.red(word)
+}
+
+function remark(server: ServerStatusLine): string {
+  const { reason, message, invalid, incomplete, discovery } = server
+  if (reason && message) return reason === wordOf(server) ? message : `${reason}: ${message}`
   const parts = [
     discovery.failure && `list not read again: ${discovery.failure.message}`,
     invalid.length > 0 &&

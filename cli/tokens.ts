@@ -98,6 +98,9 @@ function profileTable({ tokens: { profiles, direct } }: LocalStatus): string {
   return table([{ title: 'PROFILE' }, right('TOOLS/LIST'), right('SAVED')], rows)
 }
 
+/** The profiles whose agents search and then call a tool. An agent of `code` writes scripts, which a list of calls does not tell. */
+const REPLAYED = profile.options.filter(one => one !== 'direct' && one !== 'code')
+
 async function replay(
   gateway: LiveGateway,
   tasks: readonly Task[],
@@ -107,7 +110,7 @@ async function replay(
   try {
     const { tokens } = await gateway.status()
     const costs: SessionCost[] = []
-    for (const name of profile.options.filter(one => one !== 'direct' && tokens.profiles[one] !== undefined))
+    for (const name of REPLAYED.filter(one => tokens.profiles[one] !== undefined))
       costs.push(await replaySession(name, tasks, { gateway, count: counter.count, execute }))
     return scenarioText(costs, tasks, tokens.direct, output)
   } finally {
@@ -133,8 +136,8 @@ function scenarioText(
     count(cost.missed),
   ])
   const directRow = ['no gateway', count(direct), '0', '0', '0', count(direct), savedOf(direct, direct), '0']
-  const said = `${count(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'} in one session; results of tools cost the same everywhere and are left out.`
-  return `${table([{ title: 'PROFILE' }, ...titles.map(right)], [...rows, directRow])}\n\n${said}`
+  const summary = `${count(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'} in one session; results of tools cost the same everywhere and are left out.`
+  return `${table([{ title: 'PROFILE' }, ...titles.map(right)], [...rows, directRow])}\n\n${summary}`
 }
 
 function savedOf(direct: number, cost: number): string {

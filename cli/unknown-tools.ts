@@ -18,8 +18,8 @@ export async function warnOfUnknown(
   if (unknown.length === 0) return
   const shown = unknown.slice(0, SHOWN).join(', ')
   const more = unknown.length > SHOWN ? ', …' : ''
-  const said = unknown.length === 1 ? 'wanted tool is' : 'wanted tools are'
+  const subject = unknown.length === 1 ? 'wanted tool is' : 'wanted tools are'
   terminal.err(
-    terminal.errColors.yellow(`${count(unknown.length)} ${said} not in the catalog: ${shown}${more}`),
+    terminal.errColors.yellow(`${count(unknown.length)} ${subject} not in the catalog: ${shown}${more}`),
   )
 }

@@ -1,10 +1,10 @@
-/** `portolan up`: runs the gateway on this machine until it is told to stop. */
+/** `portolan up`: runs the gateway on this machine until it is stopped. */
 import { randomBytes } from 'node:crypto'
-import { flushCompileCache } from 'node:module'
 import type { Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Profile } from '../core/catalog/router-config.ts'
+import { readConsolePage } from '../core/console/page.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
 import type { Identity } from '../core/mcp/identity.ts'
@@ -17,6 +17,7 @@ import type { LocalStatus } from '../local/local-status.ts'
 import { openAuditFile } from './audit-file.ts'
 import { clientHelp, tokenHelp } from './client-help.ts'
 import { CommandError, EXIT } from './command-error.ts'
+import { finishStart, settleHeap } from './heap.ts'
 import { assumedIdentity, type WhoOptions, withWho } from './identity.ts'
 import {
   DEFAULT_PORT,
@@ -48,6 +49,8 @@ type UpOptions = ManifestOptions &
     anonymous?: boolean
     profile?: Profile
     servers?: boolean
+    code?: boolean
+    console: boolean
     audit?: string
   }
 
@@ -80,6 +83,8 @@ export function upCommand(terminal: Terminal): Command {
     .addOption(gatewayOption())
     .addOption(secretsOption())
     .option('--servers', 'also serve each server alone, at /servers/<name>/mcp')
+    .option('--code', 'run scripts that call tools, also served as the profile /mcp/code; see docs/code.md')
+    .option('--no-console', 'do not serve the console, the web page at /')
     .option(
       '--audit <file>',
       "append the audit lines (the gateway's spec.audit) to a file instead of standard output",
@@ -93,6 +98,7 @@ export function upCommand(terminal: Terminal): Command {
 
 /** Runs until a signal, which ends the process. */
 async function run(paths: string[], options: UpOptions, terminal: Terminal): Promise<void> {
+  settleHeap()
   const log = await logFor(terminal)
   const progress = createProgress(terminal, log)
   const tracing = await openTracing(tracingSettings(terminal.env), 'portolan', log)
@@ -119,13 +125,15 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   const gateway = await starting
   await untilReady(gateway, progress)
   // A process that is killed writes nothing at its end.
-  flushCompileCache()
+  finishStart()
   progress.end()
   const late = !gateway.ready()
   const json = options.output === 'json'
   terminal.out(
     json ? JSON.stringify({ url: gateway.url, token, ...gateway.status() }) : report(gateway, terminal),
   )
+  if (gateway.consoleUrl !== undefined && !json)
+    terminal.out(`\n${terminal.colors.bold('Console')}  ${terminal.colors.cyan(gateway.consoleUrl)}`)
   if (token !== undefined && !json) terminal.out(tokenHelp(gateway.url, token, terminal.colors))
   // From now on calls are shown on a terminal too.
   log.level = 'info'
@@ -154,7 +162,7 @@ function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | u
   throw new CommandError(`PORTOLAN_TOKEN is shorter than ${MIN_TOKEN} characters`, 2)
 }
 
-/** The last word: what it was good for, where anybody asked. */
+/** The last line: the tokens that the gateway saved, if it answered anything. */
 function tellSaved({ tokens: { sinceStart } }: LocalStatus, terminal: Terminal, log: Log): void {
   const line = savedLine(sinceStart)
   if (line === undefined) return
@@ -195,6 +203,7 @@ async function start(
     gateway: options.gateway,
     secretsFolder: options.secrets,
     exposeServers: options.servers,
+    runsScripts: options.code,
     watch: true,
     cacheFolder: cacheFolder(terminal.env),
     env: terminal.env,
@@ -203,6 +212,7 @@ async function start(
     onFindings: findings => progress.tell(findings),
     tracer,
     auditStream: audit && (() => audit),
+    page: options.console ? await readConsolePage() : undefined,
   })
   progress.say('listening', { url: gateway.url })
   return gateway

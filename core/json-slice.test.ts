@@ -52,7 +52,7 @@ test('for any JSON the slice parses to the value that JSON.parse finds at the pa
   )
 })
 
-test('the time for deeply nested texts, and for many quotes and backslashes, is linear in their length', () => {
+test('parsing takes linear time for deep nesting, and for many quotes and backslashes', () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   const quoted = JSON.stringify('\\"'.repeat(200_000))
   const text = `{"params":{"x":${deep},"y":${quoted},"arguments":{"a":1}}}`

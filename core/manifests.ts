@@ -155,7 +155,7 @@ function itemsOf(value: unknown): { item: unknown; base: Path }[] {
   if (!isObject(value) || typeof value.kind !== 'string' || !Array.isArray(value.items))
     return [{ item: value, base: [] }]
   const { kind, items } = value
-  if (!/^(Mcp(Server|Gateway))?List$/.test(kind)) return [{ item: value, base: [] }]
+  if (!/^(Mcp(Server|Gateway|Script))?List$/.test(kind)) return [{ item: value, base: [] }]
   return items.map((item, index) => ({ item, base: ['items', index] }))
 }
 

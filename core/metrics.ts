@@ -1,5 +1,6 @@
 /** Shared by all metrics: the registry, buckets, and bounded label sets. */
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import packageJson from '../package.json' with { type: 'json' }
 
 /** Seconds: from the duration of a search (0.1 ms) to that of the longest call (a minute). */
 export const SECONDS_BUCKETS = [
@@ -8,10 +9,16 @@ export const SECONDS_BUCKETS = [
 /** The label value of everything beyond the limit of a label set. */
 export const OTHER = 'other'
 
-/** A registry with the metrics of the process: CPU, memory, event loop. */
-export function createRegistry(): Registry {
+/** A registry with the metrics of the process: its version, CPU, memory, event loop. */
+export function createRegistry(component: 'operator' | 'router'): Registry {
   const register = new Registry()
   collectDefaultMetrics({ register })
+  new Gauge({
+    name: 'portolan_build_info',
+    help: '1, with the version of Portolan and what the process is.',
+    labelNames: ['version', 'component'],
+    registers: [register],
+  }).set({ version: packageJson.version, component }, 1)
   return register
 }
 

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { configMapKeyRef, labelSelector } from './core-v1.ts'
 import { duration } from './quantity.ts'
+import { loginClient } from './server-auth.ts'
 
 const MAX_RULES = 256
 const name = z.string().min(1).max(253)
@@ -36,7 +37,7 @@ const serviceAccounts = z.strictObject({
   review: duration('60s')
     .optional()
     .describe(
-      'Additionally verifies each token by a TokenReview, whose result is used for at most this time, so that tokens of deleted pods are refused. If absent, tokens are verified by public keys only.',
+      'Additionally verifies each token by a TokenReview, whose result is used for at most this time (10s or more), so that tokens of deleted pods are refused. Needs the value `tokenReview.enabled` of the chart. If absent, tokens are verified by public keys only.',
     ),
 })
 
@@ -78,6 +79,11 @@ const jwt = z.strictObject({
     .describe('Scopes that every token must have; each challenge lists them.'),
   clockSkew: duration('30s').default('30s').describe('Tolerance for `exp`, `nbf` and `iat`.'),
   maxLifetime: duration('24h').default('24h').describe('Longest accepted time from `iat` to `exp`.'),
+  login: loginClient('`requiredScopes`')
+    .optional()
+    .describe(
+      'The client with which browsers log in at this issuer, before a user logs in to a server with `auth.perUser.oauth`. Clusters only. Its redirect URI is the `url` of the gateway with `/connect`. Absent: Portolan registers itself.',
+    ),
 })
 
 export const auth = z
@@ -221,7 +227,9 @@ export const rateLimits = z
         .describe('Whether each caller has this limit, or all callers together.'),
       requests: count.optional().describe('Requests of any kind; one of `requests` and `calls`.'),
       calls: count.optional().describe('Calls of tools.'),
-      every: duration('1m').describe('The time in which this many are allowed.'),
+      every: duration('1m').describe(
+        'The time in which this many are allowed. From 1h on: in any such time.',
+      ),
       burst: count.optional().describe('How many may arrive at once. Default: all of them.'),
       servers: labelSelector.optional().describe('Only calls of these McpServers.'),
       tools: z.array(pattern).max(64).optional().describe('Only calls of these tools.'),
@@ -229,7 +237,9 @@ export const rateLimits = z
   )
   .max(64)
   .default([])
-  .describe('How often the gateway may be used. Divided among the routers.')
+  .describe(
+    'How often the gateway may be used. With `every` below 1h, routers divide a limit; above, they add up what they have counted.',
+  )
 
 export const auditEvents = z
   .array(z.enum(['Calls', 'Denials', 'Logins']))

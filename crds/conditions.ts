@@ -3,6 +3,8 @@ import * as z from 'zod'
 
 export const CONDITION = {
   accepted: 'Accepted',
+  available: 'Available',
+  progressing: 'Progressing',
   ready: 'Ready',
   toolsDiscovered: 'ToolsDiscovered',
   toolsApproved: 'ToolsApproved',
@@ -19,29 +21,56 @@ export const REASON = {
   clusterOnly: 'ClusterOnly',
   localOnly: 'LocalOnly',
   nameTaken: 'NameTaken',
+  operatorNamespace: 'OperatorNamespace',
+  notPermitted: 'NotPermitted',
   notYetSupported: 'NotYetSupported',
+  notApplicable: 'NotApplicable',
+  codeNotEnabled: 'CodeNotEnabled',
+  codeNeedsMemory: 'CodeNeedsMemory',
+  tooLarge: 'TooLarge',
   notEnforced: 'NotEnforced',
+  certificateInvalid: 'CertificateInvalid',
   notPinned: 'NotPinned',
   anonymousAndExposed: 'AnonymousAndExposed',
+  callersUnknown: 'CallersUnknown',
   secretNotFound: 'SecretNotFound',
   configMapNotFound: 'ConfigMapNotFound',
   keyNotFound: 'KeyNotFound',
-  // Ready
+  openToPods: 'OpenToPods',
+  storageSharedByPods: 'StorageSharedByPods',
+  // Available and Progressing
+  available: 'Available',
+  complete: 'Complete',
+  // Ready, and Available and Progressing if they are false
   ready: 'Ready',
+  asleep: 'Asleep',
+  waking: 'Waking',
   starting: 'Starting',
   suspended: 'Suspended',
   authRequired: 'AuthRequired',
   crashLooping: 'CrashLooping',
+  /** The kubelet's word. */
+  oomKilled: 'OOMKilled',
   imagePullFailed: 'ImagePullFailed',
   installFailed: 'InstallFailed',
+  integrityChanged: 'IntegrityChanged',
   unschedulable: 'Unschedulable',
+  storagePending: 'StoragePending',
   podRejected: 'PodRejected',
   updating: 'Updating',
+  updateQueued: 'UpdateQueued',
+  tooManyUsers: 'TooManyUsers',
   noServersSelected: 'NoServersSelected',
+  noServersReady: 'NoServersReady',
+  noTools: 'NoTools',
   noReplicas: 'NoReplicas',
+  routerStale: 'RouterStale',
   startTimeout: 'StartTimeout',
   unreachable: 'Unreachable',
   notAccepted: 'NotAccepted',
+  // Ready, of scripts
+  toolNotFound: 'ToolNotFound',
+  noGateway: 'NoGateway',
   // ToolsDiscovered
   discovered: 'Discovered',
   discoveryPending: 'DiscoveryPending',
@@ -69,7 +98,9 @@ export const condition = z.strictObject({
   type: z
     .string()
     .max(316)
-    .describe('Accepted, Ready, ToolsDiscovered, ToolsApproved, TextVisible, AuthReady or AccessResolved.'),
+    .describe(
+      'Accepted, Available, Progressing, Ready, ToolsDiscovered, ToolsApproved, TextVisible, AuthReady or AccessResolved.',
+    ),
   status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
   reason: z.string().max(1_024).describe('One word in CamelCase.'),
   message: z.string().max(32_768).describe('A sentence for people.'),

@@ -3,6 +3,8 @@ import * as z from 'zod'
 
 const MAX_ENTRIES = 256
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
+/** What HTTP can send as a header's value. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const KEY = /^[-._a-zA-Z0-9]+$/
 
 const optional = z.boolean().optional().describe('Whether it may be missing.')
@@ -79,7 +81,12 @@ export const envFrom = z
 export function headers(name: z.ZodType<string, string>) {
   const header = z.strictObject({
     name: name.describe('Name of the header.'),
-    value: z.string().max(8_192).optional().describe('The value itself; for secrets use `valueFrom`.'),
+    value: z
+      .string()
+      .max(8_192)
+      .regex(HEADER_VALUE, 'must be one line without control characters')
+      .optional()
+      .describe('The value itself; for secrets use `valueFrom`.'),
     valueFrom: exactlyOne(
       z.strictObject({
         secretKeyRef: secretKeyRef.optional().describe('A key of a Secret.'),
@@ -136,7 +143,8 @@ function oneValue<Entry extends z.ZodType<{ value?: string; valueFrom?: unknown 
     .meta({ 'x-kubernetes-validations': [{ rule: '!has(self.value) || !has(self.valueFrom)', message }] })
 }
 
-function exactlyOne<Entry extends z.ZodObject>(entry: Entry): Entry {
+/** Exactly one of the fields must be given; `prefix` does not count. */
+export function exactlyOne<Entry extends z.ZodObject>(entry: Entry): Entry {
   const keys = Object.keys(entry.shape).filter(key => key !== 'prefix')
   const message = `must have exactly one of ${keys.join(', ')}`
   return entry

@@ -11,20 +11,22 @@ import {
   gatewayUrl,
   rateLimits,
 } from './access.ts'
+import { code } from './code.ts'
 import { conditions } from './conditions.ts'
 import { freeForm, labelSelector, secretKeyRef } from './core-v1.ts'
+import { exposure } from './exposure.ts'
 import { API_VERSION, ownMetadata } from './object-meta.ts'
 import { payloads } from './server.ts'
 
-export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct'])
+export const profile = z.enum(['hierarchical', 'search', 'registry', 'direct', 'code'])
 
 const profiles = z.strictObject({
   default: profile
     .default('hierarchical')
     .describe(
-      'What is served at /mcp. hierarchical: meta-tools that find, call and read. search: meta-tools with exact selection, patterns and schemas on demand. registry: meta-tools, and the tools that the agent activated. direct: all tools, and no meta-tools.',
+      'What is served at /mcp. hierarchical: meta-tools that find, call and read. search: meta-tools with exact selection, patterns and schemas on demand. registry: meta-tools, and the tools that the agent activated. direct: all tools, and no meta-tools. code: a search, and scripts that call what it finds; needs `spec.code.enabled`.',
     ),
-  allowed: z.array(profile).max(4).default([]).describe('Other profiles that are served, at /mcp/<profile>.'),
+  allowed: z.array(profile).max(5).default([]).describe('Other profiles that are served, at /mcp/<profile>.'),
 })
 
 const url = z
@@ -85,6 +87,7 @@ const router = z.strictObject({
   service: freeForm
     .optional()
     .describe('Parts of the Service, such as type, and its labels and annotations.'),
+  expose: exposure,
   pod: freeForm
     .optional()
     .describe('Parts of the pod, merged as in a McpServer. Its container is named "router".'),
@@ -110,6 +113,7 @@ const gatewaySpec = z.strictObject({
   access: accessRules,
   tools: gatewayTools,
   rateLimits,
+  code,
   audit: z
     .strictObject({
       payloads: payloads
@@ -131,7 +135,7 @@ const gatewaySpec = z.strictObject({
     .max(64)
     .default([])
     .describe(
-      "From which namespaces the gateway can be reached, besides its own: ingress of the routers' NetworkPolicy. A Service of type LoadBalancer or NodePort admits all. Clusters only.",
+      "From which namespaces the gateway can be reached, besides its own: ingress of the routers' NetworkPolicy. A Service of type LoadBalancer or NodePort, or spec.router.expose, admits all. Clusters only.",
     ),
   router: router.prefault({}).describe('How the router runs in a cluster. A laptop ignores it.'),
 })
@@ -139,7 +143,7 @@ const gatewaySpec = z.strictObject({
 const count = z.int().min(0)
 
 export const gatewayStatus = z.strictObject({
-  conditions: conditions.describe('Accepted, Ready, AuthReady, AccessResolved.'),
+  conditions: conditions.describe('Accepted, Available, Progressing, Ready, AuthReady, AccessResolved.'),
   observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
   url: z.string().optional().describe('Where agents reach the gateway within the cluster.'),
   servers: z
@@ -157,7 +161,7 @@ export const gatewayStatus = z.strictObject({
     .strictObject({
       direct: count.optional().describe('What listing all tools would cost an agent.'),
       exposed: count.optional().describe('What listing the meta-tools costs.'),
-      saved: z.string().optional().describe('The difference in percent.'),
+      saved: z.string().optional().describe('The difference in percent, or "costs more than direct".'),
     })
     .optional()
     .describe('Tokens of tools/list (o200k_base).'),

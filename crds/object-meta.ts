@@ -5,10 +5,6 @@ export const API_GROUP = 'portolan.dev'
 export const API_VERSION = 'portolan.dev/v1alpha1'
 export const MAX_NAME_LENGTH = 45
 export const RESERVED_NAME = 'portolan'
-/** An annotation of a McpServer: whenever its value changes, the server's lists are read again. */
-export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
-/** An annotation of a McpServer with `spec.tools.pin`: its value, a digest from the status, approves the tools as they are now. */
-export const APPROVE_ANNOTATION = 'portolan.dev/approve'
 /** A DNS-1035 label. */
 export const NAME_PATTERN = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 /** A DNS-1123 subdomain: names of Secrets and ConfigMaps. */
@@ -74,16 +70,4 @@ function metadata<Name extends z.ZodType<string>>(name: Name) {
     ownerReferences: z.unknown().optional(),
     selfLink: z.unknown().optional(),
   })
-}
-
-type Annotated = { metadata: { annotations?: Record<string, string> } } | undefined
-
-/** The value of the refresh annotation; empty if there is none. */
-export function refreshOf(object: Annotated): string {
-  return object?.metadata.annotations?.[REFRESH_ANNOTATION] ?? ''
-}
-
-/** The value of the approve annotation; empty if there is none. */
-export function approveOf(object: Annotated): string {
-  return object?.metadata.annotations?.[APPROVE_ANNOTATION]?.trim() ?? ''
 }

@@ -23,13 +23,14 @@ test('a manifest comes back with every default filled in', () => {
     envFrom: [],
     headers: [],
     sessions: 'shared',
-    scaling: { max: 1, idleAfter: '3m' },
+    scaling: { max: 1, callsPerPod: 10, external: false, idleAfter: '3m' },
     tools: { allow: ['*'], deny: [], overrides: {}, trustHints: false },
     discovery: { interval: '10m' },
     limits: { callTimeout: '60s', startTimeout: '60s', concurrency: 16, maxResultBytes: '1Mi' },
     logging: { requests: true, payloads: 'none' },
     egress: [],
     suspend: false,
+    tls: false,
   })
 })
 

@@ -6,10 +6,11 @@ import { explain, type ManifestProblem, problem, toProblems } from './issues.ts'
 import { nearestWord } from './nearest.ts'
 import { API_GROUP, API_VERSION } from './object-meta.ts'
 import { SERVER_RULES } from './rules.ts'
+import { type McpScript, mcpScriptSchema } from './script.ts'
 import { type Secret, secretSchema } from './secret.ts'
 import { type McpServer, mcpServerSchema } from './server.ts'
 
-export type Manifest = McpServer | McpGateway | Secret | ConfigMap
+export type Manifest = McpServer | McpGateway | McpScript | Secret | ConfigMap
 
 export type ParsedManifest =
   | { manifest: Manifest; problems?: undefined; skipped?: undefined }
@@ -20,12 +21,13 @@ export type ParsedManifest =
 const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Manifest> }>> = {
   McpServer: { apiVersion: API_VERSION, schema: mcpServerSchema },
   McpGateway: { apiVersion: API_VERSION, schema: mcpGatewaySchema },
+  McpScript: { apiVersion: API_VERSION, schema: mcpScriptSchema },
   Secret: { apiVersion: 'v1', schema: secretSchema },
   ConfigMap: { apiVersion: 'v1', schema: configMapSchema },
 }
 
 const MANIFEST_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec']
-const OWN_KINDS = ['McpServer', 'McpGateway']
+const OWN_KINDS = ['McpServer', 'McpGateway', 'McpScript']
 
 /** Never throws. All problems of the manifest are reported at once. */
 export function parseManifest(value: unknown): ParsedManifest {
@@ -78,7 +80,9 @@ function wrongKind(apiVersion: unknown, kind: unknown): ManifestProblem {
 function unknownKind(kind: unknown): ManifestProblem {
   const nearest = typeof kind === 'string' ? nearestWord(kind, OWN_KINDS) : undefined
   const hint = nearest ? `: did you mean "${nearest}"?` : ''
-  return problem('UnknownKind', `must be McpServer or McpGateway in ${API_VERSION}${hint}`, ['kind'])
+  return problem('UnknownKind', `must be McpServer, McpGateway or McpScript in ${API_VERSION}${hint}`, [
+    'kind',
+  ])
 }
 
 /** An empty field counts as absent, as in the API server. Items of lists are kept. */

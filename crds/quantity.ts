@@ -3,8 +3,10 @@ import * as z from 'zod'
 
 const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/
 const BYTES = /^[0-9]+(\.[0-9]+)?(k|M|G|Ki|Mi|Gi)?$/
+const VOLUME_SIZE = /^[1-9][0-9]*(M|G|T|Mi|Gi|Ti)$/
 const MAX_QUANTITY_LENGTH = 32
-const MAX_DURATION_MS = 168 * 3_600_000
+const MS_PER_HOUR = 3_600_000
+const MAX_DURATION_MS = 168 * MS_PER_HOUR
 const MAX_BYTES = 4 * 1024 ** 3
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
@@ -35,25 +37,35 @@ export function parseBytes(text: string): number {
   return Math.floor(Number(match[1]) * (BYTES_PER_UNIT[match[2] ?? ''] ?? Number.NaN))
 }
 
-/** A field that holds a duration, from 1 ms to a week. */
-export function duration(example: string) {
+/** A field that holds a duration, from 1 ms to `mostHours`, by default a week. */
+export function duration(example: string, mostHours = MAX_DURATION_MS / MS_PER_HOUR) {
+  const bounds = `must be more than 0 and at most ${mostHours}h`
   const message = `must be a duration with a unit (ms, s, m, h), such as "${example}"`
   return z
     .string({ error: message })
     .max(MAX_QUANTITY_LENGTH, message)
     .regex(DURATION, { error: message, abort: true })
-    .refine(text => parseDuration(text) >= 1 && parseDuration(text) <= MAX_DURATION_MS, {
-      error: 'must be more than 0 and at most 168h',
+    .refine(text => parseDuration(text) >= 1 && parseDuration(text) <= mostHours * MS_PER_HOUR, {
+      error: bounds,
       params: { reason: 'OutOfRange' },
     })
     .meta({
       'x-kubernetes-validations': [
         {
-          rule: onlyIf(DURATION, "duration(self) >= duration('1ms') && duration(self) <= duration('168h')"),
-          message: 'must be more than 0 and at most 168h',
+          rule: onlyIf(
+            DURATION,
+            `duration(self) >= duration('1ms') && duration(self) <= duration('${mostHours}h')`,
+          ),
+          message: bounds,
         },
       ],
     })
+}
+
+/** A field that holds the size of a volume, as Kubernetes writes it. */
+export function volumeSize(example: string) {
+  const message = `must be a size with a unit (Mi, Gi, Ti), such as "${example}"`
+  return z.string({ error: message }).max(MAX_QUANTITY_LENGTH, message).regex(VOLUME_SIZE, message)
 }
 
 /** A field that holds a byte quantity, from 1 byte to 4Gi. */

@@ -16,6 +16,7 @@ export type Rule = {
 const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
 
 const SOURCE_LIST = 'npm, pypi, image, remote or command'
+const USER_CREDENTIALS = ['secrets', 'tokenExchange', 'oauth'] as const
 const HTTP_CEL = "(has(self.remote) || (has(self.image) && self.image.transport == 'http'))"
 
 export const SERVER_RULES: readonly Rule[] = [
@@ -57,11 +58,46 @@ export const SERVER_RULES: readonly Rule[] = [
   },
   {
     reason: 'NotApplicable',
-    path: ['auth'],
+    path: ['auth', 'oauth'],
     message: 'is for servers over HTTP: give a stdio server its credentials under env',
-    cel: `!has(self.auth) || ${HTTP_CEL}`,
-    broken: spec => spec.auth !== undefined && isStdio(spec),
+    cel: `!has(self.auth) || !has(self.auth.oauth) || ${HTTP_CEL}`,
+    broken: spec => record(spec.auth).oauth !== undefined && isStdio(spec),
   },
+  {
+    reason: 'MissingField',
+    path: ['auth'],
+    message: 'must have oauth or perUser: give one, or remove it',
+    cel: '!has(self.auth) || has(self.auth.oauth) || has(self.auth.perUser)',
+    broken: ({ auth }) => isObject(auth) && auth.oauth === undefined && auth.perUser === undefined,
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['auth', 'perUser'],
+    message: 'is for servers with sessions: perUser: set that, or remove it',
+    cel: "!has(self.auth) || !has(self.auth.perUser) || (has(self.sessions) && self.sessions == 'perUser')",
+    broken: spec => record(spec.auth).perUser !== undefined && spec.sessions !== 'perUser',
+  },
+  {
+    reason: 'MissingField',
+    path: ['auth', 'perUser'],
+    message: `must have exactly one of ${USER_CREDENTIALS.join(', ')}`,
+    cel: `!has(self.auth) || !has(self.auth.perUser) || [${USER_CREDENTIALS.map(field => `has(self.auth.perUser.${field})`).join(', ')}].filter(given, given).size() == 1`,
+    broken: spec => isObject(record(spec.auth).perUser) && userCredentials(spec).length !== 1,
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['auth', 'perUser', 'secrets', 'headers'],
+    message: 'is for servers over HTTP: a stdio server gets all keys of the Secret as environment',
+    cel: `!has(self.auth) || !has(self.auth.perUser) || !has(self.auth.perUser.secrets) || !has(self.auth.perUser.secrets.headers) || ${HTTP_CEL}`,
+    broken: spec => record(record(record(spec.auth).perUser).secrets).headers !== undefined && isStdio(spec),
+  },
+  ...(['tokenExchange', 'oauth'] as const).map(field => ({
+    reason: 'NotApplicable',
+    path: ['auth', 'perUser', field],
+    message: 'is for servers over HTTP: give the users of a stdio server their credentials in secrets',
+    cel: `!has(self.auth) || !has(self.auth.perUser) || !has(self.auth.perUser.${field}) || ${HTTP_CEL}`,
+    broken: (spec: RawSpec) => userCredentials(spec).includes(field) && isStdio(spec),
+  })),
   {
     reason: 'NotApplicable',
     path: ['env'],
@@ -86,6 +122,33 @@ export const SERVER_RULES: readonly Rule[] = [
       ['remote', 'command'].includes(sourcesOf(spec).join()),
   })),
   {
+    reason: 'NotApplicable',
+    path: ['tls'],
+    message: 'is for servers behind the bridge (npm, pypi, image with transport stdio): remove it',
+    cel: "!has(self.tls) || !self.tls || has(self.npm) || has(self.pypi) || (has(self.image) && self.image.transport != 'http')",
+    broken: spec =>
+      spec.tls === true &&
+      (!isStdio(spec) || sourcesOf(spec).join() === 'command') &&
+      sourcesOf(spec).length > 0,
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['storage'],
+    message: 'keeps the installed package of an npm or pypi server: remove it',
+    cel: '!has(self.storage) || has(self.npm) || has(self.pypi)',
+    broken: spec =>
+      spec.storage !== undefined &&
+      sourcesOf(spec).length > 0 &&
+      !sourcesOf(spec).some(source => source === 'npm' || source === 'pypi'),
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['users'],
+    message: 'is for servers with sessions: perUser: set that, or remove it',
+    cel: "!has(self.users) || (has(self.sessions) && self.sessions == 'perUser')",
+    broken: spec => spec.users !== undefined && spec.sessions !== 'perUser',
+  },
+  {
     reason: 'OutOfRange',
     path: ['scaling', 'min'],
     message: 'must not be greater than scaling.max',
@@ -106,6 +169,12 @@ export function toValidations(rules: readonly Rule[]) {
 /** The sources that a spec has. */
 function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
   return SOURCES.filter(source => spec[source] !== undefined && spec[source] !== null)
+}
+
+/** The ways in which users have credentials of their own. */
+function userCredentials(spec: RawSpec): (typeof USER_CREDENTIALS)[number][] {
+  const given = record(record(spec.auth).perUser)
+  return USER_CREDENTIALS.filter(field => given[field] !== undefined && given[field] !== null)
 }
 
 function isStdio(spec: RawSpec): boolean {

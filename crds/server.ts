@@ -1,68 +1,17 @@
 /** The kind McpServer: the schema from which the type, the CRD, validation and the reference page are made. */
 import * as z from 'zod'
 import { conditions } from './conditions.ts'
-import { env, envFrom, freeForm, headers, secretKeyRef } from './core-v1.ts'
+import { env, envFrom, freeForm, headers } from './core-v1.ts'
+import { headerName } from './header-name.ts'
 import { API_VERSION, ownMetadata } from './object-meta.ts'
 import { bytes, duration } from './quantity.ts'
 import { SERVER_RULES, toValidations } from './rules.ts'
+import { auth } from './server-auth.ts'
 import { command, image, npm, pypi, remote } from './sources.ts'
+import { storage } from './storage.ts'
+import { users } from './users.ts'
 
 const MAX_PATTERNS = 1_000
-
-/** Headers that the protocol itself sets. */
-const OWN_HEADERS = [
-  'accept',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'transfer-encoding',
-]
-
-const headerName = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, {
-    error: 'must be an HTTP header name, such as "Authorization"',
-    abort: true,
-  })
-  .refine(name => !OWN_HEADERS.includes(name.toLowerCase()), {
-    error: 'is set by the protocol itself: remove this header',
-  })
-  .meta({
-    'x-kubernetes-validations': [
-      {
-        rule: `!(self.lowerAscii() in [${OWN_HEADERS.map(name => `'${name}'`).join(', ')}])`,
-        message: 'is set by the protocol itself: remove this header',
-      },
-    ],
-  })
-
-const auth = z.strictObject({
-  oauth: z
-    .strictObject({
-      tokenUrl: z
-        .string()
-        .max(2_048)
-        .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
-        .optional()
-        .describe(
-          "The token endpoint. If absent, it is discovered from the upstream's metadata (RFC 9728, RFC 8414): the upstream then decides where the client secret is sent.",
-        ),
-      clientId: z.string().min(1).max(1_024).describe('The client id.'),
-      clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
-      scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes to request.'),
-      audience: z
-        .string()
-        .max(1_024)
-        .optional()
-        .describe('Audience to request, if the authorization server needs one.'),
-    })
-    .describe('OAuth 2 client credentials: the token is cached, and renewed once after a 401.'),
-})
 
 const scaling = z.strictObject({
   min: z
@@ -71,7 +20,7 @@ const scaling = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'Instances that are kept running. Default 1 in a cluster, 0 on a laptop: stopped when idle, started by the next call. 0 in a cluster is not supported yet.',
+      'Instances that are kept running. 0: the server sleeps when it is idle, and the next call wakes it. Default 1 in a cluster, 0 on a laptop.',
     ),
   max: z
     .int()
@@ -79,12 +28,26 @@ const scaling = z.strictObject({
     .max(100)
     .default(1)
     .describe(
-      'Maximum number of instances: if greater than `min`, a HorizontalPodAutoscaler by CPU is created. Clusters only.',
+      'Maximum number of instances: if greater than `min`, as many run as the calls in flight need. Clusters only.',
+    ),
+  callsPerPod: z
+    .int()
+    .min(1)
+    .max(1_024)
+    .default(10)
+    .describe(
+      'Calls in flight for which one more instance is started, up to `max`. After five minutes in which fewer would do, one instance is stopped each minute. Clusters only.',
+    ),
+  external: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Leaves the number of instances to a HorizontalPodAutoscaler of your own or to KEDA: `max` and `callsPerPod` have no effect, and the operator does not wake the server. Clusters only.',
     ),
   idleAfter: duration('3m')
     .default('3m')
     .describe(
-      'Time without a call after which the server is stopped until the next call; in a cluster, time after which a session of a perClient server ends.',
+      'Time without a call, subscription or session of a client after which a server with `min: 0` is stopped until the next call; in a cluster, also the time after which a session of a perClient server ends.',
     ),
 })
 
@@ -180,16 +143,26 @@ const serverSpec = z
     ),
     envFrom: envFrom.describe('All keys of Secrets and ConfigMaps as environment.'),
     headers: headers(headerName).describe('Headers sent to an upstream over HTTP.'),
-    auth: auth.optional().describe('How to log in at an upstream over HTTP.'),
+    auth: auth
+      .optional()
+      .describe('How to log in at an upstream over HTTP, and the credentials of each user of any server.'),
     sessions: z
-      .enum(['shared', 'perClient'])
+      .enum(['shared', 'perClient', 'perUser'])
       .default('shared')
       .describe(
-        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser, or with questions for their clients (elicitation, sampling, roots).',
+        'shared: one upstream session for all. perClient: one for each client, for servers with state such as a browser, or with questions for their clients (elicitation, sampling, roots). perUser: one for each user, so that no two users share a session or process; the gateway must know its callers (`auth`).',
       ),
+    users: users
+      .optional()
+      .describe('How many users there may be, and when what they had ends; for `sessions: perUser`.'),
     scaling: scaling
       .prefault({})
       .describe('How many instances run, and when they sleep. Does not apply to a remote server.'),
+    storage: storage
+      .optional()
+      .describe(
+        'A volume that keeps the installed package while no pod runs, so that a wake does not install it again. For npm and pypi. Clusters only: a laptop always keeps what it installed.',
+      ),
     tools: tools.prefault({}).describe('Which tools are offered, and how they are described.'),
     discovery: z
       .strictObject({
@@ -209,7 +182,13 @@ const serverSpec = z
       .max(256)
       .default([])
       .describe(
-        'What its pod may reach besides DNS; becomes a NetworkPolicy. If empty, an npm or PyPI server may reach the port of its registry, on any host; otherwise include the registry. Clusters only: a laptop cannot enforce it and refuses it.',
+        'What its pod may reach besides DNS; becomes a NetworkPolicy. While it installs its package, an npm or PyPI server may also reach the port of its registry, on any host. Clusters only: a laptop cannot enforce it and refuses it.',
+      ),
+    tls: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether routers and the operator reach its bridge by TLS. The certificate is in the Secret `mcp-<name>.tls` (`tls.crt`, `tls.key`, and `ca.crt` if another authority signed it), which cert-manager can make; the operator makes and renews it if nobody else does. Clusters only: on a laptop the server is a child process, and nothing crosses a network.',
       ),
     suspend: z
       .boolean()
@@ -224,7 +203,7 @@ const toldNames = z.array(z.string().max(8_192)).max(50)
 
 export const serverStatus = z.strictObject({
   conditions: conditions.describe(
-    'Accepted, Ready, ToolsDiscovered; with `tools.pin` ToolsApproved; TextVisible if text hides characters.',
+    'Accepted, Available, Progressing (of servers that run as pods), Ready, ToolsDiscovered; with `tools.pin` ToolsApproved; TextVisible if text hides characters.',
   ),
   observedGeneration: count.optional().describe('The generation of the spec that the status refers to.'),
   endpoint: z.string().optional().describe("The server's URL within the cluster."),
@@ -232,9 +211,28 @@ export const serverStatus = z.strictObject({
     .strictObject({
       wanted: count.optional().describe('Instances that should run.'),
       ready: count.optional().describe('Instances that answer, of this revision or the previous one.'),
+      why: z.string().max(256).optional().describe('Why so many should run.'),
     })
     .optional()
     .describe('Instances of the server; absent for a remote one.'),
+  users: z
+    .strictObject({
+      wanted: count.optional().describe('Users who have a pod, or for whom one is started.'),
+      ready: count.optional().describe('Users whose pod answers.'),
+      troubles: z
+        .array(
+          z.strictObject({
+            user: z.string().max(64).describe('The user, as `portolan users` shows them.'),
+            reason: z.string().max(1_024).describe('One word in CamelCase.'),
+            message: z.string().max(1_024).describe('A sentence for people.'),
+          }),
+        )
+        .max(20)
+        .optional()
+        .describe('Users who have no pod, and why; at most 20.'),
+    })
+    .optional()
+    .describe('Pods of users; only of a stdio server with `sessions: perUser`.'),
   protocol: z
     .string()
     .optional()

@@ -4,7 +4,7 @@ import type { ManifestFile } from '../core/manifests.ts'
 import { REASON } from '../crds/conditions.ts'
 import { nearestWord } from '../crds/nearest.ts'
 
-const KINDS = ['McpServer', 'McpGateway']
+const KINDS = ['McpServer', 'McpGateway', 'McpScript']
 /** Of a document without a kind, or whose kind a syntax error hides. */
 const GATEWAY_TEXT = /\bMcpGat|^\s*["']?(?:access|rateLimits)["']?\s*:/m
 

@@ -12,6 +12,11 @@ export function withToken(access: AccessConfig, token: string | undefined): Acce
   return { ...access, auth: { anonymous: false, jwt: [], tokens: { secretName: MADE }, revoked: [] } }
 }
 
+/** Whether callers are different people. Who starts a gateway with a token of its own has the only one. */
+export function tellsApart({ auth }: AccessConfig): boolean {
+  return auth !== undefined && auth.tokens?.secretName !== MADE
+}
+
 /** Looks a Secret up. `manifestTokens`: those of the Secret that the manifest names. */
 export function callerCredentials(token: string | undefined, manifestTokens: () => Values | undefined) {
   const made = token === undefined ? undefined : { portolan: token }

@@ -26,7 +26,7 @@ const catalog: ServerCatalog = {
   digest: 'd',
 }
 
-test('a list comes back for the same server made of the same things, and for no other', async t => {
+test('a cached list is used only for the same server from the same source', async t => {
   const cache = createCatalogCache(join(folderFor(t), 'new', 'folder'))
   await cache.save('notes', 'r1', { catalog, at: 5 })
   assert.deepEqual(await cache.load('notes', 'r1'), { catalog, at: 5 })
@@ -52,7 +52,7 @@ test('a file that is cut off, garbage or of another shape counts as absent', asy
   }
 })
 
-test('writing leaves no half files behind, and the oldest files go when there are too many', async t => {
+test('writing leaves no incomplete files, and beyond the limit the oldest files are deleted', async t => {
   const folder = folderFor(t)
   const cache = createCatalogCache(folder)
   for (let i = 0; i < 1005; i++) writeFileSync(join(folder, `old-${i}.json`), '')

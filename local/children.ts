@@ -1,23 +1,28 @@
 /** The servers that run on this machine: one upstream each, replaced only if a manifest's change affects the connection. */
 import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
 import { DEFAULT_NAMESPACE, type ServerObservation } from '../core/catalog/resolve.ts'
-import type { RouterServer } from '../core/catalog/router-config.ts'
+import type { RouterServer, UserSecret } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
 import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
-import { approveOf, refreshOf } from '../crds/object-meta.ts'
+import type { ConnectedUser } from '../core/mcp/user.ts'
+import { approveOf, refreshOf } from '../crds/annotations.ts'
+import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
 import type { Approvals, Subject } from './approvals.ts'
 import { oneLine } from './failure-state.ts'
 import type { LaunchInputs } from './inputs.ts'
 import { PinnedTools } from './pinned-tools.ts'
 import { type DiscoveryDeps, type Observed, ServerDiscovery } from './server-discovery.ts'
+import { type UserInputs, withUser } from './user-secrets.ts'
 
 export type DesiredServer = {
   server: McpServer
   /** The folder of its manifest, to which its paths are relative. */
   folder: string
   inputs: LaunchInputs
+  /** The credentials of its users. */
+  users: readonly UserInputs[]
 }
 
 /** Identifies what produces a server's list, as the cache's key. */
@@ -33,12 +38,13 @@ export function subjectOf({ metadata }: McpServer, folder: string): Subject {
 export type ChildrenDeps = {
   discovery: DiscoveryDeps
   approvals: Approvals
-  /** Creates the upstream of a server; starts nothing before its first use. */
-  launch: (desired: DesiredServer) => Upstream
+  /** As `launch` of launch-server.ts. */
+  launch: (desired: DesiredServer, user?: ConnectedUser) => Upstream
 }
 
 type Child = {
   server: McpServer
+  wanted: DesiredServer
   connection: string
   shared: SharedUpstream
   discovery: ServerDiscovery
@@ -49,6 +55,8 @@ export class Children {
   readonly #deps: ChildrenDeps
   #children = new Map<string, Child>()
   #refused = new Map<string, ServerObservation>()
+  /** How often a server was restarted at its user's wish: part of what identifies its connection. */
+  readonly #restarts = new Map<string, number>()
   /** Closing upstreams of removed or changed servers. */
   readonly #closing = new Set<Promise<void>>()
 
@@ -89,6 +97,12 @@ export class Children {
     return all
   }
 
+  /** The Secrets of users, by server, for `resolve`. */
+  userSecrets(): Map<string, UserSecret[]> {
+    const secretOf = ({ subject, revision, lacks }: UserInputs) => ({ subject, revision, lacks })
+    return new Map([...this.#children].map(([name, { wanted }]) => [name, wanted.users.map(secretOf)]))
+  }
+
   observed(name: string): Observed | undefined {
     return this.#children.get(name)?.discovery.observed()
   }
@@ -111,10 +125,43 @@ export class Children {
     this.#children.get(server)?.discovery.wanted()
   }
 
-  /** The upstream of a server for the router's pool; a replaced one stays open until the pool closes it. */
-  connect(server: RouterServer): Upstream {
+  /** The upstream of a server, or of one of its users, for the router's pool; a replaced one stays open until the pool closes it. */
+  connect(server: RouterServer, user?: ConnectedUser): Upstream {
     const child = server.endpoint.kind === 'local' ? this.#children.get(server.endpoint.id) : undefined
-    return child ? child.shared.lease() : absent()
+    if (!child) return absent()
+    return user ? this.#launchFor(child.wanted, user) : child.shared.lease()
+  }
+
+  /** How a server is to run; undefined if it is not run here. */
+  wantedAs(name: string): DesiredServer | undefined {
+    return this.#children.get(name)?.wanted
+  }
+
+  /** Reads the lists of a server now; starts its process if it is asleep. */
+  refresh(name: string): void {
+    this.#children.get(name)?.discovery.refresh()
+  }
+
+  /** Starts or connects a server now. Throws its Fault. */
+  async wake(name: string): Promise<void> {
+    const child = this.#children.get(name)
+    if (!child) return
+    const lease = child.shared.lease()
+    try {
+      await lease.connect(AbortSignal.timeout(parseDuration(child.server.spec.limits.startTimeout)))
+    } finally {
+      await lease.close()
+    }
+  }
+
+  /** Replaces a server by a new one, as if its manifest had changed: calls in flight may finish. Throws the Fault of its start. */
+  async restart(name: string): Promise<void> {
+    const child = this.#children.get(name)
+    if (!child) return
+    this.#restarts.set(name, (this.#restarts.get(name) ?? 0) + 1)
+    this.#children.set(name, this.#keepOrBegin(child.wanted))
+    this.#end(child)
+    await this.wake(name)
   }
 
   async close(): Promise<void> {
@@ -126,17 +173,19 @@ export class Children {
 
   #keepOrBegin(wanted: DesiredServer): Child {
     const { server, folder, inputs } = wanted
-    const connection = connectionDigest(server, inputs.digest)
+    const restarts = this.#restarts.get(server.metadata.name)
+    const connection = `${connectionDigest(server, inputs.digest)}${restarts === undefined ? '' : `-${restarts}`}`
     const current = this.#children.get(server.metadata.name)
     if (current?.connection === connection) {
       const isAsked = refreshOf(current.server) !== refreshOf(server)
       current.server = server
+      current.wanted = wanted
       current.discovery.serveAgain()
       if (isAsked) current.discovery.refresh()
       return current
     }
     const shared = new SharedUpstream(this.#deps.launch(wanted))
-    const child: Omit<Child, 'discovery'> = { server, connection, shared }
+    const child: Omit<Child, 'discovery'> = { server, wanted, connection, shared }
     const target = {
       name: server.metadata.name,
       revision: listRevision(wanted),
@@ -147,6 +196,11 @@ export class Children {
       eager: server.spec.remote !== undefined || (server.spec.scaling.min ?? 0) > 0,
     }
     return Object.assign(child, { discovery: new ServerDiscovery(target, this.#deps.discovery) })
+  }
+
+  #launchFor(wanted: DesiredServer, user: ConnectedUser): Upstream {
+    const own = wanted.users.find(({ key }) => key === user.key)
+    return this.#deps.launch({ ...wanted, inputs: withUser(wanted.inputs, own) }, user)
   }
 
   #pinsOf(child: Pick<Child, 'server'>, folder: string): PinnedTools {

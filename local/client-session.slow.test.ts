@@ -1,4 +1,4 @@
-/** A client's own child lives as long as the client's session, through all that stands between HTTP and the process. */
+/** A client's own child lives as long as the client's session, over the whole path from HTTP to the process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -7,7 +7,7 @@ import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { groupLives, until } from '../test/upstreams/rude/rude.ts'
 
-test('a session that ends takes its child along, and leaves those of others', async t => {
+test('when a session ends, only its child ends', async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   space.write('one', { ...scriptCommand('test/upstreams/rude/server.mjs', 'polite'), sessions: 'perClient' })

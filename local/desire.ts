@@ -1,8 +1,10 @@
-/** What the manifests ask for: one gateway and the servers that it selects. Pure. */
+/** What the manifests ask for: one gateway, and the servers and scripts that it selects. Pure. */
 
 import type { ConfigMapValues } from '../core/catalog/endpoint.ts'
 import { DEFAULT_NAMESPACE, type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
+import type { GivenScript } from '../core/catalog/resolve-scripts.ts'
 import type { RouterConfig } from '../core/catalog/router-config.ts'
+import { inspectScript } from '../core/code/inspect-script.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
 import type { ConfigMap } from '../crds/config-map.ts'
@@ -19,6 +21,8 @@ export type Desired = {
   undecided?: Problem
   /** All servers of the manifests, each name once. */
   servers: McpServer[]
+  /** All reviewed scripts of the manifests. */
+  scripts: GivenScript[]
   /** Selected, accepted servers that are not suspended, with the folder that their paths are relative to. */
   running: PlacedServer[]
   secrets: Secret[]
@@ -34,6 +38,8 @@ export type DesireOptions = {
   broken?: readonly Problem[]
   /** As in ResolveInput. */
   assumed?: boolean
+  /** As in ResolveInput. */
+  runsScripts?: boolean
 }
 
 /**
@@ -44,20 +50,25 @@ export function desire(
   manifests: readonly PlacedManifest[],
   gatewayName: string | undefined,
   now: number,
-  { current, broken = [], assumed }: DesireOptions = {},
+  { current, broken = [], assumed, runsScripts }: DesireOptions = {},
 ): Desired {
   const { gateway, undecided } = chooseGateway(manifests, gatewayName, current, broken)
   const problems: Problem[] = undecided ? [undecided] : []
   const places = onePerName(manifests, gateway, problems)
   const servers = [...places.values()].map(({ server }) => server)
+  const scripts = manifests.flatMap(({ manifest }) =>
+    manifest.kind === 'McpScript' ? [{ manifest, inspected: inspectScript(manifest.spec.code) }] : [],
+  )
   const configMaps = manifests.flatMap(({ manifest }) => (manifest.kind === 'ConfigMap' ? [manifest] : []))
   const resolved = resolve({
     gateway,
     servers,
+    scripts,
     observed: new Map(),
     configMaps: configMapValues(configMaps, gateway),
     placement: 'local',
     assumed,
+    runsScripts,
     now,
   })
   problems.push(...resolved.problems.map(problem => locate(problem, manifests)))
@@ -69,6 +80,7 @@ export function desire(
     gateway,
     undecided,
     servers,
+    scripts,
     running,
     secrets: manifests.flatMap(({ manifest }) => (manifest.kind === 'Secret' ? [manifest] : [])),
     configMaps,

@@ -9,7 +9,7 @@ import { ANSWERS } from '../test/upstreams/asking/questions.ts'
 
 const KINDS = Object.keys(ANSWERS).join(' ')
 
-test('a server’s questions reach the client through the gateway, in every cell, and what it shares asks nobody', async t => {
+test("a server's questions reach the client through the gateway for each pair of eras; shared legacy servers cannot ask", async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   const asking = (file: string, ...args: string[]) =>

@@ -26,7 +26,7 @@ export function failureOf(error: unknown): Failure {
   const code = error instanceof Fault ? error.code : undefined
   const named = error instanceof Fault ? error.details.reason : undefined
   return {
-    state: code === 'upstream_auth_required' ? 'authRequired' : 'failed',
+    state: code === 'user_refused' || code === 'upstream_auth_required' ? 'authRequired' : 'failed',
     reason: typeof named === 'string' ? named : ((code && REASONS[code]) ?? 'DiscoveryFailed'),
     message: oneLine(messageOf(error)),
   }

@@ -1,4 +1,4 @@
-/** Reading paths: folders, files and client configs, and what stays of a file that breaks. */
+/** Reading paths: folders, files and clients' configurations, and what is kept when a file breaks. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const server = (name: string, extra = '') =>
   `apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: ${name} }\nspec:\n  command: { run: echo }\n${extra}`
 const names = ({ manifests }: Loaded) => manifests.map(({ manifest }) => manifest.metadata.name).sort()
 
-test('a folder gives its YAML and JSON manifests, not those of folders below, nor JSON of other kinds', async t => {
+test('a folder is read without subfolders, and JSON of other kinds is ignored', async t => {
   const folder = folderFor(t)
   mkdirSync(join(folder, 'below'))
   writeFileSync(join(folder, 'a.yaml'), server('a'))
@@ -33,7 +33,7 @@ test('a folder gives its YAML and JSON manifests, not those of folders below, no
   assert.equal(loaded.manifests[0]?.folder, folder)
 })
 
-test('a document that breaks keeps its last good state, the rest of the file moves on, and the problem has its place', async t => {
+test('a broken document keeps its last valid state, the rest of the file is read, and the problem has its place', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')
   writeFileSync(file, `${server('a')}---\n${server('b')}`)
@@ -46,7 +46,7 @@ test('a document that breaks keeps its last good state, the rest of the file mov
   assert.deepEqual([problem?.file, problem?.line, problem?.path], [file, 6, 'spec.tittle'])
 })
 
-test('a document whose name or kind is mistyped keeps the server that it was', async t => {
+test('a document with a mistyped name or kind keeps its server', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')
   writeFileSync(file, `${server('a')}---\n${server('b')}`)
@@ -60,7 +60,7 @@ test('a document whose name or kind is mistyped keeps the server that it was', a
   }
 })
 
-test('a file that is no YAML any more keeps all its servers until it is whole again', async t => {
+test('a file that is no longer YAML keeps all its servers until it is valid again', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')
   writeFileSync(file, `${server('a')}---\n${server('b')}`)
@@ -77,7 +77,7 @@ test('a file that is no YAML any more keeps all its servers until it is whole ag
   assert.deepEqual([names(mended), mended.problems], [['b'], []])
 })
 
-test('a deleted file takes its servers with it, a name that is taken is a problem of the second', async t => {
+test('a deleted file removes its servers, and a duplicate name is a problem of the second', async t => {
   const folder = folderFor(t)
   writeFileSync(join(folder, 'a.yaml'), server('same'))
   writeFileSync(join(folder, 'b.yaml'), `${server('same')}---\n${server('b')}`)
@@ -90,7 +90,7 @@ test('a deleted file takes its servers with it, a name that is taken is a proble
   assert.deepEqual(names(await files.scan()), ['same'])
 })
 
-test('a client config is read as it is; a broken one keeps what it defined', async t => {
+test("a client's configuration is read; a broken one keeps its previous servers", async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const variable = (name: string) => `\${${name}}`
@@ -112,7 +112,7 @@ test('a client config is read as it is; a broken one keeps what it defined', asy
   assert.deepEqual([names(broken), broken.imported.length, broken.problems.length], [['one'], 1, 1])
 })
 
-test('a problem of a client config that is found later has its place and field there', async t => {
+test("a later problem of a client's configuration has its place and field", async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const text = `{ "mcpServers": { "One": {\n  "command": "x",\n  "env": {\n    "A": "1",\n    "TOKEN": "\${TOKEN}" } } } }`
@@ -126,7 +126,7 @@ test('a problem of a client config that is found later has its place and field t
   assert.equal(found?.placeOf('spec.sessions').path, 'mcpServers.One')
 })
 
-test('notes on a client config are told, and the file of variables that VS Code names is read', async t => {
+test("notes on a client's configuration are reported, and the env file that VS Code names is read", async t => {
   const folder = folderFor(t)
   const file = join(folder, '.vscode', 'mcp.json')
   mkdirSync(join(folder, '.vscode'))
@@ -162,7 +162,7 @@ test('paths without any manifest are a problem', async t => {
   assert.deepEqual((await files.scan()).problems, [])
 })
 
-test('paths that are missing or hold nothing of ours say so where they were named', async t => {
+test('paths that are missing or contain no manifest are reported where they were named', async t => {
   const folder = folderFor(t)
   writeFileSync(join(folder, 'x.json'), '{"name":"x"}')
   const { problems } = await new ManifestFiles([join(folder, 'none'), join(folder, 'x.json')]).scan()
@@ -172,7 +172,7 @@ test('paths that are missing or hold nothing of ours say so where they were name
   )
 })
 
-test('the gateway itself is left out where a client lists it among its servers, and that is said', async t => {
+test("if a client's configuration lists the gateway itself, it is left out, with a note", async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const urls = {

@@ -145,7 +145,9 @@ export class ManifestFiles {
     const folder = dirname(file)
     if (given && manifests.length === 0 && problems.length === 0) {
       const message =
-        skipped.length === 0 ? 'is empty' : 'has no McpServer or McpGateway, and is not a client config'
+        skipped.length === 0
+          ? 'is empty'
+          : 'has no McpServer, McpGateway or McpScript, and is not a client config'
       problems.push({ reason: 'NothingFound', message, file })
     }
     return { manifests: manifests.map(found => ({ ...found, folder })), problems, broken }

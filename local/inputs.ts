@@ -13,6 +13,10 @@ export type LaunchInputs = {
   /** The values of `env` that must not be logged. */
   secrets: string[]
   clientSecret?: string
+  /** The client secret of `auth.perUser.oauth`. */
+  loginSecret?: string
+  /** The client secret of `auth.perUser.tokenExchange`. */
+  exchangeSecret?: string
   /** References that could not be resolved: the server is not started. */
   problems: Problem[]
   /** HMAC of all values and the folder; keyed, so that it reveals no secret. */
@@ -20,6 +24,8 @@ export type LaunchInputs = {
   /** The files that a command names, with size and modification time, as part of the cache's key. Empty for other sources. */
   files: string
 }
+
+type SecretRef = Parameters<ValueResolver['secret']>[0]
 
 /** Resolves all values of a server. `key` is a secret of this process, for the digest. */
 export async function resolveInputs(
@@ -32,12 +38,22 @@ export async function resolveInputs(
   const env = await values.env(spec.env, spec.envFrom)
   const headers = await values.headers(spec.headers)
   const problems = [...env.problems, ...headers.problems]
-  const ref = spec.auth?.oauth?.clientSecretRef
-  const secret = ref && (await values.secret(ref))
-  const clientSecret = secret && 'value' in secret ? secret.value : undefined
-  if (secret && 'problem' in secret && !ref?.optional)
-    problems.push({ ...secret.problem, path: 'spec.auth.oauth.clientSecretRef' })
-  const found = { env: env.values, headers: headers.values, clientSecret }
+  const secretOf = async (ref: SecretRef | undefined, path: string) => {
+    const secret = ref && (await values.secret(ref))
+    if (secret && 'problem' in secret && !ref?.optional) problems.push({ ...secret.problem, path })
+    return secret && 'value' in secret ? secret.value : undefined
+  }
+  const { oauth, perUser } = spec.auth ?? {}
+  const clientSecret = await secretOf(oauth?.clientSecretRef, 'spec.auth.oauth.clientSecretRef')
+  const exchangeSecret = await secretOf(
+    perUser?.tokenExchange?.clientSecretRef,
+    'spec.auth.perUser.tokenExchange.clientSecretRef',
+  )
+  const loginSecret = await secretOf(
+    perUser?.oauth?.clientSecretRef,
+    'spec.auth.perUser.oauth.clientSecretRef',
+  )
+  const found = { env: env.values, headers: headers.values, clientSecret, exchangeSecret, loginSecret }
   const digest = createHmac('sha256', key)
     .update(canonicalJson({ ...found, folder }))
     .digest('hex')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inheritedEnvironment } from './launch-server.ts'
 
-test('servers get what finds programs, languages and proxies, and nobody else’s tokens', () => {
+test('servers get the variables for programs, languages and proxies, and no tokens', () => {
   const kept = {
     PATH: '/bin',
     HOME: '/home/me',

@@ -2,24 +2,34 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'
+import type { HostGuard } from '../core/host-guard.ts'
 import type { Log } from '../core/log.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
 import { createTokenSource } from '../core/mcp/client/http/oauth.ts'
+import type { RemoteSpec } from '../core/mcp/client/http/spec.ts'
+import { createTokenExchange } from '../core/mcp/client/http/token-exchange.ts'
 import type { Reaper } from '../core/mcp/client/stdio/reaper.ts'
 import { createStdioUpstream } from '../core/mcp/client/stdio/stdio-upstream.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
+import type { ConnectedUser, User } from '../core/mcp/user.ts'
 import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
 import type { DesiredServer } from './children.ts'
 import { LazyUpstream } from './lazy-upstream.ts'
 import type { Packages } from './packages/packages.ts'
 import { expand } from './secrets.ts'
+import type { StderrTails } from './stderr-tails.ts'
 
 export type LaunchDeps = {
   packages: Packages
   reaper: Reaper
   clock: Clock
   log: Log
+  tails: StderrTails
+  /** How remote servers are reached. Absent: directly. */
+  hosts?: HostGuard
+  /** Tokens of users who log in to a server. */
+  loginTokens: (desired: DesiredServer, user?: User) => RemoteSpec['auth']
   /** The user's environment; servers inherit part of it. */
   env: Readonly<Record<string, string>>
 }
@@ -32,46 +42,78 @@ type Command = {
   secrets: string[]
 }
 
-/** Nothing is installed or started before the upstream's first use. */
-export function launch(desired: DesiredServer, deps: LaunchDeps): Upstream {
-  if (desired.server.spec.remote) return launchRemote(desired, deps)
+/**
+ * Nothing is installed or started before the upstream's first use. `user`: whose upstream it is, with `sessions: perUser`; what
+ * is started then runs until the upstream is closed, because the user may come back to its state.
+ */
+export function launch(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
+  if (desired.server.spec.remote) return launchRemote(desired, deps, user)
   return new LazyUpstream(
-    async () => launchStdio(desired.server, await commandOf(desired, deps), deps),
+    async () => launchStdio(desired.server, await commandOf(desired, deps), deps, user),
     deps.clock,
   )
 }
 
-function launchRemote({ server, inputs }: DesiredServer, { clock }: LaunchDeps): Upstream {
-  const { remote, auth, limits, sessions } = server.spec
+function launchRemote(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
+  const { remote, limits, sessions } = desired.server.spec
   if (!remote) throw new Error('not a remote server')
-  const oauth = auth?.oauth
   return connectRemote(
     {
       url: remote.url,
       transport: remote.transport,
-      headers: inputs.headers,
-      auth:
-        oauth &&
-        createTokenSource({ ...oauth, clientSecret: inputs.clientSecret ?? '', upstream: remote }, clock),
-      sessions,
+      headers: desired.inputs.headers,
+      auth: authOf(desired, remote, deps, user),
+      sessions: sharing(sessions),
       startTimeoutMs: parseDuration(limits.startTimeout),
     },
-    { clock, watchesLife: true },
+    { clock: deps.clock, watchesLife: user === undefined, guard: deps.hosts },
   )
 }
 
-function launchStdio(server: McpServer, command: Command, { clock, reaper, log }: LaunchDeps): Upstream {
+/** With credentials of users, those of the server are for reading lists. */
+function authOf(
+  desired: DesiredServer,
+  upstream: Pick<RemoteSpec, 'url' | 'transport'>,
+  { clock, hosts: guard, loginTokens }: LaunchDeps,
+  user: ConnectedUser | undefined,
+): RemoteSpec['auth'] {
+  const { server, inputs } = desired
+  const { oauth, perUser } = server.spec.auth ?? {}
+  const { clientSecret = '', exchangeSecret = '' } = inputs
+  if (user && perUser) {
+    if (perUser.oauth) return loginTokens(desired, user)
+    const exchange = perUser.tokenExchange
+    const client = { clientSecret: exchangeSecret, upstream, guard }
+    return exchange && createTokenExchange({ ...exchange, ...client }, user, clock)
+  }
+  if (oauth) return createTokenSource({ ...oauth, clientSecret, upstream, guard }, clock)
+  // The person at this machine is the only user, and most servers show their lists to no one else.
+  return perUser?.oauth && Object.keys(inputs.headers).length === 0 ? loginTokens(desired) : undefined
+}
+
+function launchStdio(
+  server: McpServer,
+  command: Command,
+  { clock, reaper, log, tails }: LaunchDeps,
+  user: User | undefined,
+): Upstream {
   const { sessions, scaling, limits } = server.spec
+  const { name } = server.metadata
   return createStdioUpstream(
     {
       ...command,
-      sessions,
+      sessions: sharing(sessions),
       startTimeoutMs: parseDuration(limits.startTimeout),
       idleAfterMs: parseDuration(scaling.idleAfter),
-      min: scaling.min ?? 0,
+      min: user ? 1 : (scaling.min ?? 0),
     },
-    { clock, reaper, log: log.child({ server: server.metadata.name }) },
+    { clock, reaper, log: tails.of(name, log.child({ server: name, ...(user && { user: user.id }) })) },
   )
+}
+
+/** The upstream of one user is shared by this user's clients. */
+function sharing(sessions: McpServer['spec']['sessions']): 'shared' | 'perClient' {
+  return sessions === 'perClient' ? sessions : 'shared'
 }
 
 async function commandOf({ server, folder, inputs }: DesiredServer, deps: LaunchDeps): Promise<Command> {

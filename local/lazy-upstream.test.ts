@@ -1,4 +1,4 @@
-/** An upstream that is made at first need: once for many, again after a failure, never after its end. */
+/** An upstream that is created when first needed: once for concurrent callers, again after a failure, never after close. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../core/async.ts'
@@ -16,7 +16,7 @@ import { LazyUpstream } from './lazy-upstream.ts'
 
 const patient = () => AbortSignal.timeout(5_000)
 
-test('many callers share one making, and events pass through', async t => {
+test('concurrent callers create one upstream, and its events are passed on', async t => {
   const server = await startRude({})
   t.after(() => server.close())
   let made = 0
@@ -40,7 +40,7 @@ test('many callers share one making, and events pass through', async t => {
   await assert.rejects(lazy.connect(patient()), Fault)
 })
 
-test('a failed making is told, kept for a moment, then tried again', async () => {
+test('a failed creation is reported, kept for a moment, then retried', async () => {
   const clock = createManualClock()
   let tries = 0
   const lazy = new LazyUpstream(async () => {
@@ -61,7 +61,7 @@ test('a failed making is told, kept for a moment, then tried again', async () =>
   await assert.rejects(lazy.connect(patient()), /try 2/)
 })
 
-test('a caller that goes away does not wait for the making, which goes on for the others', async () => {
+test('a caller that leaves stops waiting, and the creation goes on for others', async () => {
   let fail = (_: Error) => {}
   const lazy = new LazyUpstream(() => new Promise((_, reject) => (fail = reject)), systemClock)
   const leaving = new AbortController()
@@ -73,7 +73,7 @@ test('a caller that goes away does not wait for the making, which goes on for th
   await assert.rejects(staying, /late/)
 })
 
-test('subscriptions and notifications of both sides pass through, before it is made and after', async t => {
+test('subscriptions and notifications of both sides are passed on, before and after the upstream is created', async t => {
   const lazy = new LazyUpstream(async () => {
     const life = { sessions: 'perClient', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
     return createStdioUpstream({ ...askingCommand('legacy'), ...life }, { clock: systemClock })

@@ -83,7 +83,7 @@ test('after a restart the whole catalog is there at once, nothing runs, and the 
   await second.until(() => second.server('one').state === 'ready' && !second.server('one').discovery.cached)
 })
 
-test('a list is not taken from the cache once a file that the command names was edited', async t => {
+test('a cached list is not used after a file that the command names was edited', async t => {
   const space = workspace(t)
   const file = join(space.folder, 'server.txt')
   writeFileSync(file, 'first')
@@ -97,7 +97,7 @@ test('a list is not taken from the cache once a file that the command names was 
   assert.equal(edited.server('one').discovery.cached, false)
 })
 
-test('a missing secret keeps one server out and says where it is looked for; giving it starts the server', async t => {
+test('a missing secret stops one server, with the places where it was looked for; adding it starts the server', async t => {
   const space = workspace(t)
   const secretsFolder = mkdtempSync(join(tmpdir(), 'portolan-test-secrets-'))
   t.after(() => rmSync(secretsFolder, { recursive: true }))
@@ -121,7 +121,7 @@ test('a missing secret keeps one server out and says where it is looked for; giv
   assert.doesNotMatch(JSON.stringify(gateway.status()), /hush/)
 })
 
-test('only what changed is started again', async t => {
+test('only changed servers are restarted', async t => {
   const space = workspace(t)
   space.write('same', { ...polite, description: 'first' })
   space.write('other', { ...polite, env: [{ name: 'EDITION', value: '1' }] })
@@ -174,7 +174,7 @@ test('a remote server is discovered and called with its headers; 401 asks for cr
   assert.doesNotMatch(JSON.stringify(refused), /127\.0\.0\.1/)
 })
 
-test('another value of the refresh annotation has the tools read again, and restarts nothing', async t => {
+test('a new value of the refresh annotation reads the tools again, without a restart', async t => {
   const space = workspace(t)
   const tools = (name: string) => answer({ tools: [{ name, inputSchema: { type: 'object' } }] })
   const behaviours = { 'tools/list': tools('before') }
@@ -200,7 +200,7 @@ const gatewayOf = (name: string, team: string, spec: object = {}) =>
     spec: { servers: { selector: { matchLabels: { team } } }, ...spec },
   })
 
-test('suspended servers run nothing, several gateways want a choice, and one is chosen by name', async t => {
+test('suspended servers run nothing; of several gateways one must be chosen by name', async t => {
   const space = workspace(t)
   space.write('off', { ...polite, suspend: true })
   space.write('on', polite, { labels: { team: 'a' } })
@@ -237,7 +237,7 @@ test('if no gateway can be chosen, the last one is still served', async t => {
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('a gateway that gets a protection which laptops do not have offers nothing, and says where it stands', async t => {
+test('a gateway that gets a setting which laptops cannot enforce offers nothing, and reports the field', async t => {
   const space = workspace(t)
   space.write('one', polite, { labels: { team: 'a' } })
   const file = join(space.folder, 'gateway.yaml')
@@ -255,7 +255,7 @@ test('a gateway that gets a protection which laptops do not have offers nothing,
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('tools that a manifest describes anew cost what they are shown with, in every total', async t => {
+test('tools with a new description in the manifest are counted with it, in every total', async t => {
   const space = workspace(t)
   const description = 'Says what it was told, "word for word".\nNothing else happens.'
   space.write('one', { ...polite, tools: { allow: ['echo'], overrides: { echo: { description } } } })
@@ -274,7 +274,7 @@ test('tools that a manifest describes anew cost what they are shown with, in eve
   assert.partialDeepStrictEqual(await debug.json(), { totals: { tokens: status.tokens.direct } })
 })
 
-test('only what is new is told: a second problem without the first, and a solved one by itself', async t => {
+test('only new problems are reported, and solved ones once', async t => {
   const space = workspace(t)
   const broken = (name: string) => writeFileSync(join(space.folder, `${name}.yaml`), 'kind: McpServer\n')
   broken('a')
@@ -291,7 +291,7 @@ test('only what is new is told: a second problem without the first, and a solved
   assert.equal(third?.solved.length, before)
 })
 
-test('a port that is taken is a sentence that names it, and leaves nothing behind', async t => {
+test('the error for a port in use names it, and nothing is left running', async t => {
   const space = workspace(t)
   space.write('one', polite)
   const first = await start(t, space)

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/async.ts'
 import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
+import type { ConsolePage } from '../core/console/page.ts'
+import { anyHost, type HostGuard } from '../core/host-guard.ts'
 import type { Log } from '../core/log.ts'
 import { type Reaper, startReaper } from '../core/mcp/client/stdio/reaper.ts'
 import type { Identity } from '../core/mcp/identity.ts'
+import { readProxies } from '../core/proxies.ts'
 import { createTokenCounter, type TokenCounter } from '../core/tokens.ts'
 import type { Tracer } from '../core/trace.ts'
 import type { Catalog } from '../router/catalog/catalog.ts'
@@ -17,10 +20,12 @@ import { type Approvals, createApprovals } from './approvals.ts'
 import { callerCredentials } from './caller-tokens.ts'
 import { type CatalogCache, createCatalogCache } from './catalog-cache.ts'
 import { Children } from './children.ts'
+import { createConsoleHost } from './console-host.ts'
 import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
 import { launch } from './launch-server.ts'
 import { type LocalStatus, plainStatus, statusOf } from './local-status.ts'
+import { createLocalLogins, type LocalLogins } from './logins/local-logins.ts'
 import { semanticDependencies } from './meaning.ts'
 import { overridden } from './overrides.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
@@ -29,14 +34,12 @@ import type { Reading } from './read.ts'
 import { type Findings, Reloader } from './reloader.ts'
 import { sessionKey } from './session-key.ts'
 import { createSlots } from './start-slots.ts'
-import { watchApprovals } from './watch-approvals.ts'
-import { watchFolders } from './watch-folders.ts'
+import { createStderrTails, type StderrTails } from './stderr-tails.ts'
+import { watch } from './watch.ts'
 
 /** Concurrent starts of processes; one that hangs keeps its slot for at most `lendMs`. */
 const STARTS = { count: 8, lendMs: 5_000 }
 const DIGEST_KEY_BYTES = 32
-/** Depth of the secrets folder: DIR/<name>/<key>. */
-const SECRETS_DEPTH = 1
 
 export type LocalOptions = {
   paths: readonly string[]
@@ -53,6 +56,8 @@ export type LocalOptions = {
   token?: string
   /** Who callers without a credential are. */
   as?: Identity
+  /** Runs scripts even if the gateway does not enable them. */
+  runsScripts?: boolean
   /** Serves /servers/<name>/mcp even if the gateway does not enable it. */
   exposeServers?: boolean
   /** false: the paths are read only once. */
@@ -68,23 +73,31 @@ export type LocalOptions = {
   tracer?: Tracer
   /** Where audit lines are written; see the router's option. */
   auditStream?: RouterOptions['auditStream']
+  /** The console's page. Absent: no console is served. */
+  page?: ConsolePage
   clock?: Clock
 }
 
 export type LocalGateway = {
   url: string
+  /** The address of the console for a browser on this machine; undefined if none is served. */
+  consoleUrl?: string
   /** Whether every server has a list, cached or discovered, or has failed. */
   ready(): boolean
   /** How many packages are being installed. */
   installing(): number
   status(): LocalStatus
+  /** As Router.users. */
+  users: Router['users']
+  /** As Router.endUser. */
+  endUser: Router['endUser']
   /** What is served; undefined before the first list. */
   catalog(): Catalog | undefined
   /** Stops the router after its calls in flight, then every server. Idempotent. */
   close(): Promise<void>
 }
 
-/** Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be chosen. */
+/** Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be chosen, or a proxy's URL is none. */
 export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   const laptop = assemble(options, options.clock ?? systemClock)
   try {
@@ -96,9 +109,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   let closing: Promise<void> | undefined
   return {
     url: laptop.router?.url ?? '',
+    consoleUrl: options.page && laptop.router?.url.replace(/mcp$/, ''),
     ready: () => isReady(laptop),
     installing: () => laptop.packages.installing(),
     status: () => status(laptop),
+    users: () => laptop.router?.users() ?? [],
+    endUser: (server, user) => laptop.router?.endUser(server, user) ?? false,
     catalog: () => laptop.router?.catalog(),
     close() {
       closing ??= end(laptop)
@@ -110,10 +126,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
 /** The parts of a running gateway, in the order of their start; they stop in reverse order. */
 type Laptop = {
   clock: Clock
+  /** How remote servers, issuers and embeddings services are reached. Undefined: directly. */
+  hosts?: HostGuard
   life: AbortController
   packages: Packages
   cache: CatalogCache
   approvals: Approvals
+  tails: StderrTails
+  connect: LocalLogins
   tokens: TokenCounter
   reaper: Reaper
   files: ManifestFiles
@@ -131,6 +151,7 @@ type Laptop = {
 function assemble(options: LocalOptions, clock: Clock): Laptop {
   const { env, onFindings, onProgress, cacheFolder } = options
   const assumed = options.as !== undefined
+  const hosts = anyHost(readProxies(env))
   const life = new AbortController()
   const tokens = createTokenCounter(clock)
   const reaper = startReaper()
@@ -146,19 +167,9 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   })
   const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
   const approvals = createApprovals(cacheFolder)
-  const base = {
-    packages,
-    cache,
-    approvals,
-    clock,
-    life,
-    tokens,
-    reaper,
-    files,
-    source,
-    stopWatching: [],
-    wasReady: false,
-  }
+  const parts = { hosts, packages, cache, approvals, clock, life, tokens, reaper, files, source }
+  const connect = createLocalLogins({ ...options, clock, hosts, children: () => laptop.children })
+  const base = { ...parts, connect, tails: createStderrTails(), stopWatching: [], wasReady: false }
   const children: Children = createChildren(options, base, {
     onChange: () => laptop.publisher.soon(),
     onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
@@ -166,15 +177,25 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const override = (config: RouterConfig) => overridden(config, options)
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
-  const publisher = new Publisher({ source, clock, children, countTokens, override, assumed }, nothing)
+  const { runsScripts } = options
+  const publishing = { source, clock, children, countTokens, override, assumed, runsScripts }
+  const publisher = new Publisher(publishing, nothing)
   const onRead = ({ servers, desired, embeddingsKey, callerTokens }: Reading) => {
     laptop.embeddingsKey = embeddingsKey
     laptop.callerTokens = callerTokens
     children.apply(servers)
+    connect.see(desired.servers)
     publisher.adopt(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
-  const given = { env, gateway: options.gateway, secretsFolder: options.secretsFolder, assumed, digestKey }
+  const given = {
+    env,
+    gateway: options.gateway,
+    secretsFolder: options.secretsFolder,
+    assumed,
+    runsScripts,
+    digestKey,
+  }
   const reloader = new Reloader({ ...given, files, clock, onRead, onFindings })
   const laptop: Laptop = { ...base, children, publisher, reloader }
   return laptop
@@ -182,66 +203,54 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
 
 function createChildren(
   { env, log, tracer }: LocalOptions,
-  laptop: Pick<Laptop, 'clock' | 'tokens' | 'reaper' | 'packages' | 'cache' | 'approvals'>,
+  laptop: Omit<Laptop, 'children' | 'publisher' | 'reloader'>,
   told: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
 ): Children {
-  const { clock, tokens, reaper, packages, cache, approvals } = laptop
+  const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, connect } = laptop
+  const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: connect.tokens }
   const starts = createSlots({ ...STARTS, clock })
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   return new Children({
     approvals,
-    launch: desired => launch(desired, { packages, reaper, clock, log, env }),
+    launch: (desired, user) => launch(desired, launching, user),
     discovery: { clock, random: Math.random, countTokens, cache, starts, log, tracer, ...told },
   })
 }
 
 async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   const { host, port, log, cacheFolder } = options
-  const { clock, source, children, reloader, publisher } = laptop
+  const { clock, hosts, source, children, reloader, publisher } = laptop
   await reloader.reload()
   publisher.publish()
   laptop.cache.prune().catch(err => log.warn({ err }, 'old cached lists could not be deleted'))
   laptop.router = await startRouter({
     source,
-    connect: server => children.connect(server),
+    connect: (server, user) => children.connect(server, user),
     onUnavailable: server => children.wanted(server),
     host,
     port,
     log,
     clock,
     sessionKey: await sessionKey(cacheFolder),
-    credentials: callerCredentials(options.token, () => laptop.callerTokens),
+    credentials: {
+      ...callerCredentials(options.token, () => laptop.callerTokens),
+      remotes: { proxyFor: hosts?.proxyFor },
+    },
     assumed: options.as,
-    semantic: semanticDependencies(options, () => laptop.embeddingsKey),
+    semantic: semanticDependencies(options, hosts, () => laptop.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => plainStatus(status(laptop)),
     tracer: options.tracer,
     auditStream: options.auditStream,
+    connectHost: laptop.connect,
+    console: options.page && {
+      page: options.page,
+      host: createConsoleHost({ ...laptop, isReady: () => isReady(laptop) }),
+    },
   })
+  laptop.connect.open(laptop.router.address.port)
   if (options.watch) await watch(laptop, options)
-}
-
-async function watch(
-  { files, reloader, clock, stopWatching, approvals, children }: Laptop,
-  { secretsFolder, log }: LocalOptions,
-): Promise<void> {
-  const onChange = () => {
-    reloader
-      .reload()
-      .catch(err =>
-        log.error({ err }, 'manifests could not be reloaded; the previous configuration stays active'),
-      )
-  }
-  const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may be missed')
-  const concerns = (file: string) => files.concerns(file)
-  const folders = await files.folders()
-  stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
-  const onApproved = () => void children.readApprovals().catch(onError)
-  stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
-  if (secretsFolder === undefined) return
-  const secrets = { folders: [secretsFolder], depth: SECRETS_DEPTH, concerns: () => true, onChange, onError }
-  stopWatching.push(await watchFolders(secrets, clock))
 }
 
 async function end({
@@ -250,10 +259,12 @@ async function end({
   publisher,
   router,
   children,
+  connect,
   tokens,
   reaper,
 }: Laptop): Promise<void> {
   life.abort()
+  connect.close()
   await Promise.allSettled(stopWatching.map(stop => stop()))
   publisher.close()
   await router?.close()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { openVectorCache } from '../core/encoder/vector-cache.ts'
 import { messageOf } from '../core/errors.ts'
+import type { HostGuard } from '../core/host-guard.ts'
 import type { Log } from '../core/log.ts'
 import { openEmbedded } from '../router/semantic/embedded.ts'
 import type { SemanticDependencies } from '../router/semantic/semantic.ts'
@@ -15,6 +16,7 @@ type Places = { cacheFolder: string; env: Readonly<Record<string, string>>; log:
 /** `embeddingsKey` returns the API key of the current gateway's embeddings service. */
 export function semanticDependencies(
   { cacheFolder, env, log }: Places,
+  hosts: HostGuard | undefined,
   embeddingsKey: () => string | undefined,
 ): SemanticDependencies {
   const onCacheFailure = (error: unknown) =>
@@ -26,6 +28,7 @@ export function semanticDependencies(
       openEmbedded({ modelFile: modelFileOf(env, cacheFolder), cacheFile, onCacheFailure, onLost }),
     encodesDocuments: true,
     secret: embeddingsKey,
+    hosts,
     openCache: (encoder, dimensions) =>
       openVectorCache({
         file: join(cacheFolder, 'vectors', `${encoder.replace(/[^a-z0-9]/g, '-')}.bin`),

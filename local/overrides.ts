@@ -3,18 +3,25 @@ import type { RouterConfig } from '../core/catalog/router-config.ts'
 import { withToken } from './caller-tokens.ts'
 import type { LocalOptions } from './local-gateway.ts'
 
-type Overrides = Pick<LocalOptions, 'profile' | 'allowedProfiles' | 'exposeServers' | 'token'>
+type Overrides = Pick<LocalOptions, 'profile' | 'allowedProfiles' | 'exposeServers' | 'token' | 'runsScripts'>
 
 export function overridden(
   config: RouterConfig,
-  { profile, allowedProfiles = [], exposeServers, token }: Overrides,
+  { profile, allowedProfiles = [], exposeServers, token, runsScripts }: Overrides,
 ): RouterConfig {
   return {
     ...config,
     access: withToken(config.access, token),
     profile: profile ?? config.profile,
     // The gateway's own profile stays available beside that of the command line.
-    allowedProfiles: [...new Set([config.profile, ...config.allowedProfiles, ...allowedProfiles])],
+    allowedProfiles: [
+      ...new Set([
+        config.profile,
+        ...config.allowedProfiles,
+        ...allowedProfiles,
+        ...(runsScripts ? (['code'] as const) : []),
+      ]),
+    ],
     exposeServers: exposeServers || config.exposeServers,
   }
 }

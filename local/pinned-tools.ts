@@ -42,8 +42,8 @@ export class PinnedTools {
       }
     | undefined
   /** Digest of the changes that were told and kept last. */
-  #told: string | undefined
-  #toldHidden: string | undefined
+  #reported: string | undefined
+  #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()
 
   constructor(options: PinnedToolsOptions) {
@@ -99,8 +99,8 @@ export class PinnedTools {
     const { subject, approvals, log } = this.#options
     const isFirst = this.#approved === undefined && approved !== undefined
     this.#approved = approved
-    if (!approved || (!isFirst && changes?.digest === this.#told)) return
-    this.#told = changes?.digest
+    if (!approved || (!isFirst && changes?.digest === this.#reported)) return
+    this.#reported = changes?.digest
     if (isFirst)
       log.info(
         { server: subject.server, tools: approved.length, digest: digestOfTools(approved) },
@@ -121,11 +121,14 @@ export class PinnedTools {
   }
 
   #tellHidden(hidden: HiddenText | undefined): void {
-    const told = hidden && canonicalJson(hidden)
-    if (told === this.#toldHidden) return
-    this.#toldHidden = told
+    const text = hidden && canonicalJson(hidden)
+    if (text === this.#reportedHidden) return
+    this.#reportedHidden = text
     const { subject, log } = this.#options
     if (hidden)
-      log.warn({ server: subject.server, hidden: hidden.told, texts: hidden.count }, 'text hides characters')
+      log.warn(
+        { server: subject.server, hidden: hidden.findings, texts: hidden.count },
+        'text hides characters',
+      )
   }
 }

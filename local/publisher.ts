@@ -16,6 +16,8 @@ export type PublisherDeps = {
   countTokens: (texts: readonly string[]) => Promise<number[]>
   /** As in ResolveInput. */
   assumed: boolean
+  /** As in ResolveInput. */
+  runsScripts?: boolean
   /** Applies the command line's options to the config. */
   override: (config: RouterConfig) => RouterConfig
 }
@@ -90,16 +92,19 @@ export class Publisher {
   }
 
   #resolve() {
-    const { clock, children, override, assumed } = this.#deps
-    const { gateway, servers, configMaps } = this.#desired
+    const { clock, children, override, assumed, runsScripts } = this.#deps
+    const { gateway, servers, scripts, configMaps } = this.#desired
     const resolved = resolve({
       gateway,
       servers,
+      scripts,
       observed: children.observations(),
       descriptionTokens: this.#descriptionTokens,
       configMaps: configMapValues(configMaps, gateway),
+      userSecrets: children.userSecrets(),
       placement: 'local',
       assumed,
+      runsScripts,
       now: clock.now(),
     })
     return { config: override(resolved.config), after: resolved.after }

@@ -5,6 +5,7 @@ import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
 import { REASON } from '../crds/conditions.ts'
 import type { McpGateway } from '../crds/gateway.ts'
+import type { McpScript } from '../crds/script.ts'
 import type { McpServer } from '../crds/server.ts'
 import { readTokens } from '../router/access/named-tokens.ts'
 import type { DesiredServer } from './children.ts'
@@ -12,6 +13,7 @@ import { type Desired, desire, type PlacedServer } from './desire.ts'
 import type { Loaded, ManifestFiles, PlacedManifest } from './files.ts'
 import { resolveInputs } from './inputs.ts'
 import { ValueResolver } from './secrets.ts'
+import { resolveUserSecrets } from './user-secrets.ts'
 
 export type ReadOptions = {
   files: ManifestFiles
@@ -22,6 +24,8 @@ export type ReadOptions = {
   secretsFolder?: string
   /** As in ResolveInput. */
   assumed?: boolean
+  /** As in ResolveInput. */
+  runsScripts?: boolean
   /** A random key of this process, for digests of values. */
   digestKey: Buffer
   now: number
@@ -30,6 +34,7 @@ export type ReadOptions = {
 export type Reading = {
   desired: Desired
   servers: DesiredServer[]
+  manifests: readonly PlacedManifest[]
   /** The API key of the gateway's embeddings service, if it has one. */
   embeddingsKey?: string
   /** The values of the Secret with the named tokens of callers, if the gateway has one. */
@@ -47,10 +52,11 @@ export type Reading = {
 export async function readPaths(options: ReadOptions): Promise<Reading> {
   const loaded = await options.files.scan()
   const { manifests, brokenGateways } = loaded
-  const { current, assumed } = options
+  const { current, assumed, runsScripts } = options
   const desired = desire(manifests, options.gateway, options.now, {
     current,
     assumed,
+    runsScripts,
     broken: brokenGateways,
   })
   const servers = await Promise.all(desired.running.map(place => withInputs(place, desired, loaded, options)))
@@ -62,6 +68,7 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   return {
     desired,
     servers,
+    manifests,
     embeddingsKey: embeddings.value,
     callerTokens: callers.values,
     problems: [
@@ -95,7 +102,12 @@ async function withInputs(
   options: ReadOptions,
 ): Promise<DesiredServer> {
   const values = valuesFor(server, desired, loaded, options)
-  return { server, folder, inputs: await resolveInputs(server, folder, values, options.digestKey) }
+  return {
+    server,
+    folder,
+    inputs: await resolveInputs(server, folder, values, options.digestKey),
+    users: resolveUserSecrets(server, desired.secrets, options.digestKey),
+  }
 }
 
 /** A manifest may refer to Secrets and ConfigMaps of its own namespace only. */
@@ -154,7 +166,7 @@ function unusableTokens(values: Record<string, string>): Problem | undefined {
 /** The problem with the place of its manifest, as far as it is known. */
 export function placed(
   problem: Problem,
-  about: McpServer | McpGateway,
+  about: McpServer | McpGateway | McpScript,
   manifests: readonly PlacedManifest[],
 ): Problem {
   const place = manifests.find(({ manifest }) => manifest === about)

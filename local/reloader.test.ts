@@ -64,7 +64,7 @@ test('a broken gateway beside a valid one is refused too, unless the valid one i
   assert.equal(chosen.served()?.gateway?.metadata.name, 'other')
 })
 
-test('a gateway that breaks while it is served stays as it was, and a broken server stops nothing', async t => {
+test('a gateway whose manifest breaks keeps its last valid state, and a broken server affects no other', async t => {
   const { write, served } = watch(t)
   await write(GOOD)
   await write(BROKEN['an unknown field'] as string)

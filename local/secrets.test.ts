@@ -1,4 +1,4 @@
-/** Values that manifests refer to: where they are looked for, in which order, and what is said when they are not there. */
+/** Values that manifests refer to: where they are looked for, in which order, and the error if they are missing. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ test('a missing secret names the three places and the field, an optional one is 
   assert.match(problems[0]?.message ?? '', /Secret manifest.*git-hub\/token.*--secrets.*GIT_HUB_TOKEN/)
 })
 
-test('env goes over envFrom, values expand names defined before, config maps count', async () => {
+test('env takes precedence over envFrom, values can refer to earlier names, and ConfigMaps are read', async () => {
   const values = new ValueResolver(
     { secrets: [secret], configMaps: [configMap], imported: [], env: {} },
     'default',

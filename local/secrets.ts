@@ -147,7 +147,8 @@ export function expand(text: string, values: Readonly<Record<string, string>>): 
   )
 }
 
-function secretValues(secret: Secret): Record<string, string> {
+/** The values of a Secret's manifest, by key. */
+export function secretValues(secret: Secret): Record<string, string> {
   const data = Object.entries(secret.data ?? {}).map(([key, text]) => [
     key,
     Buffer.from(text, 'base64').toString('utf8'),

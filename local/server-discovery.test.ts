@@ -110,7 +110,7 @@ async function world(t: TestContext): Promise<World> {
   return { clock, behaviours, log: server.log, discovery }
 }
 
-test('a new server is starting until its list was read, then ready', async t => {
+test('a new server is starting until its list has been read, then ready', async t => {
   const { discovery } = await world(t)
   const made = discovery()
   assert.equal(made.observed().state, 'starting')
@@ -119,7 +119,7 @@ test('a new server is starting until its list was read, then ready', async t => 
   assert.equal(observed.cached, false)
 })
 
-test('a cached list is there at once, and a server that sleeps is not asked', async t => {
+test('a cached list is served at once, and a sleeping server is not started for it', async t => {
   const { discovery, log } = await world(t)
   const first = discovery()
   await first.done(1)
@@ -131,7 +131,7 @@ test('a cached list is there at once, and a server that sleeps is not asked', as
   assert.equal(log.length, asked)
 })
 
-test('a list that cannot be read again stays, and the server is ready as long as it answers', async t => {
+test('if a list cannot be read again, the last one stays, and the server is ready while it answers', async t => {
   const { discovery, behaviours, clock } = await world(t)
   const made = discovery()
   await made.done(1)
@@ -145,7 +145,7 @@ test('a list that cannot be read again stays, and the server is ready as long as
   assert.deepEqual(toolNames(mended), ['three'])
 })
 
-test('a server that does not come up has failed since the first failure, is tried again less and less often, and recovers', async t => {
+test('a server that does not start has failed since its first failure, is retried less and less often, and recovers', async t => {
   const { discovery, behaviours, clock } = await world(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')
@@ -178,7 +178,7 @@ test('a server that does not come up has failed since the first failure, is trie
   assert.deepEqual(toolNames(mended), ['one', 'two'])
 })
 
-test('a failed server that is wanted is tried at once, at most every 2 s', async t => {
+test('a call of a failed server retries it at once, at most every 2 s', async t => {
   const { discovery, behaviours, clock, log } = await world(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')
@@ -225,7 +225,7 @@ test('a server that answers 401 needs credentials, and is not called failed', as
   assert.deepEqual([observed.state, observed.reason], ['authRequired', 'AuthRequired'])
 })
 
-test('a list is read again when it is old; of a process that sleeps only at its next start', async t => {
+test('an old list is read again; that of a sleeping process only at its next start', async t => {
   const { discovery, behaviours, clock, log } = await world(t)
   const made = discovery()
   await made.done(1)
@@ -241,7 +241,7 @@ test('a list is read again when it is old; of a process that sleeps only at its 
   assert.equal(log.length, asked)
 })
 
-test('at the wish of a person a list is read again at once, also while it is being read, and of a process that sleeps', async t => {
+test('a refresh by a person reads the list at once, also during a read and of a sleeping process', async t => {
   const { discovery, behaviours, clock } = await world(t)
   const made = discovery()
   await made.done(1)
@@ -258,7 +258,7 @@ test('at the wish of a person a list is read again at once, also while it is bei
   assert.deepEqual(toolNames(await sleeper.until(observed => !observed.cached)), ['new'])
 })
 
-test('a server that says with every list that its lists changed is asked ever less often; other words do not put that off', async t => {
+test('a server that sends list_changed after every read is read less and less often; other notifications do not delay that', async t => {
   const { discovery, behaviours, clock } = await world(t)
   const chatty = (name: string): Behaviour =>
     stream((response, { id }) => {

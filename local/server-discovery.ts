@@ -189,7 +189,7 @@ export class ServerDiscovery {
   }
 
   #onFailed(reason: string, message: string): void {
-    const state = reason === 'AuthRequired' ? 'authRequired' : 'failed'
+    const state = reason === 'AuthRequired' || reason === 'NeedsLogin' ? 'authRequired' : 'failed'
     this.#down = { state, reason, message: oneLine(message) }
     this.#upstreamState = 'starting'
     this.#due = true

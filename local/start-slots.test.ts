@@ -6,7 +6,7 @@ import { createSlots } from './start-slots.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('no more run than there are slots, the others follow in order', async () => {
+test('at most as many run as there are slots, and the others follow in order', async () => {
   const slots = createSlots({ count: 2, lendMs: 1_000, clock: createManualClock() })
   const begun: number[] = []
   const finish: (() => void)[] = []
@@ -29,7 +29,7 @@ test('no more run than there are slots, the others follow in order', async () =>
   assert.deepEqual(begun, [0, 1, 2, 3])
 })
 
-test('work that hangs gives its slot back after a while, once', async () => {
+test('work that hangs loses its slot after a while, once', async () => {
   const clock = createManualClock()
   const slots = createSlots({ count: 1, lendMs: 1_000, clock })
   let finish = () => {}

@@ -3,11 +3,16 @@ import { hostname } from 'node:os'
 import * as z from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { Fault } from '../core/errors.ts'
-import { isObject } from '../core/json.ts'
+import { isAddressRange } from '../core/host-guard.ts'
 import type { LogLevel } from '../core/log.ts'
+import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
+import { areCertificates, NO_CERTIFICATES } from '../core/trusted-certificates.ts'
+import { labelSelector } from '../crds/core-v1.ts'
 import { parseDuration } from '../crds/quantity.ts'
-import type { OperatorSettings, Resources } from './plan/settings.ts'
+import { POWERFUL_FIELDS } from './plan/pod-fields.ts'
+import type { OperatorSettings, Permitted, Resources } from './plan/settings.ts'
+import { proxyVariables } from './proxy-variables.ts'
 import type { Namespaces } from './runtime/cache.ts'
 
 /*
@@ -19,27 +24,47 @@ import type { Namespaces } from './runtime/cache.ts'
  * PORTOLAN_IMAGE_PULL_POLICY      Always, IfNotPresent or Never                               (IfNotPresent)
  * PORTOLAN_IMAGE_PULL_SECRETS     Secrets in the pods' namespaces, separated by commas        (none)
  * PORTOLAN_DELIVERY               initContainer or imageVolume                                (initContainer)
+ * PORTOLAN_USER                   user and group of pods: a number, or "assigned" by the cluster  (65532)
  * PORTOLAN_NPM_IMAGE              image that npm servers run in                               (node:24-bookworm-slim)
  * PORTOLAN_NPM_REGISTRY           registry of packages whose manifest names none              (the image's own)
  * PORTOLAN_PYPI_IMAGE             image that PyPI servers run in                              (python:3.13-slim-bookworm)
  * PORTOLAN_PYPI_INDEX             index of packages whose manifest names none                 (the image's own)
+ * PORTOLAN_UPGRADE_SHARE          how many servers an upgrade rolls at a time, in percent of all  (10%)
+ * PORTOLAN_UPGRADE_PER_NAMESPACE  and how many of a namespace                                 (1)
  * PORTOLAN_NETWORK_POLICIES       whether NetworkPolicies are written: true or false          (true)
+ * PORTOLAN_DNS                    JSON list of NetworkPolicy peers that servers ask for names  (none)
+ * PORTOLAN_TOKEN_REVIEW_BINDING   ClusterRoleBinding of routers that may review tokens         (none may)
+ * PORTOLAN_METRICS_FROM           JSON list of NetworkPolicy peers that read routers' metrics (none)
+ * PORTOLAN_PERMITTED              JSON {podFields, registries, remoteHosts, refusedAddresses}     (no powerful field, the rest)
  * PORTOLAN_RESOURCES              JSON {server, router, install: {requests, limits}}          (none)
+ * PORTOLAN_TRUSTED_CERTIFICATES   certificate authorities of remote servers and issuers, in PEM    (the usual ones alone)
+ * HTTPS_PROXY, HTTP_PROXY         HTTP proxies to remote servers, issuers and embeddings services, without credentials  (none)
+ * NO_PROXY                        hosts that are reached directly, separated by commas        (this cluster's own)
+ * PORTOLAN_PROXY_SECRET           Secret in the pods' namespaces with the keys username and password, for the proxies  (none)
+ * PORTOLAN_PROXY_USERNAME, PORTOLAN_PROXY_PASSWORD   their values
  * PORTOLAN_RESYNC                 how often every server and gateway is reconciled            (10m)
  * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are asked for their lists at once          (16)
  * PORTOLAN_LOG_LEVEL              trace, debug, info, warn, error or fatal                    (info)
  * PORTOLAN_PORT                   port of /healthz, /readyz and /metrics                      (8080)
+ * PORTOLAN_CONSOLE_PORT           port of the console, on loopback                            (none: there is no console)
+ * PORTOLAN_CONSOLE_ACCOUNT        the operator's ServiceAccount, which routers let ask         required with a console
+ * PORTOLAN_CONSOLE_TOKEN_FILE     its token for the audience portolan-console                 required with a console
  * OTEL_*                          where traces are sent and their sampling, see core/tracing.ts; passed on to routers
  */
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const MIN_RESYNC_MS = 1_000
 const MAX_DISCOVERY_CONCURRENCY = 256
+const MAX_PEERS = 64
+const MAX_USER = 2 ** 31 - 1
+/** The user that a cluster assigns, such as OpenShift. */
+const ASSIGNED = 'assigned'
 
 export type OperatorConfig = {
   settings: Omit<OperatorSettings, 'namespace'>
   /** Default: the namespace of the credentials. */
   namespace?: string
   pod: string
+  proxyFor?: ProxyFor
   namespaces: Namespaces
   resyncMs: number
   discoveryConcurrency: number
@@ -48,6 +73,8 @@ export type OperatorConfig = {
   logLevel: LogLevel
   tracing: TracingChoice
   port: number
+  /** Absent: no console is served. */
+  console?: { port: number; tokenFile: string }
 }
 
 /** Throws Fault `bad_request`, which names every invalid variable. */
@@ -61,19 +88,33 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
   }
   const set = parsed.data
   const tracing = tracingSettings(env)
+  const served = consoleIn(set)
   return {
     settings: {
       image: set.PORTOLAN_IMAGE,
       imagePullPolicy: set.PORTOLAN_IMAGE_PULL_POLICY,
       imagePullSecrets: set.PORTOLAN_IMAGE_PULL_SECRETS,
       delivery: set.PORTOLAN_DELIVERY,
+      user: set.PORTOLAN_USER,
       npm: { image: set.PORTOLAN_NPM_IMAGE, registry: set.PORTOLAN_NPM_REGISTRY },
       pypi: { image: set.PORTOLAN_PYPI_IMAGE, index: set.PORTOLAN_PYPI_INDEX },
+      waves: { share: set.PORTOLAN_UPGRADE_SHARE, perNamespace: set.PORTOLAN_UPGRADE_PER_NAMESPACE },
       networkPolicies: set.PORTOLAN_NETWORK_POLICIES,
+      dns: set.PORTOLAN_DNS,
+      tokenReviewBinding: set.PORTOLAN_TOKEN_REVIEW_BINDING,
+      metricsFrom: set.PORTOLAN_METRICS_FROM,
+      permitted: withApiServer(set.PORTOLAN_PERMITTED, env),
       resources: set.PORTOLAN_RESOURCES,
+      trustedCertificates: set.PORTOLAN_TRUSTED_CERTIFICATES,
+      ...(served && { consoleAccount: served.account }),
+      proxy: { variables: proxyVariables(env), secret: set.PORTOLAN_PROXY_SECRET },
       routerTracing: tracing.settings ? tracingEnv(env) : {},
     },
     namespace: set.PORTOLAN_NAMESPACE,
+    proxyFor: clusterProxies(env, {
+      username: set.PORTOLAN_PROXY_USERNAME,
+      password: set.PORTOLAN_PROXY_PASSWORD,
+    }),
     pod: set.PORTOLAN_POD ?? hostname(),
     namespaces: set.PORTOLAN_WATCH_NAMESPACES.length > 0 ? set.PORTOLAN_WATCH_NAMESPACES : 'all',
     resyncMs: set.PORTOLAN_RESYNC,
@@ -82,7 +123,26 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
     logLevel: set.PORTOLAN_LOG_LEVEL,
     tracing,
     port: set.PORTOLAN_PORT,
+    ...(served && { console: { port: served.port, tokenFile: served.tokenFile } }),
   }
+}
+
+/** All of it or nothing. Throws Fault `bad_request`. */
+function consoleIn(set: z.output<typeof variables>) {
+  const { PORTOLAN_CONSOLE_PORT: port, PORTOLAN_CONSOLE_ACCOUNT: account } = set
+  const { PORTOLAN_CONSOLE_TOKEN_FILE: tokenFile } = set
+  if (port === undefined) return undefined
+  if (account !== undefined && tokenFile !== undefined) return { port, account, tokenFile }
+  throw new Fault(
+    'bad_request',
+    'The operator cannot start: PORTOLAN_CONSOLE_PORT needs PORTOLAN_CONSOLE_ACCOUNT and PORTOLAN_CONSOLE_TOKEN_FILE',
+  )
+}
+
+/** A manifest may not make the operator or a router send requests to the API server, whose address Kubernetes sets in every pod. */
+function withApiServer(permitted: Permitted, { KUBERNETES_SERVICE_HOST = '' }: NodeJS.ProcessEnv): Permitted {
+  if (!isAddressRange(KUBERNETES_SERVICE_HOST)) return permitted
+  return { ...permitted, refusedAddresses: [KUBERNETES_SERVICE_HOST, ...permitted.refusedAddresses] }
 }
 
 /** Tracing variables without secrets: these go into the routers' pod templates. */
@@ -98,6 +158,7 @@ function tracingEnv(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(PASSED_ON.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
+const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const NAMESPACE_HELP = 'must be the name of a namespace, such as "default"'
 
@@ -109,14 +170,13 @@ const list = z
   .default('')
   .transform(text => text.split(',').flatMap(word => word.trim() || []))
 
+const wholeNumber = (text: z.ZodType<string, string | undefined>, from: number, to: number) =>
+  text.transform(Number).refine(value => Number.isInteger(value) && value >= from && value <= to, {
+    error: `must be a whole number from ${from} to ${to}`,
+  })
+
 const number = (from: number, to: number, normal: number) =>
-  z
-    .string()
-    .default(String(normal))
-    .transform(Number)
-    .refine(value => Number.isInteger(value) && value >= from && value <= to, {
-      error: `must be a whole number from ${from} to ${to}`,
-    })
+  wholeNumber(z.string().default(String(normal)), from, to)
 
 const url = z.string().refine(text => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
   error: 'must be an http or https URL',
@@ -132,6 +192,53 @@ const resources = z.strictObject({
   install: containerResources,
 })
 
+/** An empty peer would admit nobody in one reading and everybody in another; the API server refuses it too. */
+const peers = z
+  .array(
+    z
+      .strictObject({
+        namespaceSelector: labelSelector.optional(),
+        podSelector: labelSelector.optional(),
+        ipBlock: z.strictObject({ cidr: z.string(), except: z.array(z.string()).optional() }).optional(),
+      })
+      .refine(peer => Object.keys(peer).length > 0),
+  )
+  .max(MAX_PEERS)
+
+/** JSON of this shape. */
+const json = <Schema extends z.ZodType>(schema: Schema, normal: '{}' | '[]', message: string) =>
+  z
+    .string()
+    .default(normal)
+    .transform((text, context): z.output<Schema> => {
+      const parsed = schema.safeParse(jsonOf(text))
+      if (parsed.success) return parsed.data
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const permitted = z.strictObject({
+  podFields: z.array(z.enum(POWERFUL_FIELDS as [string, ...string[]])).default([]),
+  registries: z.array(z.string().min(1)).default([]),
+  remoteHosts: z.array(z.string().min(1)).default([]),
+  refusedAddresses: z.array(z.string().refine(isAddressRange)).default([]),
+})
+
+const peersOf = (example: string) =>
+  json(
+    peers,
+    '[]',
+    `must be a JSON list of NetworkPolicy peers such as [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "${example}"}}}]`,
+  )
+
 const variables = z.object({
   PORTOLAN_NAMESPACE: z.string().regex(NAMESPACE, NAMESPACE_HELP).optional(),
   PORTOLAN_POD: z.string().optional(),
@@ -142,12 +249,41 @@ const variables = z.object({
   PORTOLAN_IMAGE_PULL_POLICY: choice(['Always', 'IfNotPresent', 'Never'], 'IfNotPresent'),
   PORTOLAN_IMAGE_PULL_SECRETS: list,
   PORTOLAN_DELIVERY: choice(['initContainer', 'imageVolume'], 'initContainer'),
+  PORTOLAN_USER: z
+    .string()
+    .default('65532')
+    .transform(text => (text === ASSIGNED ? undefined : Number(text)))
+    .refine(user => user === undefined || (Number.isInteger(user) && user >= 1 && user <= MAX_USER), {
+      error: `must be a number from 1 to ${MAX_USER}, or "${ASSIGNED}"`,
+    }),
   PORTOLAN_NPM_IMAGE: z.string().default('node:24-bookworm-slim'),
   PORTOLAN_NPM_REGISTRY: url.optional(),
   PORTOLAN_PYPI_IMAGE: z.string().default('python:3.13-slim-bookworm'),
   PORTOLAN_PYPI_INDEX: url.optional(),
+  PORTOLAN_UPGRADE_SHARE: z
+    .string()
+    .regex(/^([1-9]\d?|100)%$/, 'must be a share of all servers from 1% to 100%')
+    .default('10%')
+    .transform(text => Number.parseInt(text, 10) / 100),
+  PORTOLAN_UPGRADE_PER_NAMESPACE: number(1, 1_000, 1),
   PORTOLAN_NETWORK_POLICIES: choice(['true', 'false'], 'true').transform(word => word === 'true'),
-  PORTOLAN_RESOURCES: z.string().default('{}').transform(parseResources),
+  PORTOLAN_DNS: peersOf('kube-system'),
+  PORTOLAN_TOKEN_REVIEW_BINDING: z.string().default(''),
+  PORTOLAN_METRICS_FROM: peersOf('monitoring'),
+  PORTOLAN_PERMITTED: json(
+    permitted,
+    '{}',
+    `must be JSON such as {"podFields": ["hostPath"], "registries": ["registry.example.com"], "remoteHosts": ["*.example.com"], "refusedAddresses": ["10.0.0.0/8"]}; pod fields are ${POWERFUL_FIELDS.join(', ')}`,
+  ),
+  PORTOLAN_RESOURCES: json(
+    resources,
+    '{}',
+    'must be JSON such as {"server": {"requests": {"cpu": "20m"}, "limits": {"memory": "512Mi"}}}, with the parts server, router and install',
+  ),
+  PORTOLAN_TRUSTED_CERTIFICATES: z.string().refine(areCertificates, NO_CERTIFICATES).optional(),
+  PORTOLAN_PROXY_SECRET: z.string().regex(DNS_NAME, 'must be the name of a Secret').optional(),
+  PORTOLAN_PROXY_USERNAME: z.string().optional(),
+  PORTOLAN_PROXY_PASSWORD: z.string().optional(),
   PORTOLAN_RESYNC: z
     .string()
     .default('10m')
@@ -156,22 +292,7 @@ const variables = z.object({
   PORTOLAN_DISCOVERY_CONCURRENCY: number(1, MAX_DISCOVERY_CONCURRENCY, 16),
   PORTOLAN_LOG_LEVEL: choice(LOG_LEVELS, 'info'),
   PORTOLAN_PORT: number(0, 65_535, 8080),
+  PORTOLAN_CONSOLE_PORT: wholeNumber(z.string(), 0, 65_535).optional(),
+  PORTOLAN_CONSOLE_ACCOUNT: z.string().regex(NAMESPACE, 'must be the name of a ServiceAccount').optional(),
+  PORTOLAN_CONSOLE_TOKEN_FILE: z.string().optional(),
 })
-
-function parseResources(text: string, context: z.RefinementCtx): OperatorSettings['resources'] {
-  const parsed = resources.safeParse(jsonOf(text))
-  if (parsed.success) return parsed.data
-  const message =
-    'must be JSON such as {"server": {"requests": {"cpu": "20m"}, "limits": {"memory": "512Mi"}}}, with the parts server, router and install'
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}

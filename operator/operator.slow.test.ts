@@ -1,4 +1,4 @@
-/** Two operators and one lease on a real API server: who works, who waits, who takes over, what health and metrics say. */
+/** Two operators and one lease on a real API server: which one leads, takes over, and what health and metrics say. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,7 +37,7 @@ before(
 )
 after(() => api?.stop())
 
-test('it is ready once its caches are synced, leads, and works on what stands and what comes', {
+test('the operator is ready when its caches are synced, leads, and handles existing and new objects', {
   skip,
 }, async t => {
   await api.client.apply(server('before', 'alone'), manager)
@@ -60,7 +60,7 @@ test('it is ready once its caches are synced, leads, and works on what stands an
   await assert.rejects(fetch(`http://127.0.0.1:${operator.port}/healthz`))
 })
 
-test('the second waits, and leads as soon as the first ends in good order', { skip }, async t => {
+test('a second operator waits, and leads as soon as the first stops gracefully', { skip }, async t => {
   const first = await start(t, 'both')
   await api.client.apply(server('one', 'both'), manager)
   await first.seen('both/one')
@@ -90,7 +90,7 @@ test('a process that is killed while it leads is followed by the other', { skip 
   await taken
 })
 
-test('who loses the lease ends with that error', { skip }, async t => {
+test('an operator that loses the lease ends with that error', { skip }, async t => {
   const clock = createManualClock()
   const { operator, seen } = await start(t, 'robbed', clock)
   await api.client.apply(server('one', 'robbed'), manager)
@@ -102,7 +102,7 @@ test('who loses the lease ends with that error', { skip }, async t => {
   await lost
 })
 
-test('the process ends with 0 on SIGTERM, its lease given up; with 2 where its environment is wrong', {
+test('SIGTERM releases the lease and ends the process with 0; a wrong environment ends it with 2', {
   skip,
 }, async t => {
   const child = await startProcess(t, 'process')
@@ -140,7 +140,12 @@ async function start(t: TestContext, namespace: string, clock: Clock = systemClo
       delivery: 'initContainer',
       npm: { image: 'none' },
       pypi: { image: 'none' },
+      waves: { share: 0.1, perNamespace: 1 },
       networkPolicies: true,
+      tokenReviewBinding: '',
+      dns: [],
+      metricsFrom: [],
+      permitted: { podFields: [], registries: [], remoteHosts: [], refusedAddresses: [] },
       resources: none,
       routerTracing: {},
     },

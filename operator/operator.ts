@@ -1,11 +1,14 @@
 /** The operator: caches run in every replica, controllers only in the replica that holds the lease. */
 import { randomUUID } from 'node:crypto'
 import { type Clock, delay } from '../core/async.ts'
+import type { ConsolePage } from '../core/console/page.ts'
 import type { SentenceEncoder } from '../core/encoder/encoder.ts'
 import type { KubeClient } from '../core/kube/client.ts'
 import { leadWhileHolding } from '../core/kube/lease.ts'
 import type { Log } from '../core/log.ts'
+import type { ProxyFor } from '../core/proxies.ts'
 import type { Tracer } from '../core/trace.ts'
+import { openConsole } from './console/open-console.ts'
 import type { OperatorSettings } from './plan/settings.ts'
 import type { Namespaces } from './runtime/cache.ts'
 import { type Caches, createCaches } from './runtime/caches.ts'
@@ -25,6 +28,8 @@ export type OperatorContext = {
   client: KubeClient
   caches: Caches
   settings: OperatorSettings
+  /** Which HTTP proxies lead to remote servers. Absent: none. */
+  proxyFor?: ProxyFor
   discoveryConcurrency: number
   openEncoder: OpenEncoder
   events: EventRecorder
@@ -52,6 +57,7 @@ export type OperatorOptions = {
   leaseClient: KubeClient
   createControllers: (context: OperatorContext) => ControllerSet
   settings: OperatorSettings
+  proxyFor?: ProxyFor
   namespaces: Namespaces
   pod: string
   resyncMs: number
@@ -59,6 +65,8 @@ export type OperatorOptions = {
   openEncoder: OpenEncoder
   /** Port of the health server; 0 for any free port. */
   port: number
+  /** Absent: no console is served. */
+  console?: { port: number; tokenFile: string; page: ConsolePage }
   log: Log
   clock: Clock
   random?: () => number
@@ -68,6 +76,8 @@ export type OperatorOptions = {
 export type Operator = {
   /** Port of the health server. */
   port: number
+  /** Port of the console, if there is one. */
+  consolePort?: number
   metrics: OperatorMetrics
   /** Resolves after `stop`; rejects if the operator can no longer work and the process should exit, for example when its lease is lost. */
   ended: Promise<void>
@@ -88,16 +98,18 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     return caches.unsynced.length > 0 ? `not listed yet: ${caches.unsynced.join(', ')}` : undefined
   }
   const health = await serveHealth({ port, obstacle, metrics, log })
+  const page = await openConsole(options, caches)
   const watching = new AbortController()
   const watched = caches.run(watching.signal)
   const ended = work(options, caches, set, metrics, stopping.signal).finally(async () => {
     stopping.abort()
     watching.abort()
-    await inTime(Promise.all([set.close(), watched, health.close()]), options.clock)
+    await inTime(Promise.all([set.close(), watched, health.close(), page?.close()]), options.clock)
   })
   ended.catch(() => {}) // no unhandled rejection if the caller never awaits it
   return {
     port: health.port,
+    consolePort: page?.port,
     metrics,
     ended,
     async stop() {

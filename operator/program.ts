@@ -1,5 +1,7 @@
 /** The operator as a process: from its environment to its exit code. */
+
 import { systemClock } from '../core/async.ts'
+import { readConsolePage } from '../core/console/page.ts'
 import { createEmbeddedEncoder } from '../core/encoder/embedded.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { Access } from '../core/kube/access.ts'
@@ -9,6 +11,7 @@ import { LEASE_REQUEST_TIMEOUT_MS } from '../core/kube/lease.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { openTracing } from '../core/tracing.ts'
+import { trustCertificates } from '../core/trusted-certificates.ts'
 import { type OperatorConfig, readConfig } from './config.ts'
 import { createControllers } from './controllers/controllers.ts'
 import { startOperator } from './operator.ts'
@@ -30,6 +33,8 @@ export async function runOperator(process: NodeJS.Process): Promise<number> {
     createLog().fatal(error instanceof Fault ? {} : { err: error }, messageOf(error))
     return 2
   }
+  const { trustedCertificates } = config.settings
+  if (trustedCertificates !== undefined) trustCertificates(trustedCertificates)
   const log = createLog({ level: config.logLevel })
   const client = new KubeClient(access)
   const leaseClient = new KubeClient(access, { timeoutMs: LEASE_REQUEST_TIMEOUT_MS })
@@ -52,7 +57,8 @@ async function run(
   leaseClient: KubeClient,
   log: Log,
 ): Promise<void> {
-  const { settings, namespace = access.namespace, modelFile, tracing: wanted, ...rest } = config
+  const { settings, namespace = access.namespace, modelFile, tracing: wanted, console, ...rest } = config
+  const page = console && (await readConsolePage())
   const tracing = await openTracing(wanted, 'portolan-operator', log)
   const openEncoder = () =>
     createEmbeddedEncoder({
@@ -61,9 +67,20 @@ async function run(
     })
   const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient, openEncoder }
   const { tracer } = tracing ?? {}
-  const operator = await startOperator({ ...all, createControllers, log, tracer, clock: systemClock })
+  const shown = console && page && { ...console, page }
+  const operator = await startOperator({
+    ...all,
+    console: shown,
+    createControllers,
+    log,
+    tracer,
+    clock: systemClock,
+  })
   log.info(
-    { namespace, pod: config.pod, port: operator.port, watched: config.namespaces },
+    {
+      ...{ namespace, pod: config.pod, port: operator.port, watched: config.namespaces },
+      console: operator.consolePort,
+    },
     'operator started',
   )
   const forget = onShutdown(() => operator.stop())

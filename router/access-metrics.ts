@@ -34,14 +34,14 @@ export function createAccessMetrics(registry: Registry): AccessMetrics {
   })
   const fetched = new Counter({
     name: 'portolan_issuer_keys_fetched_total',
-    help: 'Fetches of the keys of a JWT issuer.',
+    help: 'Fetches of the keys of a JWT issuer, or of the API server (serviceAccounts).',
     labelNames: ['issuer', 'outcome'],
     registers: [registry],
   })
   let agesOf: () => ReadonlyMap<string, number> = () => new Map()
   new Gauge({
     name: 'portolan_issuer_keys_age_seconds',
-    help: 'Time since the keys of a JWT issuer were fetched.',
+    help: 'Time since the keys of a JWT issuer, or of the API server (serviceAccounts), were fetched.',
     labelNames: ['issuer'],
     registers: [registry],
     collect() {

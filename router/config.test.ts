@@ -1,4 +1,4 @@
-/** The environment of a router: what stands where nothing is said, and a sentence for each mistake. */
+/** The environment of a router: defaults, and an error for each mistake. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modelFileOf } from '../core/encoder/model-place.ts'
@@ -13,15 +13,21 @@ test('a router needs to know its gateway alone', () => {
     namespace: undefined,
     pod: 'tools-gateway-5d9-abc',
     podAddress: undefined,
-    host: '0.0.0.0',
+    peers: undefined,
+    drainMs: 25_000,
+    trustedCertificates: undefined,
+    host: '::',
     port: 8080,
     adminPort: 8081,
     allowedHosts: ['*'],
     sessionKeyFile: undefined,
+    loginKeyFile: undefined,
+    remotes: { remoteHosts: [], refusedAddresses: [] },
     modelFile: modelFileOf({}),
     debug: false,
     logLevel: 'info',
     tracing: { problems: [] },
+    consoleAccount: undefined,
     catalog: undefined,
   })
 })
@@ -34,7 +40,14 @@ test('a catalog URL makes it a sidecar', () => {
       PORTOLAN_ALLOWED_HOSTS: 'a.example, b.example',
       PORTOLAN_DEBUG: 'true',
       PORTOLAN_POD_IP: 'fd00::1',
+      PORTOLAN_REMOTE_HOSTS: '*.example.com, internal',
+      PORTOLAN_REFUSED_ADDRESSES: '10.0.0.0/8',
+      KUBERNETES_SERVICE_HOST: '10.96.0.1',
     },
+  })
+  assert.deepEqual(settings?.remotes, {
+    remoteHosts: ['*.example.com', 'internal'],
+    refusedAddresses: ['10.96.0.1', '10.0.0.0/8'],
   })
   assert.deepEqual(settings?.catalog, {
     url: 'http://tools-gateway.team.svc:8081',
@@ -55,6 +68,7 @@ test('each mistake is named with its variable', () => {
       PORTOLAN_LOG_LEVEL: 'loud',
       PORTOLAN_CATALOG_URL: 'tools-gateway:8081',
       PORTOLAN_POD_IP: 'here',
+      PORTOLAN_REFUSED_ADDRESSES: 'everything',
     },
   })
   assert.deepEqual(problems, [
@@ -63,6 +77,7 @@ test('each mistake is named with its variable', () => {
     'PORTOLAN_POD_IP must be an IP address',
     'PORTOLAN_PORT must be at most 65535',
     'PORTOLAN_ADMIN_PORT must be a number',
+    'PORTOLAN_REFUSED_ADDRESSES must be addresses and subnets separated by commas, such as 10.0.0.0/8',
     'PORTOLAN_DEBUG must be true or false',
     'PORTOLAN_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
     'PORTOLAN_CATALOG_URL must be an http:// or https:// URL',

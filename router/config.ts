@@ -1,10 +1,18 @@
 /** Reads the settings of a router in a cluster from the PORTOLAN_* environment variables set by the operator or the sidecar policy. */
+
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
+import { ANY_ADDRESS } from '../core/addresses.ts'
 import { modelFileOf } from '../core/encoder/model-place.ts'
+import { Fault } from '../core/errors.ts'
+import { isAddressRange } from '../core/host-guard.ts'
 import type { LogLevel } from '../core/log.ts'
+import type { RemoteRules } from '../core/mcp/client/remote-guard.ts'
+import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
+import { areCertificates, NO_CERTIFICATES } from '../core/trusted-certificates.ts'
+import { parseDuration } from '../crds/quantity.ts'
 
 export type RouterSettings = {
   gateway: string
@@ -13,23 +21,36 @@ export type RouterSettings = {
   pod: string
   /** IP address at which other replicas reach this one; absent in a sidecar, which has no replicas. */
   podAddress?: string
+  /** DNS name of the admin ports of this gateway's routers; absent in a sidecar. */
+  peers?: string
+  /** How long calls in flight may take to end after a signal. */
+  drainMs: number
+  /** Certificate authorities that are trusted besides the usual ones, in PEM. */
+  trustedCertificates?: string
   /** Address of the port for agents. The admin port always listens on all addresses because probes come from outside the pod. */
   host: string
   port: number
   adminPort: number
   allowedHosts: string[]
   sessionKeyFile?: string
+  /** The key that seals logins of users; absent in a sidecar, at which nobody logs in. */
+  loginKeyFile?: string
+  /** Which addresses remote servers, issuers and embeddings services may have. */
+  remotes: RemoteRules
   /** Path of the embedded encoder's model; the file may be missing. */
   modelFile: string
   debug: boolean
   logLevel: LogLevel
   tracing: TracingChoice
+  /** ServiceAccount of the operator that may ask for the console's data; absent: nobody may. */
+  consoleAccount?: { namespace: string; name: string }
   /** Set in a sidecar: the gateway's admin port, and the file with the token to present there. */
   catalog?: { url: string; tokenFile: string }
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/
+const MIN_DRAIN_MS = 5_000
 const TOKEN_FILE = '/var/run/portolan/token/token'
 
 const port = (standard: number) =>
@@ -39,6 +60,11 @@ const port = (standard: number) =>
     .min(0, 'must be at least 0')
     .max(65_535, 'must be at most 65535')
     .default(standard)
+
+const list = z
+  .string()
+  .default('')
+  .transform(text => text.split(',').flatMap(word => word.trim() || []))
 
 const envSchema = z.object({
   PORTOLAN_GATEWAY: z
@@ -53,13 +79,39 @@ const envSchema = z.object({
     .string()
     .refine(text => isIP(text) !== 0, 'must be an IP address')
     .optional(),
-  PORTOLAN_HOST: z.string().default('0.0.0.0'),
+  PORTOLAN_PEERS: z.string().optional(),
+  PORTOLAN_DRAIN: z
+    .string()
+    .default('25s')
+    .transform(parseDuration)
+    .refine(ms => ms >= MIN_DRAIN_MS, 'must be a duration of 5s or more'),
+  PORTOLAN_TRUSTED_CERTIFICATES: z.string().refine(areCertificates, NO_CERTIFICATES).optional(),
+  PORTOLAN_PROXY_USERNAME: z.string().optional(),
+  PORTOLAN_PROXY_PASSWORD: z.string().optional(),
+  PORTOLAN_HOST: z.string().default(ANY_ADDRESS),
   PORTOLAN_PORT: port(8080),
   PORTOLAN_ADMIN_PORT: port(8081),
-  PORTOLAN_ALLOWED_HOSTS: z.string().default('*'),
+  PORTOLAN_ALLOWED_HOSTS: list.prefault('*'),
   PORTOLAN_SESSION_KEY_FILE: z.string().optional(),
+  PORTOLAN_LOGIN_KEY_FILE: z.string().optional(),
+  PORTOLAN_REMOTE_HOSTS: list,
+  PORTOLAN_REFUSED_ADDRESSES: list.refine(ranges => ranges.every(isAddressRange), {
+    error: 'must be addresses and subnets separated by commas, such as 10.0.0.0/8',
+  }),
+  KUBERNETES_SERVICE_HOST: z.string().refine(isAddressRange).optional().catch(undefined),
   PORTOLAN_DEBUG: z.enum(['true', 'false', '1', '0'], 'must be true or false').default('false'),
   PORTOLAN_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  PORTOLAN_CONSOLE_ACCOUNT: z
+    .string()
+    .regex(
+      /^[^/]+\/[^/]+$/,
+      'must be the namespace and the name of a ServiceAccount, such as portolan-system/portolan',
+    )
+    .transform(text => {
+      const [namespace = '', name = ''] = text.split('/')
+      return { namespace, name }
+    })
+    .optional(),
   PORTOLAN_CATALOG_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional(),
@@ -77,6 +129,11 @@ export function routerSettings({
   )
   const { success, data, error } = envSchema.safeParse(given)
   if (!success) return { problems: error.issues.map(({ path, message }) => `${path.join('.')} ${message}`) }
+  const proxies = proxiesOf(env, {
+    username: data.PORTOLAN_PROXY_USERNAME,
+    password: data.PORTOLAN_PROXY_PASSWORD,
+  })
+  if ('problem' in proxies) return { problems: [proxies.problem] }
   const url = data.PORTOLAN_CATALOG_URL?.replace(/\/+$/, '')
   return {
     settings: {
@@ -84,18 +141,40 @@ export function routerSettings({
       namespace: data.PORTOLAN_NAMESPACE,
       pod: data.PORTOLAN_POD,
       podAddress: data.PORTOLAN_POD_IP,
+      peers: data.PORTOLAN_PEERS,
+      drainMs: data.PORTOLAN_DRAIN,
+      trustedCertificates: data.PORTOLAN_TRUSTED_CERTIFICATES,
       host: data.PORTOLAN_HOST,
       port: data.PORTOLAN_PORT,
       adminPort: data.PORTOLAN_ADMIN_PORT,
-      allowedHosts: data.PORTOLAN_ALLOWED_HOSTS.split(',')
-        .map(name => name.trim())
-        .filter(Boolean),
+      allowedHosts: data.PORTOLAN_ALLOWED_HOSTS,
       sessionKeyFile: data.PORTOLAN_SESSION_KEY_FILE,
+      loginKeyFile: data.PORTOLAN_LOGIN_KEY_FILE,
+      remotes: {
+        remoteHosts: data.PORTOLAN_REMOTE_HOSTS,
+        // The address of the API server.
+        refusedAddresses: [data.KUBERNETES_SERVICE_HOST ?? [], data.PORTOLAN_REFUSED_ADDRESSES].flat(),
+        ...proxies,
+      },
       modelFile: modelFileOf(env),
       debug: data.PORTOLAN_DEBUG === 'true' || data.PORTOLAN_DEBUG === '1',
       logLevel: data.PORTOLAN_LOG_LEVEL,
       tracing: tracingSettings(env),
+      consoleAccount: data.PORTOLAN_CONSOLE_ACCOUNT,
       catalog: url === undefined ? undefined : { url, tokenFile: data.PORTOLAN_TOKEN_FILE },
     },
+  }
+}
+
+function proxiesOf(
+  env: Readonly<Record<string, string | undefined>>,
+  credentials: Parameters<typeof clusterProxies>[1],
+): { problem: string } | { proxyFor?: ProxyFor } {
+  try {
+    const proxyFor = clusterProxies(env, credentials)
+    return proxyFor ? { proxyFor } : {}
+  } catch (error) {
+    if (error instanceof Fault) return { problem: error.message }
+    throw error
   }
 }

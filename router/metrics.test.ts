@@ -1,4 +1,4 @@
-/** Metrics have the names and the bounds that the reference promises. */
+/** Metrics have the names and bounds of docs/metrics.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../test/support/manual-clock.ts'
@@ -14,7 +14,7 @@ const CALL: Omit<CallRecord, 'by'> = {
 }
 const NO_MEMBERS = () => []
 
-test('the queue depth of each server that is used is what waits at the scrape', async () => {
+test('the queue depth of each used server is the number of calls that wait at the scrape', async () => {
   const breaker = { state: 'closed', failures: 0, retryInMs: 0 } as const
   const member = { server: 'a', used: true, active: 16, waiting: 0, breaker }
   const metrics = createRouterMetrics(createManualClock(), () => [
@@ -26,19 +26,20 @@ test('the queue depth of each server that is used is what waits at the scrape', 
   assert.deepEqual(text.match(/^portolan_.*$/gm), ['portolan_upstream_queue_depth{server="a"} 3'])
 })
 
-test('work in flight and breakers of used servers are those of the scrape', async () => {
+test('active calls and breakers of used servers are read at the scrape', async () => {
   const breaker = { state: 'open', failures: 5, retryInMs: 900 } as const
   const member = { server: 'a', used: true, active: 2, waiting: 0, breaker }
   const members = () => [member, { ...member, server: 'b', used: false }]
   const { registry } = createRouterMetrics(createManualClock(), members)
   const text = await registry.metrics()
   assert.deepEqual(text.match(/^portolan_upstream_(?:calls|breaker).*$/gm), [
+    'portolan_upstream_calls_held{server="a"} 0',
     'portolan_upstream_calls_active{server="a"} 2',
     'portolan_upstream_breaker_state{server="a"} 2',
   ])
 })
 
-test('the time of servers is told for the first hundred, and of calls that reached one', async () => {
+test('the duration of servers is exported for the first hundred, and for calls that reached one', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   for (let at = 0; at < 120; at++) metrics.called({ ...CALL, server: `server-${at}`, tool: 'x' })
   metrics.called({ ...CALL, server: 'server-0', outcome: 'rejected', upstreamMs: 0 })
@@ -48,7 +49,7 @@ test('the time of servers is told for the first hundred, and of calls that reach
   assert.match(text, /_count\{server="server-0"\} 1$/m)
 })
 
-test('a router that is fed says nothing of the age of lists, but what it could not read', async () => {
+test('a router in a cluster exports no age of lists, but what it could not read', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS, () => ['a', 'secret/b'])
   const catalogs = new Map([['a', {} as never]])
   metrics.reloaded({ generation: 1, totals: { tools: 0 }, servers: new Map(), catalogs }, 1)
@@ -57,7 +58,7 @@ test('a router that is fed says nothing of the age of lists, but what it could n
   assert.match(text, /^portolan_catalog_missing 2$/m)
 })
 
-test('the series of tools are capped, and the rest is counted as other', async () => {
+test('series of tools are limited, and further tools are counted as other', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   for (let tool = 0; tool < 1_200; tool++) metrics.called({ ...CALL, server: 'big', tool: `tool-${tool}` })
   metrics.called({ ...CALL, server: 'big', tool: 'tool-7' })
@@ -67,7 +68,7 @@ test('the series of tools are capped, and the rest is counted as other', async (
   assert.match(text, /\{server="big",tool="tool-7"\} 2$/m)
 })
 
-test('the router’s own time and the upstream’s are apart', async () => {
+test('the time of the router and that of the upstream are exported separately', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.called({ ...CALL, server: 'a', tool: 'b' })
   const text = await metrics.registry.getSingleMetricAsString('portolan_call_duration_seconds')
@@ -75,7 +76,7 @@ test('the router’s own time and the upstream’s are apart', async () => {
   assert.match(text, /_sum\{part="upstream"\} 0\.01$/m)
 })
 
-test('a call of nothing that exists is counted by outcome alone', async () => {
+test('a call of an unknown tool is counted only by outcome', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.called({ ...CALL, outcome: 'rejected' })
   assert.match(
@@ -106,14 +107,14 @@ test('the age of a list counts from its last discovery, and ends with its server
   assert.doesNotMatch(await age(), /server=/)
 })
 
-test('tokens are counted by profile and kind; what was saved is the difference, and may be negative', async () => {
+test('tokens are counted by profile and kind; the difference is the saving, which may be negative', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.tokensDirect('hierarchical', 1_000)
   metrics.tokensServed('hierarchical', 'definitions', 300)
   metrics.tokensServed('hierarchical', 'error', 20)
   metrics.tokensServed('search', 'discovery', 50)
   const text = await metrics.registry.metrics()
-  assert.deepEqual(text.match(/^portolan_tokens_.*$/gm), [
+  assert.deepEqual(text.match(/^portolan_tokens_(?:direct|served).*$/gm), [
     'portolan_tokens_direct_total{profile="hierarchical"} 1000',
     'portolan_tokens_served_total{profile="hierarchical",kind="definitions"} 300',
     'portolan_tokens_served_total{profile="hierarchical",kind="error"} 20',

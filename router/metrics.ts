@@ -3,18 +3,22 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../core/async.ts'
 import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
-import { createRegistry, SECONDS_BUCKETS } from '../core/metrics.ts'
+import { createHistogram } from '../core/histogram.ts'
+import { createRegistry, SECONDS_BUCKETS, upTo } from '../core/metrics.ts'
 import { type AccessMetrics, createAccessMetrics } from './access-metrics.ts'
 import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
-import type { CallRecord, RouterObserver } from './observer.ts'
+import type { CallRecord, RouterObserver, ScriptRecord } from './observer.ts'
+import { createScriptMetrics } from './script-metrics.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { PoolMemberStatus } from './upstream/pool-member.ts'
+import type { WaitOutcome } from './waking/wishes.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 
-export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed'> & {
+export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed' | 'scriptRan'> & {
   called(record: Omit<CallRecord, 'by'>): void
   searched(durationMs: number, hits: number): void
+  scriptRan(record: Omit<ScriptRecord, 'by'>): void
   readonly access: AccessMetrics
   registry: Registry
   /** A new catalog was swapped in after `durationMs` of building. */
@@ -23,6 +27,8 @@ export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed
   reloadFailed(): void
   /** A server's lists were read. Reported only if discovery runs in this process. */
   discovered(record: DiscoveryRecord): void
+  /** A call waited so long for its server to be woken. */
+  waited(server: string, outcome: WaitOutcome, waitedMs: number): void
   /** Tokens counted as direct and as served since the start. */
   tokens(): TokenUses
 }
@@ -34,6 +40,8 @@ export type CatalogFacts = {
   catalogs: ReadonlyMap<string, ServerCatalog>
 }
 
+/** In seconds: a pod starts in one to some tens of them. */
+const WAIT_BUCKETS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const BREAKER_STATES = { closed: 0, halfOpen: 1, open: 2 } as const
 const STATES: ServerState[] = [
   'ready',
@@ -54,7 +62,7 @@ export function createRouterMetrics(
   members: () => PoolMemberStatus[],
   missing?: () => string[],
 ): RouterMetrics {
-  const registry = createRegistry()
+  const registry = createRegistry('router')
   memberMetrics(registry, members)
   if (missing) {
     const help = 'Server lists and Secrets of the newest config that could not be read yet.'
@@ -67,10 +75,24 @@ export function createRouterMetrics(
     registry,
     ...catalog,
     called,
+    waited: waitMetrics(registry),
     searched: durationMs => search.observe(durationMs / 1_000),
     ...tokenMetrics(registry),
+    ...createScriptMetrics(registry),
     access: createAccessMetrics(registry),
   }
+}
+
+function waitMetrics(registry: Registry): RouterMetrics['waited'] {
+  const series = createHistogram(registry, {
+    name: 'portolan_wake_wait_seconds',
+    help: 'Time that a call waited for its server to be woken, by outcome (woken, failed, left).',
+    buckets: WAIT_BUCKETS,
+  })
+  const of = upTo(MAX_SERVER_SERIES, server =>
+    upTo(Number.POSITIVE_INFINITY, outcome => series({ server, outcome })),
+  )
+  return (server, outcome, waitedMs) => of(server)(outcome)(waitedMs / 1_000)
 }
 
 /** Tokens saved have no counter of their own: they are the difference of the two, which may be negative. */
@@ -106,10 +128,12 @@ function memberMetrics(registry: Registry, members: () => PoolMemberStatus[]): v
   const perServer = (name: string, help: string, read: (member: PoolMemberStatus) => number) =>
     gauge(registry, name, help, ['server'], metric => {
       metric.reset()
-      const used = members().filter(member => member.used)
+      const used = members().filter(({ used, held }) => used || held)
       for (const member of used.slice(0, MAX_SERVER_SERIES))
         metric.set({ server: member.server }, read(member))
     })
+  const held = 'Calls waiting for their server to be woken.'
+  perServer('portolan_upstream_calls_held', held, member => member.held ?? 0)
   const waiting = 'Calls waiting for a free slot of their server.'
   perServer('portolan_upstream_queue_depth', waiting, member => member.waiting)
   perServer('portolan_upstream_calls_active', 'Calls that a server is working on.', member => member.active)

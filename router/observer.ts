@@ -45,7 +45,32 @@ export type CallRecord = {
   scopes?: readonly string[]
   /** What would have been sent to the server, if that is known of a request that was refused. */
   unsent?: JsonObject
+  /** Id of the script that made the call. */
+  script?: string
 }
+
+/** A script that is over. */
+export type ScriptRecord = {
+  id: string
+  outcome: ScriptOutcome
+  calls: number
+  /** Time in which it computed, in which calls were under way, in which its caller was asked, and of all. */
+  sandboxMs: number
+  toolsMs: number
+  askedMs: number
+  totalMs: number
+  /** Estimated tokens of the results that it took in, less those of what it returned. */
+  keptTokens: number
+  source: string
+  /** Name of a reviewed script. */
+  reviewed?: string
+  /** Id of the script that called it. */
+  parent?: string
+  client?: ClientLabel
+  by: RecordedRequest
+}
+
+export type ScriptOutcome = 'ok' | 'error' | 'timeout' | 'memory' | 'busy' | 'cancelled' | 'failed'
 
 /** A request, with the catalog that its caller sees. */
 export type RecordedRequest = {
@@ -57,7 +82,7 @@ export type RecordedRequest = {
 /** A name as a request gave it: of a tool or a prompt, of a server, or a URI. */
 export type Asked = { kind: 'name' | 'prompt' | 'server' | 'uri'; text: string; server?: string }
 
-export type TokenKind = 'definitions' | 'discovery' | 'schema' | 'resources' | 'error'
+export type TokenKind = 'definitions' | 'discovery' | 'schema' | 'resources' | 'script' | 'error'
 
 /** Label for token counts: a profile, or `server` for a server's own endpoint. */
 export type TokenRoute = Profile | 'server'
@@ -70,6 +95,9 @@ export interface RouterObserver {
   /** Adds the tokens (o200k_base) that listing all visible tools directly would have cost; called at each tools/list. */
   tokensDirect(route: TokenRoute, tokens: number): void
   tokensServed(route: TokenRoute, kind: TokenKind, tokens: number): void
+  /** A script began; it ends with `scriptRan`. */
+  scriptBegan(): void
+  scriptRan(record: ScriptRecord): void
   /** Absent: nothing is traced. */
   tracer?: Tracer
 }

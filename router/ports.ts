@@ -1,6 +1,7 @@
 /** Opens the router's ports: one for agents and, in a cluster, an admin port for the operator, metrics and sidecars. */
-import { randomBytes } from 'node:crypto'
-import type { Clock } from '../core/async.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { peerAddress } from '../core/addresses.ts'
+import { type Clock, delay } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Identity } from '../core/mcp/identity.ts'
 import { createClients, type FrontClients } from '../core/mcp/server/clients.ts'
@@ -9,16 +10,29 @@ import { type Access, createAccess } from './access/access.ts'
 import type { AccessStates } from './access/access-state.ts'
 import type { Authentication } from './access/authentication.ts'
 import { createFailedLogins } from './access/failed-logins.ts'
-import { createInternalCredentials, type InternalCredentials } from './access/internal-credential.ts'
+import {
+  createInternalCredentials,
+  type InternalCredentials,
+  NOT_OF_A_REPLICA,
+} from './access/internal-credential.ts'
 import { createLimits, type Limits } from './access/limits.ts'
+import { createQuotas, type Quotas } from './access/quotas.ts'
 import type { Audit } from './audit/audit.ts'
+import { loginRefused } from './audit/of-http.ts'
 import type { Catalog } from './catalog/catalog.ts'
+import { createSandboxThreads } from './code/sandbox-threads.ts'
+import { createScripts, type Scripts } from './code/scripts.ts'
+import type { ConsoleFeed } from './console/feed.ts'
+import { createClusterHost } from './console/for-operator.ts'
+import { consoleRoutes, type RoutesFor } from './console/routes-for.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
 import type { HttpServer } from './http/app.ts'
 import type { Identify } from './http/mcp-route.ts'
 import { ownerAt } from './http/owner.ts'
+import { exchangeQuotas, type QuotaExchange, type QuotaPageOptions } from './http/quota-exchange.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
-import { createStanding, type Standing } from './http/standing.ts'
+import { createStanding } from './http/standing.ts'
+import { reviewStanding } from './http/standing-reviews.ts'
 import { explainSearch } from './meta/finding/search-catalog.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
 import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
@@ -27,6 +41,7 @@ import type { AdminPort, RouterOptions } from './router.ts'
 import type { Semantic } from './semantic/semantic.ts'
 import type { Newest } from './source/newest.ts'
 import { debugStatus, routerStatus } from './status.ts'
+import type { Wishes } from './waking/wishes.ts'
 
 export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   options: RouterOptions
@@ -37,49 +52,61 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   authentication: Authentication
   states: AccessStates
   audit: Audit
+  /** Present if the console is served. */
+  feed?: ConsoleFeed
+  wishes: Wishes
   /** Aborts when the router closes. */
   closing: AbortSignal
 }
 
-export type Ports = { agents: HttpServer; admin?: HttpServer; results: KeptResults }
+export type Ports = {
+  agents: HttpServer
+  admin?: HttpServer
+  results: KeptResults
+  scripts: Scripts
+  exchange?: QuotaExchange
+}
 
+/** All routers of a gateway have a change of the feed within some 50 ms (p95; docs/bench.md). */
+const SETTLED_MS = 500
 /** Owner name used when there are no replicas. */
 const SOLE_OWNER = 'local'
 
 /** Opens the ports. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
   const { options, served, pool, observer, semantic, authentication } = given
-  const { encodeQuery } = semantic
   const { host, port, allowedHosts = [], admin, sessionKey: key = randomBytes(32) } = options
-  const shared = sharedOptions(given)
   const bound = boundTo(given, key, port)
   const credentials = createInternalCredentials(key, given.clock)
   const results = keptResults(given, key, credentials, bound.owner)
   const current = () => served.current() as Catalog
-  const { watch } = served
-  const { clients } = bound
   const access = createAccess()
-  const limits = createLimits(given.clock)
+  const quotas = createQuotas(randomUUID(), given.clock)
+  const limits = createLimits(given.clock, quotas)
+  const scripts = createScripts(createSandboxThreads(given.clock), given.clock)
   const handler = createHandler({
     current,
-    watch,
+    watch: served.watch,
+    settled: admin?.peers && (signal => delay(given.clock, SETTLED_MS, signal)),
     access,
     limits,
     pool,
     observer,
-    encodeQuery,
+    encodeQuery: semantic.encodeQuery,
     results,
-    clients,
+    scripts,
+    clients: bound.clients,
   })
   const config = () => served.current()?.config
   const configSeenBy = (identity: Identity) => access(current(), identity).config
   const identify: Identify = (config, authorization) =>
     (authorization === undefined ? options.assumed : credentials.read(authorization)) ??
     authentication.identify(config, authorization)
+  options.logins?.host.attach({ config, identify: authentication.identify, seenBy: configSeenBy })
   const standing = createStanding(identify)
-  void reviewAtSwaps(standing, given)
+  void reviewStanding(standing, { served, clock: given.clock, log: options.log }, given.closing)
   const agents: ServeOptions = {
-    ...shared,
+    ...sharedOptions(given),
     ...bound,
     host,
     port,
@@ -88,34 +115,71 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     config,
     configSeenBy,
     identify,
+    covers: credentials.covers,
     standing,
     limits,
     failedLogins: createFailedLogins(given.clock),
     audit: given.audit,
   }
-  if (!admin) return { agents: await serve(agents), results }
+  const routesFor = consoleRoutes(given, { ...agents, access, identify, standing })
+  agents.laptopConsole = laptopConsole(options, routesFor)
+  if (!admin) return { agents: await serve(agents), results, scripts }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
   try {
-    const adminOpened = await serveAdmin({
-      ...shared,
-      ...adminOptions(given, admin, key, { access, limits }),
-    })
-    return { agents: opened, admin: adminOpened, results }
+    const more = await openAdmin(given, admin, key, { access, limits, quotas, credentials, routesFor })
+    return { agents: opened, results, scripts, ...more }
   } catch (error) {
     await opened.close(0)
     throw error
   }
 }
 
-/** Until the router closes. */
-async function reviewAtSwaps(
-  standing: Standing,
-  { served, options: { log }, closing }: PortsOptions,
-): Promise<void> {
-  for await (const { config } of served.watch(closing))
-    await standing
-      .review(config.access)
-      .catch(err => log.error({ err }, 'open requests could not be reviewed'))
+function laptopConsole(
+  { console: laptop }: RouterOptions,
+  routesFor: RoutesFor,
+): ServeOptions['laptopConsole'] {
+  return laptop && { ...routesFor(laptop.host), page: laptop.page }
+}
+
+/** Opens the admin port, and begins to exchange quotas with the other routers. */
+async function openAdmin(
+  given: PortsOptions,
+  admin: AdminPort,
+  key: string | Uint8Array,
+  means: {
+    access: Access
+    limits: Limits
+    quotas: Quotas
+    credentials: InternalCredentials
+    routesFor: RoutesFor
+  },
+): Promise<Pick<Ports, 'admin' | 'exchange'>> {
+  const { limits, quotas, credentials, routesFor } = means
+  const adopt = () => {
+    const config = given.served.current()?.config
+    if (config) limits.adopt(config)
+  }
+  const exchanging = { quotas, credentials, adopt }
+  const onRefused: QuotaPageOptions['onRefused'] = ({ raw }) => {
+    const config = given.served.current()?.config
+    if (config) given.audit.decided(config, loginRefused(NOT_OF_A_REPLICA, peerAddress(raw.socket)))
+  }
+  const { logins } = given.options
+  if (logins && admin.peers && admin.own !== undefined)
+    logins.renewals.attach({ peers: admin.peers, own: admin.own, credentials })
+  const opened = await serveAdmin({
+    ...sharedOptions(given),
+    ...adminOptions(given, admin, key, means),
+    exchanging: { ...exchanging, onRefused },
+    console: admin.console && {
+      routes: routesFor(createClusterHost(sharedOptions(given).ready)),
+      authenticate: admin.console,
+    },
+  })
+  const { peers } = admin
+  const { clock } = given
+  const { log } = given.options
+  return { admin: opened, exchange: peers && exchangeQuotas({ ...exchanging, peers, clock, log }) }
 }
 
 function sharedOptions({ options, clock, metrics, served, pool, semantic }: PortsOptions) {
@@ -139,6 +203,9 @@ function sharedOptions({ options, clock, metrics, served, pool, semantic }: Port
       contentType: metrics.registry.contentType,
       text: await metrics.registry.metrics(),
     }),
+    users: pool,
+    connectHost: options.connectHost ?? options.logins?.host,
+    knowsByMachine: options.connectHost !== undefined,
     log,
     clock,
     lingerMs,
@@ -169,20 +236,33 @@ function keptResults(
 
 function adminOptions(
   given: PortsOptions,
-  { host, port, pod, gateway, missing, authenticate }: AdminPort,
+  { host, port, pod, gateway, missing, stale, authenticate }: AdminPort,
   key: string | Uint8Array,
   { access, limits }: { access: Access; limits: Limits },
-): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars'> {
-  const { served, pool, observer, semantic, metrics, states } = given
+): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wishes' | 'logins'> {
+  const { served, pool, observer, semantic, metrics, states, wishes } = given
   const current = () => served.current() as Catalog
   const bound = boundTo(given, key, port)
   const { clients } = bound
   return {
     host,
     port,
+    wishes,
+    logins: given.options.logins,
     status: () =>
       routerStatus(
-        { pod, gateway, missing: missing(), search: semantic.status(), tokens: metrics.tokens() },
+        {
+          pod,
+          gateway,
+          missing: missing(),
+          stale: stale?.(),
+          search: semantic.status(),
+          tokens: metrics.tokens(),
+          waiting: given.wishes.list(),
+          logins: given.options.logins?.store.waiting(
+            name => given.options.logins?.host.serverOf(name) !== undefined,
+          ),
+        },
         served.current(),
         pool.status(),
         states,
@@ -191,6 +271,7 @@ function adminOptions(
       authenticate,
       served,
       seenBy: access,
+      audit: given.audit,
       handler: createHandler({
         current,
         access: exposing(access),

@@ -1,12 +1,15 @@
 /** The request log: one line for each call or search, with payloads only if the record carries them. */
 import { createLineWriter, type Log } from '../core/log.ts'
-import type { CallRecord } from './observer.ts'
+import type { ClientLabel } from '../core/mcp/caller.ts'
+import type { CallRecord, ScriptRecord } from './observer.ts'
 
 export type RequestLog = {
   /** Writes nothing if the server's `logging.requests` is off. */
   called(record: Omit<CallRecord, 'by'>): void
   /** A search belongs to no server. Its query counts as payload and is not logged. */
-  searched(durationMs: number, hits: number): void
+  searched(durationMs: number, hits: number, client: ClientLabel | undefined): void
+  /** Never the text of the script. */
+  scriptRan(record: Omit<ScriptRecord, 'by'>): void
 }
 
 export function createRequestLog(log: Log): RequestLog {
@@ -14,25 +17,44 @@ export function createRequestLog(log: Log): RequestLog {
   return {
     called(record) {
       if (!record.log || !log.isLevelEnabled('info')) return
-      const { server, tool, method, outcome, client, totalMs, upstreamMs, payload } = record
+      const { server, tool, method, outcome, client, script, totalMs, upstreamMs, payload } = record
       write({
         server,
         tool,
         method,
         outcome,
-        caller: client?.caller,
-        client: client?.name,
-        session: client?.session,
+        ...fieldsOf(client),
+        script,
         durationMs: rounded(totalMs),
         upstreamMs: rounded(upstreamMs),
         payload,
         msg: 'request',
       })
     },
-    searched(durationMs, hits) {
-      if (log.isLevelEnabled('info')) write({ hits, durationMs: rounded(durationMs), msg: 'search' })
+    searched(durationMs, hits, client) {
+      if (!log.isLevelEnabled('info')) return
+      write({ hits, ...fieldsOf(client), durationMs: rounded(durationMs), msg: 'search' })
+    },
+    scriptRan({ id, reviewed, parent, outcome, calls, client, totalMs, sandboxMs, keptTokens }) {
+      if (!log.isLevelEnabled('info')) return
+      write({
+        script: id,
+        reviewed,
+        parent,
+        outcome,
+        calls,
+        ...fieldsOf(client),
+        durationMs: rounded(totalMs),
+        sandboxMs: rounded(sandboxMs),
+        keptTokens,
+        msg: 'script',
+      })
     },
   }
+}
+
+function fieldsOf(client: ClientLabel | undefined) {
+  return { caller: client?.caller, client: client?.name, session: client?.session }
 }
 
 function rounded(ms: number): number {

@@ -1,17 +1,23 @@
 /** A router: watches a source, keeps the newest catalog and serves it over HTTP until it is closed. */
+import { ANY_ADDRESS } from '../core/addresses.ts'
 import { type Clock, systemClock } from '../core/async.ts'
-import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
+import type { RouterConfig } from '../core/catalog/router-config.ts'
+import type { ConsolePage } from '../core/console/page.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Identity } from '../core/mcp/identity.ts'
-import type { Upstream } from '../core/mcp/upstream.ts'
 import type { Tracer } from '../core/trace.ts'
 import { createAccessStates } from './access/access-state.ts'
 import { type AuthenticationOptions, createAuthentication } from './access/authentication.ts'
 import { type Audit, type AuditOptions, createAudit } from './audit/audit.ts'
 import type { Catalog } from './catalog/catalog.ts'
+import { type ConsoleFeed, createConsoleFeed } from './console/feed.ts'
+import type { ConsoleHost } from './console/host.ts'
+import type { HttpServer } from './http/app.ts'
+import type { ConnectHost } from './http/connect-pages.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
+import type { ClusterLogins } from './logins/cluster-logins.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { openPorts } from './ports.ts'
@@ -26,12 +32,13 @@ import { semanticMetrics } from './semantic/semantic-metrics.ts'
 import { createNewest } from './source/newest.ts'
 import type { Source } from './source/source.ts'
 import { createSwaps } from './swaps.ts'
-import { createPool } from './upstream/pool.ts'
+import { createPool, type Pool, type PoolOptions } from './upstream/pool.ts'
+import { Wishes } from './waking/wishes.ts'
 
 export type RouterOptions = {
   source: Source
-  /** Creates the upstream of a server without starting it. The router closes the upstreams that it was given. */
-  connect: (server: RouterServer) => Upstream
+  /** As in PoolOptions. The router closes the upstreams that it was given. */
+  connect: PoolOptions['connect']
   /** Called when a request was refused because its server is unavailable, so that discovery can check the server again. */
   onUnavailable?: (server: string) => void
   host: string
@@ -49,12 +56,18 @@ export type RouterOptions = {
   ready?: () => Readiness
   /** What the owner adds to /debug/status, under its own keys; never secrets. Absent: the page is not served. */
   debugStatus?: () => JsonObject
+  /** Serves the console at /, to callers on this machine only. */
+  console?: { page: ConsolePage; host: ConsoleHost }
+  /** Who logs in at which server. Absent: there are no pages for logins. */
+  connectHost?: ConnectHost
+  /** In a cluster: logins of the gateway's users. Absent: nobody logs in. */
+  logins?: ClusterLogins
   /** A second port for the cluster, which then serves metrics and status. */
   admin?: AdminPort
   /** What search by meaning needs. Absent: search uses words alone. */
   semantic?: SemanticDependencies
   /** Where the credentials of callers are looked up. Absent: no named tokens and no ServiceAccounts are known. */
-  credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts'>
+  credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts' | 'remotes'>
   /** Who callers without a credential are, whatever `auth` says: only where nobody else can reach the port. */
   assumed?: Identity
   /** How long closing still accepts requests, so that callers can move their connections first. Default: 0. */
@@ -73,8 +86,16 @@ export type AdminPort = {
   gateway: string
   /** What could not be read yet of the newest config. */
   missing: () => string[]
+  /** Why its configuration is out of date, if it is. Absent: that is not known. */
+  stale?: () => string | undefined
   /** Lets sidecars read the catalog and call servers. Absent: nothing is served to them. */
   authenticate?: Authenticator
+  /** Whether a token is the operator's, which asks for the console's data. Absent: nothing is kept for a console. */
+  console?: Authenticator
+  /** Origins of the admin ports of this gateway's routers, with or without this one. Absent: there are no others. */
+  peers?: () => Promise<readonly string[]>
+  /** The origin of this admin port, as the others reach it. */
+  own?: string
 }
 
 export type Router = {
@@ -88,25 +109,33 @@ export type Router = {
   metrics: RouterMetrics
   /** State of search by meaning. */
   search(): SearchStatus
+  /** Who has something of their own at servers with `sessions: perUser`. */
+  users: Pool['users']
+  /** As Pool.endUser. */
+  endUser: Pool['endUser']
   /** Stops accepting, lets calls in flight finish for up to `drainMs`, then closes connections and upstreams. Idempotent. */
   close(drainMs?: number): Promise<void>
 }
 
 const DRAIN_MS = 10_000
+const NO_CREDENTIALS = { secret: () => undefined }
 const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const OPEN_TO_ALL =
   'callers are anonymous: anyone who can reach this port from another machine can call every tool'
 
 /** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
-  const { log, clock = systemClock, connect, admin } = options
-  const pool = createPool({ connect, clock })
+  const { log, clock = systemClock, connect, admin, credentials = NO_CREDENTIALS } = options
+  const wishes = new Wishes({ clock, onWaited: (...waited) => metrics.waited(...waited) })
+  const pool = createPool({ connect, clock, wishes })
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const served = createNewest<Catalog>()
   const { current } = served
-  const recording = { replica: admin?.pod, stream: options.auditStream }
-  const audit = createAudit({ current, metrics: metrics.access, clock, ...recording })
-  const observer = observe(metrics, audit, options)
+  const { auditStream: stream } = options
+  const audit = createAudit({ current, metrics: metrics.access, clock, replica: admin?.pod, stream })
+  const hasConsole = options.console !== undefined || admin?.console !== undefined
+  const feed = hasConsole ? createConsoleFeed(clock, () => pool.status()) : undefined
+  const observer = observe(metrics, audit, options, feed)
   const semantic: Semantic = createSemantic({
     dependencies: options.semantic,
     log,
@@ -114,42 +143,38 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     onVectors: () => swaps.refresh(),
     onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
   })
-  let told = LOOPBACK_HOST.test(options.host)
+  let hasWarned = LOOPBACK_HOST.test(options.host)
   const onSwapped = (catalog: Catalog) => {
     const { config } = catalog
     pool.update(config)
-    if (!told && admitsAnyone(config)) log.warn({ host: options.host }, OPEN_TO_ALL)
-    told = true
+    if (!hasWarned && admitsAnyone(config)) log.warn({ host: options.host }, OPEN_TO_ALL)
+    hasWarned = true
     states.adopt(catalog)
+    feed?.swapped(catalog)
   }
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
-  const credentials = options.credentials ?? { secret: () => undefined }
   const authentication = createAuthentication({ ...credentials, clock, log, metrics: metrics.access })
   const states = createAccessStates({ authentication, secret: credentials.secret, log })
-  const parts = { pool, metrics, served, observer, semantic, authentication, states, audit }
+  const parts = { pool, wishes, metrics, served, observer, semantic, authentication, states, audit, feed }
   const stop = new AbortController()
   const ports = await openPorts({ ...parts, options, clock, closing: stop.signal })
   const watching = swaps.follow(options.source, stop.signal)
-  const { address } = ports.agents
   let closing: Promise<unknown> | undefined
   return {
-    url: `http://${hostOf(address.host)}:${address.port}/mcp`,
-    address,
+    ...placeOf(ports.agents),
     adminAddress: ports.admin?.address,
     catalog: current,
     metrics,
     search: semantic.status,
+    users: pool.users,
+    endUser: pool.endUser,
     async close(drainMs = DRAIN_MS) {
       stop.abort()
+      feed?.close()
       closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)])
-        .then(() =>
-          Promise.all([
-            pool.close(),
-            authentication.close(),
-            ports.results.close(),
-            watching.then(semantic.close),
-          ]),
-        )
+        .then(() => Promise.all([pool.close(), authentication.close(), watching.then(semantic.close)]))
+        .then(() => Promise.all([ports.results.close(), ports.scripts.close(), ports.exchange?.close()]))
+        .then(() => options.logins?.renewals.close())
         .then(audit.close)
       await closing
     },
@@ -160,6 +185,7 @@ function observe(
   metrics: RouterMetrics,
   audit: Audit,
   { log, onUnavailable, tracer }: RouterOptions,
+  feed: ConsoleFeed | undefined,
 ): RouterObserver {
   const requests = createRequestLog(log)
   return {
@@ -169,15 +195,35 @@ function observe(
       metrics.called(record)
       requests.called(record)
       audit.called(record)
+      feed?.called(record)
       if (record.outcome === 'unavailable' && record.server !== undefined) onUnavailable?.(record.server)
     },
     searched(durationMs, hits, by) {
       metrics.searched(durationMs, hits)
-      requests.searched(durationMs, hits)
+      requests.searched(durationMs, hits, by.request.caller.label)
       audit.searched(durationMs, by)
+      feed?.searched(durationMs, hits, by)
+    },
+    tokensDirect(route, tokens) {
+      metrics.tokensDirect(route, tokens)
+      feed?.tokensDirect(route, tokens)
+    },
+    tokensServed(route, kind, tokens) {
+      metrics.tokensServed(route, kind, tokens)
+      feed?.tokensServed(route, kind, tokens)
+    },
+    scriptRan(record) {
+      metrics.scriptRan(record)
+      requests.scriptRan(record)
+      audit.scriptRan(record)
+      feed?.scriptRan(record)
     },
     missed: audit.missed,
   }
+}
+
+function placeOf({ address }: HttpServer): Pick<Router, 'url' | 'address'> {
+  return { url: `http://${hostOf(address.host)}:${address.port}/mcp`, address }
 }
 
 function admitsAnyone({ access: { auth } }: RouterConfig): boolean {
@@ -187,6 +233,6 @@ function admitsAnyone({ access: { auth } }: RouterConfig): boolean {
 /** An address that clients on this machine can connect to. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
+  if (host === ANY_ADDRESS) return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../core/log.ts'
 import { buildCatalog, type Catalog } from './catalog/catalog.ts'
+import { withScripts } from './catalog/script-server.ts'
 import { runSliced } from './catalog/search/build.ts'
 import type { RouterMetrics } from './metrics.ts'
 import type { Semantic } from './semantic/semantic.ts'
@@ -56,7 +57,7 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
   }
 
   function* buildAndEquip(snapshot: Snapshot, previous?: Catalog): Generator<void, Catalog> {
-    return yield* semantic.equip(yield* buildCatalog(snapshot, previous))
+    return yield* semantic.equip(yield* buildCatalog(withScripts(snapshot), previous))
   }
 
   async function takeVectors(): Promise<void> {

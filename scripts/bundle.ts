@@ -2,28 +2,31 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { PAGE_FILE } from '../core/console/page.ts'
+import { buildConsole } from './console.ts'
 import { buildKernel } from './kernel.mjs'
 
 const root = dirname(import.meta.dirname)
 /** CommonJS packages load Node's modules with `require`, which ES modules lack. */
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
 /** How source code refers to a file beside it. */
-const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url\s*\)/g
+const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url,?\s*\)/g
 const MANIFEST = join(root, 'package.json')
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)(-\w+)?(\.(md|txt))?$/i
 
 /**
  * Empties `folder`, then writes `bridge.cjs` (a single file for any container), `portolan.js` with its chunks, workers and data,
- * `command.js` (the entry point of the npm package), and the licences of all bundled packages. Equal sources give equal bytes.
+ * `command.js` (the entry point of the npm package), `console.json` (the console's page), and the licences of all bundled packages. Equal sources give equal bytes.
  */
 export async function bundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   await buildKernel(process.execPath)
   const bridge = bundleFile(join(root, 'bridge', 'main.ts'), join(folder, 'bridge.cjs'))
-  const metafiles = await Promise.all([bridge, bundleProgram(folder)])
+  const [page, ...metafiles] = await Promise.all([buildConsole(), bridge, bundleProgram(folder)])
+  await writeFile(join(folder, PAGE_FILE), JSON.stringify(Object.fromEntries(page.page)))
   for (const name of await readdir(folder)) if (/\.c?js$/.test(name)) await escapeFile(join(folder, name))
-  await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(metafiles.flat()))
+  await writeFile(join(folder, 'LICENSES.txt'), await licensesOf([page.metafile, ...metafiles.flat()]))
 }
 
 /** Bundles a program into a single file. As CommonJS (`.cjs`) it takes 9 MB less memory than as an ES module. */

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const FOLDERS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'scripts']
+const FOLDERS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console', 'scripts']
 const FILES = ['package.json', 'package-lock.json']
 /** Generated files, which are not sources. */
 const GENERATED = /\bkernel\.wasm/

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { mcpGatewaySchema } from '../crds/gateway.ts'
 import { API_GROUP, NAME_RULES } from '../crds/object-meta.ts'
+import { mcpScriptSchema } from '../crds/script.ts'
 import { mcpServerSchema } from '../crds/server.ts'
 
 /** The part of OpenAPI v3 that our structural schemas use. */
@@ -52,8 +53,11 @@ export function kindDefinitions(): KindDefinition[] {
         readyColumn('status'),
         { name: 'Tools', type: 'integer', jsonPath: '.status.tools.count' },
         { name: 'Tokens', type: 'integer', jsonPath: '.status.tools.tokens' },
+        { name: 'Replicas', type: 'integer', jsonPath: '.status.replicas.wanted' },
         readyColumn('reason'),
         AGE,
+        { name: 'Users', type: 'integer', jsonPath: '.status.users.wanted', priority: 1 },
+        { name: 'Why', type: 'string', jsonPath: '.status.replicas.why', priority: 1 },
         { name: 'Protocol', type: 'string', jsonPath: '.status.protocol', priority: 1 },
         { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', priority: 1 },
       ],
@@ -74,6 +78,21 @@ export function kindDefinitions(): KindDefinition[] {
         readyColumn('reason'),
         AGE,
         { name: 'Generation', type: 'integer', jsonPath: '.status.generation', priority: 1 },
+      ],
+    },
+    {
+      kind: 'McpScript',
+      plural: 'mcpscripts',
+      shortName: 'mcpsc',
+      description: 'A reviewed script that agents find and call as a tool, with the rights of its caller.',
+      schema: mcpScriptSchema,
+      columns: [
+        readyColumn('status'),
+        { name: 'Gateways', type: 'string', jsonPath: '.status.gateways' },
+        readyColumn('reason'),
+        AGE,
+        { name: 'Tools', type: 'string', jsonPath: '.status.tools', priority: 1 },
+        { name: 'Reads', type: 'boolean', jsonPath: '.spec.readOnly', priority: 1 },
       ],
     },
   ]

@@ -1,6 +1,7 @@
 /** Fetches the sentence encoder's model before a start or a test, if it is missing. Plain JavaScript for Node 20. */
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { MODEL_FILE } from '../core/encoder/model-name.mjs'
 import { portolanCommand, runAsChild, withCompileCache } from './bootstrap.mjs'
 
 /** After a failure, so that not every start without a network waits for another attempt. */
@@ -11,7 +12,7 @@ const STOPPED = 130
 export function modelFile(env) {
   if (env.PORTOLAN_MODEL) return env.PORTOLAN_MODEL
   const cache = env.PORTOLAN_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || '.', '.cache'), 'portolan')
-  return join(resolve(cache), 'model', 'minilm.bin')
+  return join(resolve(cache), 'model', MODEL_FILE)
 }
 
 /**

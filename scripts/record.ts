@@ -22,6 +22,7 @@ import { ManifestFiles } from '../local/files.ts'
 import { inheritedEnvironment, launch } from '../local/launch-server.ts'
 import { createPackages } from '../local/packages/packages.ts'
 import { readPaths } from '../local/read.ts'
+import { createStderrTails } from '../local/stderr-tails.ts'
 
 const USAGE = `usage: npm run record -- PATH… FOLDER
        npm run record -- FOLDER -- COMMAND ARG…
@@ -87,7 +88,12 @@ async function ofPaths(paths: string[], reaper: Reaper, signal: AbortSignal): Pr
   for (const { file, line, message } of reading.problems) say(`${file ?? ''}:${line ?? ''} ${message}`)
   const clock = systemClock
   const packages = createPackages({ folder: cacheFolder(env), env, clock, signal, onProgress: say })
-  const deps = { packages, reaper, clock, log: createLog({ level: 'warn' }), env: inheritedEnvironment(env) }
+  const log = createLog({ level: 'warn' })
+  const tails = createStderrTails()
+  const deps = {
+    ...{ packages, reaper, clock, log, tails, env: inheritedEnvironment(env) },
+    loginTokens: () => undefined,
+  }
   return reading.servers
     .filter(({ inputs }) => inputs.problems.length === 0)
     .map(desired => ({

@@ -3,7 +3,15 @@ import { delimiter, dirname, join } from 'node:path'
 import { readyNode, root, runPortolan, withCompileCache } from './bootstrap.mjs'
 import { readyModel } from './model.mjs'
 import { step, stepsAtOnce } from './steps.mjs'
-import { fastGroups, isFast, runsFolder, testArgs, testFilesOf, withNothing } from './test-runs.mjs'
+import {
+  fastGroups,
+  hasGolden,
+  isFast,
+  runsFolder,
+  testArgs,
+  testFilesOf,
+  withNothing,
+} from './test-runs.mjs'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
 /** Incremental: unchanged files are not checked again. */
@@ -15,7 +23,7 @@ const TYPES = [
 ]
 /** The folders with fast tests; `check` ignores their *.slow.test.ts files, which only `test` runs. */
 const FAST = [
-  ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
+  ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console'],
   ...['test/contract', 'test/golden', 'test/architecture.test.ts'],
 ]
 
@@ -55,10 +63,15 @@ const tasks = {
   },
   conformance: () => script('conformance', ['test/conformance/main.ts', ...rest]),
   golden: () =>
-    script('golden files', ['--test', '--test-update-snapshots', ...testFilesOf([...FAST, 'test'])]),
+    script('golden files', [
+      '--test',
+      '--test-update-snapshots',
+      ...testFilesOf([...FAST, 'test']).filter(hasGolden),
+    ]),
   generate: () => script('generate', ['scripts/generate.ts', ...rest]),
   cluster: () => script('cluster', ['test/cluster/main.ts', ...rest]),
   record: () => script('record', ['scripts/record.ts', ...rest]),
+  screenshots: () => script('screenshots', ['scripts/screenshots.ts', ...rest]),
 }
 
 if (!tasks[task]) {
@@ -83,6 +96,7 @@ function checks() {
   return [
     { title: 'format and lint', command: bin('biome'), args: ['ci', '--colors=off', '.'], env },
     { title: 'types', command: bin('tsc'), args: [...TYPES, '-p', '.'], env },
+    { title: 'types of the console', command: bin('tsc'), args: ['--noEmit', '-p', 'console'], env },
     { title: 'generated files', command: node, args: [QUIET, 'scripts/generate.ts', '--check'], env },
   ]
 }

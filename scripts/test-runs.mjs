@@ -16,6 +16,11 @@ export function isFast(file) {
   return !file.endsWith('.slow.test.ts')
 }
 
+/** Whether a test file compares its results with golden files, which `npm run golden` rewrites. */
+export function hasGolden(file) {
+  return readFileSync(join(root, file), 'utf8').includes('.fileSnapshot(')
+}
+
 /** The test files in these folders, and these files, relative to the project. */
 export function testFilesOf(places) {
   const files = places.flatMap(place => (place.endsWith('.ts') ? [place] : testFiles(join(root, place))))

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const MAX_FILE_LINES = 300
 const MAX_FUNCTION_LINES = 60
-const ROOMS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'] as const
+const ROOMS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console'] as const
 type Room = (typeof ROOMS)[number]
 
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
@@ -18,6 +18,7 @@ const MAY_IMPORT: Record<Room, readonly Room[]> = {
   router: ['crds', 'core', 'router'],
   bridge: ['crds', 'core', 'bridge'],
   local: ['crds', 'core', 'router', 'local'],
+  console: ['crds', 'core', 'console'],
   cli: ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli'],
 }
 
@@ -45,6 +46,9 @@ const PURE_MAY_IMPORT = new Set([
   'yaml',
 ])
 
+/** Values that the page of the console takes from core: pure files that import nothing. */
+const FOR_THE_PAGE = new Set(['core/hidden-characters.ts', 'core/json.ts'])
+
 type Source = { path: string; room: Room; text: string; code: string }
 const sources = ROOMS.flatMap(room => filesOf(join(root, room)).map(path => read(path, room)))
 
@@ -71,6 +75,18 @@ test('protocol, server and client of MCP meet only in protocol and in the files 
       .filter(target => ![own, 'protocol', undefined].includes(side(target)))
       .map(target => `${source.path} imports ${target}`)
   })
+  assert.deepEqual(wrong, [])
+})
+
+test('the page of the console takes nothing but types and pure files from core and crds', () => {
+  const wrong = sources
+    .filter(({ room, path }) => room === 'console' && !path.includes('.test.'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^import (?!type )[^;'"]*?from '((?:\.\.\/)+(?:core|crds)\/[^']*)'/gm)]
+        .map(([, name = '']) => posix.normalize(posix.join(posix.dirname(path), name)))
+        .filter(target => !FOR_THE_PAGE.has(target))
+        .map(target => `${path} imports ${target}`),
+    )
   assert.deepEqual(wrong, [])
 })
 
@@ -150,7 +166,7 @@ test('no console, no default export, no any, no barrel', () => {
 
 test('nothing runs at import and no module keeps mutable state', () => {
   const wrong = sources
-    .filter(source => !/(^|\/)main\.ts$/.test(source.path) && !/worker\.ts$/.test(source.path))
+    .filter(source => !/(^|\/)main\.tsx?$/.test(source.path) && !/worker\.ts$/.test(source.path))
     .flatMap(source => [
       ...matches(source, /^let\b.*/m),
       ...matches(source, /^(?:await|if|for|while|try|void)\b.*/m),
@@ -211,7 +227,7 @@ function pureSources(): Source[] {
 function filesOf(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.ts') || name.endsWith('.mjs'))
+    .filter(name => /\.(?:ts|tsx|mjs)$/.test(name))
     .filter(name => !name.endsWith('.d.ts') && !name.includes('node_modules'))
     .map(name => relative(root, join(folder, name)).split(sep).join('/'))
 }

@@ -1,10 +1,14 @@
 /** Checks a valid manifest against its placement: what a laptop or a cluster does not support. Pure. */
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
+import { parseBytes } from '../../crds/quantity.ts'
 import type { McpServer, McpServerSpec } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
 import { checkAccess } from './check-access.ts'
+import { checkSelectors } from './check-selectors.ts'
 import { findHidden } from './hidden-text.ts'
+import { hasInstances } from './instances.ts'
+import { scriptMemoryBytes } from './script-memory.ts'
 
 export type Placement = 'local' | 'cluster'
 
@@ -37,8 +41,43 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
   {
     ...NOT_YET,
     placement: 'cluster',
-    find: spec => (spec.scaling.min === 0 ? 'spec.scaling.min' : undefined),
-    message: '0 is not supported in a cluster yet: use 1 or leave it out',
+    find: spec => (spec.tls && hasInstances({ spec }) ? 'spec.tls' : undefined),
+    message: 'is not supported with a pod for each user yet: remove it, or use sessions: perClient',
+  },
+  {
+    reason: REASON.notApplicable,
+    placement: 'cluster',
+    find: ({ scaling, ...spec }) =>
+      (scaling.max > 1 || scaling.external) && hasInstances({ spec: { ...spec, scaling } })
+        ? `spec.scaling.${scaling.external ? 'external' : 'max'}`
+        : undefined,
+    message: 'has no effect, because each user has a pod: limit these with users.max, or remove it',
+  },
+  {
+    ...ON_LAPTOPS,
+    find: spec => spec.users?.volume && 'spec.users.volume',
+    message:
+      'is for clusters only: on a laptop tell the process of each user in its Secret where to keep files (auth.perUser.secrets)',
+  },
+  {
+    reason: REASON.notApplicable,
+    placement: 'cluster',
+    find: spec => (spec.users?.volume && !hasInstances({ spec }) ? 'spec.users.volume' : undefined),
+    message: 'is for stdio servers, of which each user has a pod: remove it',
+  },
+  {
+    reason: REASON.storageSharedByPods,
+    placement: 'cluster',
+    find: spec => (isStorageShared(spec) ? 'spec.storage.accessMode' : undefined),
+    message:
+      'a ReadWriteOnce volume is for one pod, and this server may have several (scaling.max or scaling.external): use ReadWriteMany if a StorageClass has it, an image with the package in it, or one pod',
+  },
+  {
+    reason: REASON.storageSharedByPods,
+    placement: 'cluster',
+    find: spec => (spec.sessions === 'perUser' && spec.storage ? 'spec.storage' : undefined),
+    message:
+      'would be written by the pods of all users, which have the credentials of their users: remove it, or use an image with the package in it',
   },
   {
     ...ON_LAPTOPS,
@@ -75,9 +114,13 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
       return source && `spec.${source}.version`
     },
     message:
-      'is not pinned: each pod installs the version that is newest when it starts; give one, so that all run the same',
+      'is not pinned: each installation takes the version that is newest then; give one, so that all pods run the same',
   },
 ]
+
+function isStorageShared({ storage, scaling }: McpServerSpec): boolean {
+  return storage?.accessMode === 'ReadWriteOnce' && (scaling.max > 1 || scaling.external)
+}
 
 /** The first text for agents that hides characters. */
 function hiddenTextIn({ title, description, category, keywords, tools }: McpServerSpec): string | undefined {
@@ -89,6 +132,19 @@ function hiddenTextIn({ title, description, category, keywords, tools }: McpServ
 /** Refused rather than ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   {
+    reason: REASON.codeNeedsMemory,
+    placement: 'cluster',
+    find: spec => (isShortOfMemory(spec) ? 'spec.router.resources.limits.memory' : undefined),
+    message:
+      'is too small for scripts: give limits.scripts × (limits.memory + 24Mi) of spec.code, and 128Mi for the router itself',
+  },
+  {
+    reason: REASON.codeNotEnabled,
+    find: ({ profiles, code }) =>
+      !code.enabled && [profiles.default, ...profiles.allowed].includes('code') ? 'spec.profiles' : undefined,
+    message: 'the profile code runs scripts, which are off: set spec.code.enabled, or leave it out',
+  },
+  {
     ...ON_LAPTOPS,
     find: spec => spec.auth?.serviceAccounts && 'spec.auth.serviceAccounts',
     message: 'is for clusters only: on a laptop admit callers by tokens or jwt',
@@ -96,34 +152,30 @@ const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   {
     reason: REASON.anonymousAndExposed,
     placement: 'cluster',
-    find: spec => (isExposed(spec) && admitsAnyone(spec) ? 'spec.router.service' : undefined),
+    find: spec => (admitsAnyone(spec) ? exposedBy(spec) : undefined),
     message:
-      'makes the gateway reachable from outside the cluster, where anyone could call every tool: give spec.auth, or take its type away',
+      'makes the gateway reachable from outside the cluster, where anyone could call every tool: give spec.auth, or remove it',
   },
-  notYet(
-    'auth.serviceAccounts.review',
-    spec => spec.auth?.serviceAccounts?.review !== undefined,
-    'tokens of deleted pods would be accepted until they expire',
-  ),
 ]
 
-function notYet(
-  field: string,
-  isGiven: (spec: McpGatewaySpec) => boolean,
-  consequence: string,
-): Check<McpGatewaySpec> {
-  const path = `spec.${field}`
-  return {
-    ...NOT_YET,
-    find: spec => (isGiven(spec) ? path : undefined),
-    message: `is not supported yet, and ${consequence}: remove it`,
-  }
+const ROUTER_BYTES = 128 * 1024 * 1024
+
+function isShortOfMemory({ router, code }: McpGatewaySpec): boolean {
+  const { limits } = (router.resources ?? {}) as { limits?: { memory?: unknown } }
+  const bytes = parseBytes(String(limits?.memory))
+  return code.enabled && bytes < scriptMemoryBytes(code) + ROUTER_BYTES
 }
 
-/** Whether its Service admits callers from outside the cluster. */
-export function isExposed({ router }: McpGatewaySpec): boolean {
+/** Whether callers from outside the cluster are admitted. */
+export function isExposed(spec: McpGatewaySpec): boolean {
+  return exposedBy(spec) !== undefined
+}
+
+/** The path of the field that admits callers from outside the cluster. */
+function exposedBy({ router }: McpGatewaySpec): string | undefined {
+  if (router.expose) return 'spec.router.expose'
   const { type } = (router.service ?? {}) as { type?: unknown }
-  return type === 'LoadBalancer' || type === 'NodePort'
+  return type === 'LoadBalancer' || type === 'NodePort' ? 'spec.router.service.type' : undefined
 }
 
 function admitsAnyone({ auth }: McpGatewaySpec): boolean {
@@ -137,6 +189,40 @@ export function acceptServer({ spec }: McpServer, placement: Placement): Objecti
   )
 }
 
+/** What a server needs to know of its callers, and this gateway does not tell. On a laptop without `auth` the callers of this machine are one user. */
+export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placement: Placement): Objection[] {
+  const { auth } = gateway.spec
+  const { name } = gateway.metadata
+  const objection = (path: string, message: string) => [
+    { reason: REASON.callersUnknown, path, message, refuses: true },
+  ]
+  if (spec.sessions === 'perUser' && placement === 'cluster' && !auth)
+    return objection(
+      'spec.sessions',
+      `perUser needs to know who calls, and all callers of McpGateway ${name} are anonymous: give that gateway spec.auth, or leave this server out of its spec.servers.selector`,
+    )
+  if (spec.auth?.perUser?.tokenExchange && !auth?.jwt.length)
+    return objection(
+      'spec.auth.perUser.tokenExchange',
+      `exchanges the JSON Web Tokens of callers, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
+    )
+  if (spec.auth?.perUser?.oauth && placement === 'cluster' && !auth?.jwt.length)
+    return objection(
+      'spec.auth.perUser.oauth',
+      `lets users log in in a browser, who are known by JSON Web Tokens, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
+    )
+  if (spec.auth?.perUser?.oauth && placement === 'local' && auth)
+    return [
+      {
+        reason: REASON.notYetSupported,
+        path: 'spec.auth.perUser.oauth',
+        message: `logs in the person at this machine, and McpGateway ${name} has spec.auth, so that its callers may be others: use secrets or tokenExchange`,
+        refuses: true,
+      },
+    ]
+  return []
+}
+
 /**
  * The problems of a gateway in a placement; each of them refuses it. `assumed`: who calls is given on the command line, and so a laptop
  * needs not verify every kind of credential.
@@ -146,7 +232,7 @@ export function acceptGateway({ spec }: McpGateway, placement: Placement, assume
     check =>
       (check.placement ?? placement) === placement && !(assumed && check.reason === REASON.clusterOnly),
   )
-  return [...checks.flatMap(check => problemOf(check, spec)), ...checkAccess(spec)]
+  return [...checks.flatMap(check => problemOf(check, spec)), ...checkSelectors(spec), ...checkAccess(spec)]
 }
 
 function problemOf<Spec>({ reason, find, message }: Check<Spec>, spec: Spec): Problem[] {

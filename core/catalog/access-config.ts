@@ -1,5 +1,6 @@
 /** The part of a router config that says who is admitted, who may use what, how often, and what is recorded of it. No secret's value. */
 import type { JsonObject } from '../json.ts'
+import type { EndpointLogin } from './router-config.ts'
 
 export type AccessConfig = {
   /** The URL at which callers reach the gateway, without /mcp and without a slash at the end. */
@@ -52,6 +53,8 @@ export type JwtIssuerConfig = {
   requiredScopes: string[]
   clockSkewMs: number
   maxLifetimeMs: number
+  /** The client by which browsers log in, to find out who their users are. Absent: one that registers itself. */
+  login?: EndpointLogin
 }
 
 /** Tokens refused though they have not expired; `issuer`: only that one's. */
@@ -63,6 +66,8 @@ export type AccessRule = {
   subjects: AccessSubject[]
   /** Names of the servers that the selector matches. */
   servers: string[]
+  /** Names of the reviewed scripts that it matches. Absent: none. */
+  scripts?: string[]
   tools: ToolGrant
   resources: Grant
   prompts: Grant

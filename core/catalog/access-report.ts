@@ -76,7 +76,7 @@ function reportRule(
     return why === undefined ? [] : [nobodyIs(`${path}.subjects[${index}]`, rule.name, why)]
   })
   if (mine.length === 0) {
-    if (servers.length > 0)
+    if (servers.length > 0 && !rule.scripts)
       findings.push(nothing(`${path}.servers`, rule.name, 'its selector matches no server of the gateway'))
     return { report: { ...report, tools: 0 }, findings }
   }
@@ -196,7 +196,7 @@ function nobodyIs(path: string, rule: string, why: string): Problem {
   return {
     reason: REASON.ruleMatchesNothing,
     path,
-    message: `nobody is this subject of the rule "${rule}": ${why}`,
+    message: `this subject of the rule "${rule}" matches no caller: ${why}`,
   }
 }
 

@@ -6,9 +6,12 @@ import type { AccessReport } from './access-report.ts'
 
 export type AccessVerdict = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string }
 
+/** What stands for the API server as the issuer of ServiceAccount tokens: names in `spec.auth.jwt` have no capital letters. */
+export const CLUSTER_KEYS = 'serviceAccounts'
+
 /** What a router knows of the public keys of an issuer. */
 export type KeyState = {
-  /** Name of the issuer in `spec.auth.jwt`. */
+  /** Name of the issuer in `spec.auth.jwt`, or CLUSTER_KEYS. */
   issuer: string
   /**
    * pending: not fetched yet. stale: fetching fails, and older keys are used. unavailable: there are none, or they are too old.
@@ -26,7 +29,7 @@ const MAX_TOLD = 5
 
 /** `keys`: as routers report them; undefined if none has yet. */
 export function authVerdict(
-  auth: Pick<AuthConfig, 'anonymous' | 'jwt'> | undefined,
+  auth: Pick<AuthConfig, 'anonymous' | 'jwt' | 'serviceAccounts'> | undefined,
   keys: readonly KeyState[] | undefined,
 ): AccessVerdict {
   if (!auth)
@@ -36,7 +39,10 @@ export function authVerdict(
       message:
         'Callers need no credential: whoever reaches the gateway is admitted. Give spec.auth to change that.',
     }
-  const wanted = new Set(auth.jwt.map(({ name }) => name))
+  const wanted = new Set([
+    ...auth.jwt.map(({ name }) => name),
+    ...(auth.serviceAccounts ? [CLUSTER_KEYS] : []),
+  ])
   if (wanted.size > 0 && !keys) return waiting('No router has reported the keys of the issuers yet')
   const own = (keys ?? []).filter(({ issuer }) => wanted.has(issuer))
   const worst = WORST_FIRST.flatMap(state => own.find(one => one.state === state) ?? [])[0]
@@ -55,7 +61,7 @@ export function authVerdict(
 }
 
 function keyVerdict({ issuer, state, message = 'no reason is known', fetchedAt }: KeyState): AccessVerdict {
-  const name = `the issuer "${issuer}"`
+  const name = issuer === CLUSTER_KEYS ? 'the API server (ServiceAccounts)' : `the issuer "${issuer}"`
   switch (state) {
     case 'mismatch':
       return {
@@ -100,7 +106,7 @@ function waiting(message: string): AccessVerdict {
 }
 
 function sentences(findings: readonly Problem[]): string {
-  const told = findings.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
-  const more = findings.length - told.length
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  const shown = findings.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
+  const more = findings.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }

@@ -1,4 +1,4 @@
-/** What is made of the ConfigMaps that a gateway's auth names. */
+/** What is read from the ConfigMaps that a gateway's auth names. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { auth } from '../../crds/access.ts'

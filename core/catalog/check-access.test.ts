@@ -1,4 +1,4 @@
-/** What a gateway must not say about its callers. */
+/** Invalid combinations of fields about the callers of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mcpGatewaySchema } from '../../crds/gateway.ts'
@@ -35,7 +35,13 @@ test('issuers need a URL of the gateway, names of their own, and one source of k
   assert.deepEqual(problems({ url, auth: { jwt: [ISSUER, OTHER] } }), [])
 })
 
-test('a subject is a kind with a name or a claim with values, and with several issuers names its own', () => {
+test('tokens are not reviewed more often than the API server itself looks at them', () => {
+  const reviewed = (review: string) => problems({ auth: { serviceAccounts: { review } } })
+  assert.match(reviewed('9s').join(), /^spec\.auth\.serviceAccounts\.review must be 10s or more/)
+  assert.deepEqual([reviewed('10s'), reviewed('168h')], [[], []])
+})
+
+test('a subject is a kind with a name, or a claim with values, and names its issuer if there are several', () => {
   assert.match(subject({}), /exactly one of kind and claim/)
   assert.match(subject({ kind: 'Group' }), /needs a name/)
   assert.match(subject({ claim: 'department' }), /needs values/)

@@ -3,11 +3,16 @@
 import type { AccessSubject, RateLimitSpec } from '../../crds/access.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGatewaySpec } from '../../crds/gateway.ts'
+import { parseDuration } from '../../crds/quantity.ts'
 import type { Problem } from '../errors.ts'
+
+/** As long as an API server remembers whom it accepted: it would not notice a deleted pod sooner. */
+const SHORTEST_REVIEW_MS = 10_000
 
 export function checkAccess(spec: McpGatewaySpec): Problem[] {
   return [
     ...issuerProblems(spec),
+    ...reviewProblems(spec),
     ...spec.access.flatMap(({ subjects }, rule) =>
       subjects.flatMap((subject, at) => {
         const message = subjectProblem(subject, spec)
@@ -44,6 +49,14 @@ function issuerProblems({ auth, url }: McpGatewaySpec): Problem[] {
       problems.push(invalid(`${path}.keys`, 'must have exactly one of uri and configMapKeyRef'))
   }
   return problems
+}
+
+function reviewProblems({ auth }: McpGatewaySpec): Problem[] {
+  const review = auth?.serviceAccounts?.review
+  if (review === undefined || parseDuration(review) >= SHORTEST_REVIEW_MS) return []
+  const message =
+    'must be 10s or more: for so long the API server itself remembers the tokens that it accepted'
+  return [invalid('spec.auth.serviceAccounts.review', message)]
 }
 
 /** With several issuers, whoever runs the weaker one could otherwise name the groups of the stronger. */

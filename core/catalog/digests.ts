@@ -11,12 +11,14 @@ export function sourceDigest({ spec }: McpServer): string {
 
 /** Digest of everything that a connection depends on; `inputs` is the digest of what the manifest refers to, such as Secrets. */
 export function connectionDigest(server: McpServer, inputs = ''): string {
-  const { sessions, scaling, limits } = server.spec
+  const { sessions, limits, tls } = server.spec
+  const { min, max, idleAfter } = server.spec.scaling
   return digest({
     source: sourceDigest(server),
     sessions,
-    scaling,
+    scaling: { min, max, idleAfter },
     startTimeout: limits.startTimeout,
+    ...(tls && { tls }),
     inputs,
   })
 }

@@ -1,9 +1,17 @@
 /** The endpoint of a server: its URL, and references to its credentials, never their values. Pure. */
 import type { McpServer } from '../../crds/server.ts'
+import { DEFAULT_USER_HEADERS } from '../../crds/server-auth.ts'
 import type { Placement } from './accept.ts'
 import { connectionDigest } from './digests.ts'
-import { BEARER_KEY, serverObjectName } from './object-names.ts'
-import type { Endpoint, EndpointHeader, EndpointOAuth } from './router-config.ts'
+import { AUTHORITY_KEY, BEARER_KEY, serverHost, serverObjectName } from './object-names.ts'
+import type {
+  Endpoint,
+  EndpointHeader,
+  EndpointLogin,
+  EndpointOAuth,
+  EndpointTokenExchange,
+  SecretKey,
+} from './router-config.ts'
 
 /** The ConfigMaps of the server's namespace: data by name and key. */
 export type ConfigMapValues = ReadonlyMap<string, Readonly<Record<string, string>>>
@@ -26,33 +34,53 @@ export function endpointOf(server: McpServer, placement: Placement, given: Endpo
   const transport = spec.remote?.transport ?? 'streamable-http'
   const endpoint = { kind: 'http', url, transport, revision } as const
   if (isBridged(server)) {
-    return { ...endpoint, bearer: { name: serverObjectName(metadata.name), key: BEARER_KEY } }
+    const name = serverObjectName(metadata.name)
+    const authority = { name, key: AUTHORITY_KEY }
+    return {
+      ...endpoint,
+      bearer: { name, key: BEARER_KEY },
+      ...(spec.tls && { authority }),
+      ...(spec.sessions === 'perUser' && { podPerUser: true as const }),
+    }
   }
   const headers = headersOf(server, given.configMaps ?? new Map())
   const oauth = oauthOf(server)
-  return { ...endpoint, ...(headers.length > 0 && { headers }), ...(oauth && { oauth }) }
+  const exchange = exchangeOf(server)
+  const { secrets, oauth: login } = server.spec.auth?.perUser ?? {}
+  return {
+    ...endpoint,
+    ...(headers.length > 0 && { headers }),
+    ...(oauth && { oauth }),
+    ...(exchange && { exchange }),
+    ...(login && { login: loginOf(login) }),
+    ...(secrets && { userHeaders: secrets.headers ?? DEFAULT_USER_HEADERS }),
+  }
 }
 
 /** Whether it is a stdio server behind our bridge, which requires a bearer token. */
-export function isBridged({ spec }: McpServer): boolean {
+export function isBridged({ spec }: Pick<McpServer, 'spec'>): boolean {
   return spec.npm !== undefined || spec.pypi !== undefined || spec.image?.transport === 'stdio'
 }
 
 /** Names of the Secrets that an endpoint refers to, without duplicates. */
 export function secretsOf(endpoint: Endpoint): string[] {
   if (endpoint.kind !== 'http') return []
-  const { headers = [], bearer, oauth } = endpoint
+  const { headers = [], bearer, authority, oauth, exchange, login } = endpoint
   const keys = [
     ...headers.flatMap(header => ('secret' in header ? [header.secret] : [])),
     bearer,
+    authority,
     oauth?.clientSecret,
+    exchange?.clientSecret,
+    login?.clientSecret,
   ]
   return [...new Set(keys.flatMap(key => (key ? [key.name] : [])))]
 }
 
 function serviceUrl({ metadata, spec }: McpServer): string {
   const path = spec.image?.transport === 'http' ? spec.image.path : '/mcp'
-  return `http://${serverObjectName(metadata.name)}.${metadata.namespace ?? DEFAULT_NAMESPACE}.svc${path}`
+  const scheme = spec.tls ? 'https' : 'http'
+  return `${scheme}://${serverHost(metadata.name, metadata.namespace ?? DEFAULT_NAMESPACE)}${path}`
 }
 
 function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHeader[] {
@@ -68,5 +96,25 @@ function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHe
 function oauthOf({ spec }: McpServer): EndpointOAuth | undefined {
   if (!spec.auth?.oauth) return undefined
   const { clientSecretRef: clientSecret, ...rest } = spec.auth.oauth
+  return { ...rest, clientSecret }
+}
+
+/** The client of a login, as a manifest gives it. */
+export function loginOf({
+  scopes,
+  clientId,
+  clientSecretRef: clientSecret,
+}: {
+  scopes: string[]
+  clientId?: string
+  clientSecretRef?: SecretKey
+}): EndpointLogin {
+  return { scopes, ...(clientId !== undefined && { clientId }), ...(clientSecret && { clientSecret }) }
+}
+
+function exchangeOf({ spec }: McpServer): EndpointTokenExchange | undefined {
+  const exchange = spec.auth?.perUser?.tokenExchange
+  if (!exchange) return undefined
+  const { clientSecretRef: clientSecret, ...rest } = exchange
   return { ...rest, clientSecret }
 }

@@ -1,4 +1,4 @@
-/** The feed as bytes: back as it was, equal for equal feeds, refused where it is none. */
+/** The feed as bytes: round trips, equal bytes for equal feeds, refusal of other texts. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -6,7 +6,7 @@ export type RouterFeed = {
   config: RouterConfig
   /** By server name: the set of slices to read; a server without an entry has not been discovered yet. */
   slices: Record<string, SliceSet>
-  /** The resourceVersion, by name, of every Secret that an endpoint refers to: if it changes, the router reads the Secret again. */
+  /** A digest of the content, by name, of every Secret that an endpoint refers to: if it changes, the router reads the Secret again. */
   secrets: Record<string, string>
 }
 

@@ -15,11 +15,26 @@ export function isToolGranted(grant: ToolGrant, server: RouterServer, definition
 }
 
 /** Whether a rule is about a server. */
-export function concerns({ servers }: Pick<AccessRule, 'servers'>, { name }: RouterServer): boolean {
-  return servers.includes(name) || servers[0] === '*'
+export function concerns(
+  { servers, scripts = [] }: Pick<AccessRule, 'servers' | 'scripts'>,
+  { name, endpoint }: Pick<RouterServer, 'name' | 'endpoint'>,
+): boolean {
+  if (servers[0] === '*') return true
+  return endpoint.kind === 'scripts' ? scripts.length > 0 : servers.includes(name)
 }
 
-/** By the manifest; by the server's own word only where it is trusted. */
+/** Whether a rule that is about a server grants a tool of it. Scripts are selected one by one. */
+export function isToolGrantedBy(
+  { tools, servers, scripts = [] }: Pick<AccessRule, 'tools' | 'servers' | 'scripts'>,
+  server: RouterServer,
+  definition: ToolDefinition,
+): boolean {
+  const isSelected =
+    server.endpoint.kind !== 'scripts' || servers[0] === '*' || scripts.includes(definition.name)
+  return isSelected && isToolGranted(tools, server, definition)
+}
+
+/** According to the manifest, or to the server's own `readOnlyHint` if the manifest trusts it. */
 function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
   const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
   if (override !== undefined) return override

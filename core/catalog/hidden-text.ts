@@ -9,7 +9,7 @@ const LONGEST_NAME = 80
 
 export type HiddenText = {
   /** Sentences such as `tool "read": U+202E right-to-left override`; at most ten. */
-  told: string[]
+  findings: string[]
   /** Tools and other texts with hidden characters, also those that are not told. */
   count: number
 }
@@ -19,17 +19,17 @@ export function hiddenTextOf(
   tools: readonly ToolDefinition[],
   instructions?: string,
 ): HiddenText | undefined {
-  const told: string[] = []
+  const findings: string[] = []
   let count = 0
   const look = (place: () => string, value: JsonValue | undefined) => {
     const hidden = findHidden(value)
     if (hidden === undefined) return
     count++
-    if (told.length < MOST_TOLD) told.push(`${place()}: ${hidden}`)
+    if (findings.length < MOST_TOLD) findings.push(`${place()}: ${hidden}`)
   }
   look(() => 'instructions', instructions)
   for (const tool of tools) look(() => `tool "${shownName(tool.name)}"`, tool)
-  return count === 0 ? undefined : { told, count }
+  return count === 0 ? undefined : { findings, count }
 }
 
 /** Looks through a server's tools and its instructions. */
@@ -41,9 +41,9 @@ export function hiddenTextIn({ tools, instructions }: ServerCatalog): HiddenText
 }
 
 /** One line: where characters are hidden, and which. */
-export function hiddenTextLine({ told, count }: HiddenText): string {
-  const more = count - told.length
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+export function hiddenTextLine({ findings, count }: HiddenText): string {
+  const more = count - findings.length
+  return [...findings, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }
 
 /** A name from outside as people may see it. */

@@ -1,4 +1,4 @@
-/** Names and URIs that agents see, there and back. */
+/** Names and URIs that agents see, in both directions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Which servers can ask nothing. */
+/** Which servers cannot ask questions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canAskNothing } from './not-offered.ts'

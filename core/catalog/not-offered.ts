@@ -3,7 +3,7 @@ import { isModernVersion } from '../mcp/protocol/revisions.ts'
 import type { RouterServer } from './router-config.ts'
 
 export const NOT_OFFERED =
-  'as all clients share it, it is not offered elicitation, sampling and roots: sessions: perClient would offer them'
+  'as clients share it, it is not offered elicitation, sampling and roots: sessions: perClient would offer them'
 
 /**
  * Over stdio and SSE, a question of the 2025 era arrives on the session's stream and belongs to no call: in a session that all clients
@@ -13,5 +13,5 @@ export function canAskNothing(
   { transport, sessions }: Pick<RouterServer, 'transport' | 'sessions'>,
   protocol: string,
 ): boolean {
-  return sessions === 'shared' && transport !== 'http' && !isModernVersion(protocol)
+  return sessions !== 'perClient' && transport !== 'http' && !isModernVersion(protocol)
 }

@@ -1,4 +1,4 @@
-/** Pinned tools: what is served of a list after the first tools were approved. */
+/** Pinned tools: which tools of a list are served after the first approval. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serverCatalogOf } from './catalog-shape.ts'
@@ -61,7 +61,7 @@ test('a changed name, title, description, schema, annotation or other field is a
   assert.equal(changesOf([before], [sorted]), undefined)
 })
 
-test('Warn serves changed and new tools, and tells what changed', () => {
+test('Warn serves changed and new tools, and reports the changes', () => {
   const found = catalogOf(tool('a', { title: 'x' }), tool('c'))
   const { catalog, approved, changes } = pinTools(found, { policy: WARN, approved: [tool('a'), tool('b')] })
   assert.equal(catalog, found)
@@ -74,7 +74,7 @@ test('Warn serves changed and new tools, and tells what changed', () => {
   })
 })
 
-test('Hold serves only what is as it was approved, and knows what it holds', () => {
+test('Hold serves only approved definitions, and lists what it holds', () => {
   const found = catalogOf(tool('a', { title: 'x' }), tool('b'), tool('c'))
   const { catalog } = pinTools(found, { policy: HOLD, approved: [tool('a'), tool('b')] })
   assert.deepEqual(served(catalog), ['b'])
@@ -90,14 +90,14 @@ test('Hold serves only what is as it was approved, and knows what it holds', () 
   assert.deepEqual(serverCatalogOf(JSON.parse(JSON.stringify(catalog))), catalog)
 })
 
-test('a tool that is only gone is told, and nothing is held', () => {
+test('a removed tool is reported, and nothing is held', () => {
   const found = catalogOf(tool('a'))
   const { catalog, changes } = pinTools(found, { policy: HOLD, approved: [tool('a'), tool('b')] })
   assert.equal(catalog, found)
   assert.deepEqual(changes?.removed, ['b'])
 })
 
-test('its digest approves the whole list as it is now, and no other', () => {
+test('a digest approves exactly the list that it was made from', () => {
   const found = catalogOf(tool('a', { title: 'x' }))
   const approve = digestOfTools([tool('a', { title: 'x' })])
   const yes = pinTools(found, { policy: HOLD, approved: [tool('a')], approve })
@@ -106,7 +106,7 @@ test('its digest approves the whole list as it is now, and no other', () => {
   assert.deepEqual(served(pinTools(other, { policy: HOLD, approved: [tool('a')], approve }).catalog), [])
 })
 
-test('changes of tools that the manifest does not offer are not told, and stay unapproved', () => {
+test('changes of tools that the manifest hides are not reported, and stay unapproved', () => {
   const policy = { ...HOLD, deny: ['secret_*'] }
   const found = catalogOf(tool('a'), tool('secret_x'))
   const { catalog, changes, approved } = pinTools(found, { policy, approved: [tool('a')] })
@@ -115,7 +115,7 @@ test('changes of tools that the manifest does not offer are not told, and stay u
   assert.deepEqual(approved, [tool('a')])
 })
 
-test('sentences name a few tools and show what their names hide; the status names fifty', () => {
+test('messages name a few tools and reveal hidden characters in names; the status names fifty', () => {
   const many = Array.from({ length: 60 }, (_, at) => tool(`t${String(at).padStart(2, '0')}`))
   const changes = changesOf([tool('old')], [...many, tool('z\u200B')])
   assert.ok(changes)

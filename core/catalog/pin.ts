@@ -61,8 +61,8 @@ function hold(found: ServerCatalog, { changed, added }: ToolChanges): ServerCata
     if (change) held.push({ ...tool, change })
     else tools.push(tool)
   }
-  const told = held.map(({ definition, change }) => [definition.name, change])
-  const digest = hash('sha256', JSON.stringify([found.digest, told]), 'hex')
+  const heldChanges = held.map(({ definition, change }) => [definition.name, change])
+  const digest = hash('sha256', JSON.stringify([found.digest, heldChanges]), 'hex')
   return { ...found, tools, held: { foundDigest: found.digest, tools: held }, digest }
 }
 

@@ -8,6 +8,7 @@ import type {
 import type { LabelSelector } from '../../crds/core-v1.ts'
 import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseDuration } from '../../crds/quantity.ts'
+import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { JsonObject } from '../json.ts'
 import type {
@@ -19,6 +20,8 @@ import type {
   RateLimit,
 } from './access-config.ts'
 import type { AuthReferences } from './auth-references.ts'
+import { loginOf } from './endpoint.ts'
+import { SCRIPTS } from './router-config.ts'
 import { selects } from './select.ts'
 
 export type AccessInput = {
@@ -26,6 +29,8 @@ export type AccessInput = {
   namespace: string
   /** The servers that the gateway selects. */
   servers: readonly McpServer[]
+  /** The reviewed scripts that it offers. */
+  scripts?: readonly McpScript[]
   /** What its `auth` refers to. */
   references: AuthReferences
   /** By name of the issuer: the JSON Web Key Set that was fetched. */
@@ -77,6 +82,7 @@ function resolveIssuer(
     requiredScopes,
     clockSkew,
     maxLifetime,
+    login,
   }: GatewayAuth['jwt'][number],
   found: { jwks?: JsonObject; ca?: string } = {},
 ): JwtIssuerConfig {
@@ -97,15 +103,18 @@ function resolveIssuer(
     requiredScopes,
     clockSkewMs: parseDuration(clockSkew),
     maxLifetimeMs: parseDuration(maxLifetime),
+    ...(login && { login: loginOf(login) }),
   }
 }
 
 function resolveRule(rule: AccessRuleSpec, input: AccessInput): AccessRule {
   const { name, subjects, tools, resources, prompts, scopes, challenge } = rule
+  const scripts = selected(rule.servers, input.scripts)
   return {
     name,
     subjects: subjects.map(subject => resolveSubject(subject, input)),
-    servers: namesOf(rule.servers, input),
+    servers: selected(rule.servers, input.servers),
+    ...(scripts.length > 0 && { scripts }),
     tools,
     resources,
     prompts,
@@ -131,13 +140,19 @@ function resolveLimit(spec: RateLimitSpec, input: AccessInput): RateLimit {
     limit,
     everyMs: parseDuration(every),
     burst: burst ?? limit,
-    ...(servers && { servers: namesOf(servers, input) }),
+    ...(servers && {
+      servers: [
+        ...selected(servers, input.servers),
+        ...(selected(servers, input.scripts).length > 0 ? [SCRIPTS] : []),
+      ],
+    }),
     ...(tools && { tools }),
   }
 }
 
-function namesOf(selector: LabelSelector, { servers }: AccessInput): string[] {
-  return servers
+/** The names of what a selector matches. */
+function selected(selector: LabelSelector, given: readonly (McpServer | McpScript)[] = []): string[] {
+  return given
     .filter(({ metadata }) => selects(selector, metadata.labels))
     .map(({ metadata }) => metadata.name)
     .sort()

@@ -112,7 +112,7 @@ test('ready, starting and asleep are shown; authRequired and suspended are hidde
   assert.equal(statusOf(npm).state, 'starting')
 })
 
-test('what a placement cannot do is not accepted, with the reason', () => {
+test('a server that its placement cannot run is refused with a reason', () => {
   const reasons = (spec: McpServerSpecInput, placement: 'local' | 'cluster') => {
     const { config, problems } = resolve({
       servers: [server('a', spec)],
@@ -129,11 +129,8 @@ test('what a placement cannot do is not accepted, with the reason', () => {
   const command = { command: { run: 'x' } }
   assert.deepEqual(reasons(command, 'local'), ['starting'])
   assert.deepEqual(reasons(command, 'cluster'), ['notAccepted', 'a spec.command LocalOnly'])
-  assert.deepEqual(reasons({ ...npm, scaling: { min: 0 } }, 'local'), ['starting'])
-  assert.deepEqual(reasons({ ...pinned, scaling: { min: 0 } }, 'cluster'), [
-    'notAccepted',
-    'a spec.scaling.min NotYetSupported',
-  ])
+  for (const placement of ['local', 'cluster'] as const)
+    assert.deepEqual(reasons({ ...pinned, scaling: { min: 0 } }, placement), ['starting'])
   for (const placement of ['local', 'cluster'] as const)
     assert.deepEqual(reasons({ ...pinned, tools: { pin: 'Hold' } }, placement), ['starting'])
   for (const hidden of [
@@ -159,26 +156,42 @@ test('what a placement cannot do is not accepted, with the reason', () => {
   assert.deepEqual(reasons(npm, 'cluster'), ['starting', 'a spec.npm.version NotPinned'])
 })
 
-test('a gateway whose protection is not supported yet offers nothing, and says why', () => {
-  const protections: [string, Partial<McpGatewaySpec>][] = [
-    ['auth.serviceAccounts.review', { auth: auth.parse({ serviceAccounts: { review: '60s' } }) }],
-  ]
-  for (const [field, protection] of protections) {
-    for (const placement of ['cluster'] as const) {
-      const { config, problems } = resolveLocal(
-        [server('a', { npm: { package: 'a', version: '1.0.0' } })],
-        { a: { state: 'ready', since: NOW } },
-        { gateway: gateway(protection), placement },
-      )
-      assert.deepEqual(
-        problems.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`),
-        [`McpGateway spec.${field} NotYetSupported`],
-      )
-      const { state, reason, hidden } = config.servers[0]?.status ?? {}
-      assert.deepEqual([state, reason, hidden], ['notAccepted', 'NotYetSupported', true])
-    }
-  }
+test('a gateway that its operator refuses offers nothing, with the reason', () => {
+  const refusals = [{ reason: 'NotEnforced', path: 'spec.auth', message: 'nothing would enforce it' }]
+  const { config, problems } = resolveLocal(
+    [server('a', { npm: { package: 'a', version: '1.0.0' } })],
+    { a: { state: 'ready', since: NOW } },
+    { gateway: gateway({}), placement: 'cluster', refusals },
+  )
+  assert.deepEqual(
+    problems.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`),
+    ['McpGateway spec.auth NotEnforced'],
+  )
+  const { state, reason, hidden } = config.servers[0]?.status ?? {}
+  assert.deepEqual([state, reason, hidden], ['notAccepted', 'NotEnforced', true])
+})
+
+test('reviews of tokens are for clusters only', () => {
+  const reviewed = gateway({ auth: auth.parse({ serviceAccounts: { review: '60s' } }) })
+  const reasonsIn = (placement: 'local' | 'cluster') =>
+    resolveLocal([], {}, { gateway: reviewed, placement }).problems.map(
+      ({ path, reason }) => `${path} ${reason}`,
+    )
+  assert.deepEqual(reasonsIn('local'), ['spec.auth.serviceAccounts ClusterOnly'])
+  assert.deepEqual(reasonsIn('cluster'), [])
   assert.deepEqual(resolveLocal([], {}, { gateway: gateway({ access: [] }) }).problems, [])
+})
+
+test('limits are divided among as many routers as there may be, also where the autoscaler has its default', () => {
+  const routersOf = (router: object) => {
+    const spec = { router: { ...defaultGateway().spec.router, ...router } }
+    const input = { gateway: gateway(spec), servers: [server('a')], observed: new Map(), now: NOW }
+    return resolve({ ...input, placement: 'cluster' }).config.routers
+  }
+  assert.equal(routersOf({ replicas: 3 }), 3)
+  assert.equal(routersOf({ autoscaling: { maxReplicas: 9 } }), 9)
+  assert.equal(routersOf({ autoscaling: { minReplicas: 2 } }), 5)
+  assert.equal(routersOf({ autoscaling: { minReplicas: 7 } }), 7)
 })
 
 test('the stricter of server and gateway decides what of payloads is logged', () => {
@@ -225,7 +238,7 @@ test('in a cluster servers are reached at their Service, a remote at its own add
   )
 })
 
-test('a new connection is needed for what it is made of, and for nothing else', () => {
+test('only fields that make up the connection need a new one', () => {
   const base = server('a', { ...npm, title: 'A' })
   const revision = (spec: McpServerSpecInput, inputs?: string) => connectionDigest(server('a', spec), inputs)
   assert.equal(
@@ -244,7 +257,7 @@ test('a new connection is needed for what it is made of, and for nothing else', 
   assert.equal(sourceDigest(server('a', { ...npm, sessions: 'perClient' })), sourceDigest(base))
 })
 
-test('what has to be shown at an endpoint is named, and only values of ConfigMaps are read', () => {
+test('credentials of an endpoint are references, and only values of ConfigMaps are read', () => {
   const from = (name: string, ref: object) => ({ name, valueFrom: ref })
   const http = server('a', {
     remote: { url: 'https://example.com/mcp' },
@@ -266,7 +279,7 @@ test('what has to be shown at an endpoint is named, and only values of ConfigMap
   assert.deepEqual(secretsOf(endpointOf(server('a'), 'local')), [])
 })
 
-test('how tools are found is taken over, and of the key of a service where it is alone', () => {
+test('the search settings of a gateway are passed on, with the reference to the key', () => {
   const searchOf = (search: McpGatewaySpec['search']) =>
     resolveLocal([], {}, { gateway: gateway({ search }) }).config.search
   const embeddings = { url: 'https://a.example/v1', model: 'm' }

@@ -3,22 +3,30 @@ import { REASON } from '../../crds/conditions.ts'
 import { type McpGateway, mcpGatewaySchema } from '../../crds/gateway.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseBytes, parseDuration } from '../../crds/quantity.ts'
+import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Problem } from '../errors.ts'
-import { acceptGateway, acceptServer, type Placement } from './accept.ts'
+import { acceptCallers, acceptGateway, acceptServer, type Placement } from './accept.ts'
 import type { AccessConfig } from './access-config.ts'
 import { readAuthReferences } from './auth-references.ts'
+import { codeConfig } from './code-config.ts'
 import { type ConfigMapValues, endpointOf } from './endpoint.ts'
 import { type AccessInput, resolveAccess } from './resolve-access.ts'
+import { type GivenScript, resolveScripts, withCode } from './resolve-scripts.ts'
+import { usersOf } from './resolve-users.ts'
 import type {
   Payloads,
   RouterConfig,
+  RouterScript,
   RouterServer,
   SearchConfig,
   ServerState,
   ServerStatus,
+  ServerUsers,
   ToolPolicy,
+  UserSecret,
 } from './router-config.ts'
+import { routerScale } from './router-scale.ts'
 import { selects } from './select.ts'
 
 /** The tools of a failed server stay visible this long: most servers recover. */
@@ -35,12 +43,18 @@ export type ServerObservation = {
   since: number
   /** Digest of what the manifest refers to (values of Secrets, the manifest's folder): a changed digest requires a new connection. */
   inputs?: string
+  /** Absent: it never sleeps. */
+  sleep?: RouterServer['sleep']
+  /** As in ServerUsers. */
+  userTroubles?: ServerUsers['troubles']
 }
 
 export type ResolveInput = {
   /** If absent, as on a laptop without one: the default gateway, which selects every server of every namespace. */
   gateway?: McpGateway
   servers: readonly McpServer[]
+  /** Reviewed scripts, of every namespace. Absent: there are none. */
+  scripts?: readonly GivenScript[]
   /** By server name; a server without an entry counts as starting. */
   observed: ReadonlyMap<string, ServerObservation>
   /** o200k_base tokens of the overrides' descriptions, by their text, as far as they have been counted. */
@@ -49,9 +63,15 @@ export type ResolveInput = {
   configMaps?: ConfigMapValues
   /** By name of the issuer: the JSON Web Key Set that was fetched. */
   fetchedKeys?: AccessInput['fetchedKeys']
+  /** By server name: the Secrets of its users, for servers with `auth.perUser`. */
+  userSecrets?: ReadonlyMap<string, readonly UserSecret[]>
   placement: Placement
+  /** Why whoever runs the gateway refuses it, besides what its manifest shows. */
+  refusals?: readonly Problem[]
   /** Laptops: who calls is given on the command line, whatever credentials the gateway asks for. */
   assumed?: boolean
+  /** Laptops: scripts are run, whatever the gateway's manifest says. */
+  runsScripts?: boolean
   now: number
 }
 
@@ -63,31 +83,46 @@ export type Resolved = {
 }
 
 /** A problem, and the resource that has it. */
-export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway'; name: string }
+export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway' | 'McpScript'; name: string }
 
 /** If the gateway is not accepted, none of its servers is, with the gateway's reason. */
 export function resolve(input: ResolveInput): Resolved {
-  const gateway = input.gateway ?? defaultGateway()
+  const gateway = withCode(input.gateway ?? defaultGateway(), input.runsScripts)
   const references = readAuthReferences(gateway.spec.auth, input.configMaps ?? new Map())
-  const gatewayProblems = [...acceptGateway(gateway, input.placement, input.assumed), ...references.problems]
+  const gatewayProblems = [
+    ...(input.refusals ?? []),
+    ...acceptGateway(gateway, input.placement, input.assumed),
+    ...references.problems,
+  ]
   const problems: ResolveProblem[] = gatewayProblems.map(problem => about(gateway, problem))
   const selected = input.servers
     .filter(server => !input.gateway || isSelected(gateway, server))
     .sort((a, b) => compare(a.metadata.name, b.metadata.name))
   const servers = selected.map(server => {
-    const objections = acceptServer(server, input.placement)
+    const objections = [
+      ...acceptServer(server, input.placement),
+      ...acceptCallers(server, gateway, input.placement),
+    ]
     problems.push(...objections.map(({ refuses: _, ...problem }) => about(server, problem)))
     const refusal = gatewayProblems[0] ?? objections.find(({ refuses }) => refuses)
     return routerServer(server, gateway, input, statusOf(server, refusal, input))
   })
+  const scripts = resolveScripts(
+    gateway,
+    (input.scripts ?? []).filter(({ manifest }) => !input.gateway || isNeighbour(gateway, manifest)),
+    selected.map(({ metadata }) => metadata.name),
+  )
+  problems.push(...scripts.problems.map(problem => ({ ...problem, kind: 'McpScript' as const })))
   const access = resolveAccess(gateway.spec, {
     references,
     fetchedKeys: input.fetchedKeys,
     namespace: namespaceOf(gateway),
     servers: selected,
+    scripts: scripts.offered,
   })
-  const config = routerConfig(gateway, servers, access)
-  const routers = input.placement === 'cluster' ? routersOf(gateway) : 1
+  const config = routerConfig(gateway, servers, access, scripts.scripts)
+  // As many as there may be: no caller gets more than a limit says.
+  const routers = input.placement === 'cluster' ? routerScale(gateway).max : 1
   return {
     config: routers > 1 ? { ...config, routers } : config,
     problems,
@@ -101,22 +136,24 @@ export function defaultGateway(): McpGateway {
   return mcpGatewaySchema.parse({ apiVersion: API_VERSION, kind: 'McpGateway', metadata })
 }
 
-/** As many as there may be: no caller gets more than a limit says. */
-function routersOf({ spec: { router } }: McpGateway): number {
-  const most = router.autoscaling?.maxReplicas
-  return typeof most === 'number' ? most : router.replicas
-}
-
 function about({ kind, metadata }: McpServer | McpGateway, problem: Problem): ResolveProblem {
   return { ...problem, kind, name: metadata.name }
 }
 
 function isSelected(gateway: McpGateway, server: McpServer): boolean {
-  const sameNamespace = namespaceOf(gateway) === namespaceOf(server)
-  return sameNamespace && selects(gateway.spec.servers.selector, server.metadata.labels)
+  return isNeighbour(gateway, server) && selects(gateway.spec.servers.selector, server.metadata.labels)
 }
 
-function routerConfig(gateway: McpGateway, servers: RouterServer[], access: AccessConfig): RouterConfig {
+function isNeighbour(gateway: McpGateway, other: McpServer | McpScript): boolean {
+  return namespaceOf(gateway) === namespaceOf(other)
+}
+
+function routerConfig(
+  gateway: McpGateway,
+  servers: RouterServer[],
+  access: AccessConfig,
+  scripts: RouterScript[],
+): RouterConfig {
   const { metadata, spec } = gateway
   const { default: profile, allowed } = spec.profiles
   return {
@@ -127,6 +164,8 @@ function routerConfig(gateway: McpGateway, servers: RouterServer[], access: Acce
     budget: spec.budget,
     search: searchConfig(spec.search),
     access,
+    ...(spec.code.enabled && { code: codeConfig(spec.code) }),
+    ...(scripts.length > 0 && { scripts }),
     servers,
   }
 }
@@ -140,10 +179,11 @@ function searchConfig({ semantic, embeddings }: McpGateway['spec']['search']): S
 function routerServer(
   server: McpServer,
   gateway: McpGateway,
-  { placement, observed, descriptionTokens, configMaps }: ResolveInput,
+  { placement, observed, descriptionTokens, configMaps, userSecrets }: ResolveInput,
   status: ServerStatus,
 ): RouterServer {
   const { metadata, spec } = server
+  const { sleep, userTroubles } = observed.get(metadata.name) ?? {}
   const { allow, deny, pin, trustHints, overrides } = spec.tools
   return {
     name: metadata.name,
@@ -155,6 +195,9 @@ function routerServer(
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions,
+    ...(spec.sessions === 'perUser' && {
+      users: usersOf(server, userSecrets?.get(metadata.name), userTroubles),
+    }),
     tools: {
       allow,
       deny,
@@ -173,6 +216,7 @@ function routerServer(
       payloads: stricter(spec.logging.payloads, gateway.spec.audit.payloads),
     },
     status,
+    ...(sleep && { sleep }),
   }
 }
 
@@ -234,7 +278,7 @@ function stricter(a: Payloads, b: Payloads): Payloads {
   return STRICTEST_FIRST.indexOf(a) < STRICTEST_FIRST.indexOf(b) ? a : b
 }
 
-function namespaceOf(resource: McpServer | McpGateway): string {
+function namespaceOf(resource: McpServer | McpGateway | McpScript): string {
   return resource.metadata.namespace ?? DEFAULT_NAMESPACE
 }
 

@@ -1,8 +1,10 @@
 /** The config of a router, the output of `resolve`: everything but the catalogs, and no secret's value. */
 
+import type { LabelSelector } from '../../crds/core-v1.ts'
+import type { JsonObject } from '../json.ts'
 import type { AccessConfig } from './access-config.ts'
 
-export type Profile = 'hierarchical' | 'search' | 'registry' | 'direct'
+export type Profile = 'hierarchical' | 'search' | 'registry' | 'direct' | 'code'
 
 export type RouterConfig = {
   gateway: { name: string; namespace: string }
@@ -15,6 +17,10 @@ export type RouterConfig = {
   search: SearchConfig
   /** Who is admitted, who may use what, and how often. */
   access: AccessConfig
+  /** Scripts of agents. Absent: there are none. */
+  code?: CodeConfig
+  /** Reviewed scripts that are offered as tools, sorted by name. Absent: there are none. */
+  scripts?: RouterScript[]
   /** Routers among which limits are divided. Absent: there is one. */
   routers?: number
   /** Sorted by name. */
@@ -29,6 +35,52 @@ export type SearchConfig = {
   embeddings?: { url: string; model: string; secret?: SecretKey }
 }
 
+/** What scripts of agents may do. `tools`: glob patterns of tool paths. `ask`: of those that need permission, whatever their hints say. */
+export type CodeConfig = {
+  tools: { allow: string[]; deny: string[]; readOnly: boolean }
+  /** What happens to calls of tools with `destructiveHint`. */
+  destructive: 'Ask' | 'Allow' | 'Refuse'
+  ask: string[]
+  /** A larger result is shown in part. */
+  resultTokens: number
+  /** Whether declarations show what results looked like. */
+  learnTypes: boolean
+  limits: CodeLimits
+}
+
+export type CodeLimits = {
+  sourceBytes: number
+  /** The whole script, but for the time in which its caller is asked. */
+  timeoutMs: number
+  /** Time in which it computes. */
+  sandboxMs: number
+  memoryBytes: number
+  calls: number
+  /** Calls at once. */
+  concurrency: number
+  /** One result, into the script or back to the agent; a script takes in eight times as much. */
+  resultBytes: number
+  /** Scripts at once, of each router. */
+  scripts: number
+  scriptsPerClient: number
+}
+
+/** A reviewed script: a tool of the server SCRIPTS. */
+export type RouterScript = {
+  name: string
+  title?: string
+  description: string
+  category?: string
+  keywords: string[]
+  inputSchema: JsonObject
+  /** It may call only tools that are known to only read. */
+  readOnly: boolean
+  code: string
+}
+
+/** The name of the server that reviewed scripts are tools of. */
+export const SCRIPTS = 'scripts'
+
 export type Payloads = 'none' | 'redacted' | 'full'
 
 export type RouterServer = {
@@ -38,16 +90,23 @@ export type RouterServer = {
   description?: string
   category?: string
   keywords: string[]
-  /** The server's own transport, as shown to agents. */
-  transport: 'stdio' | 'http' | 'sse'
+  /** The server's own transport, as shown to agents. `script`: its tools are scripts. */
+  transport: 'stdio' | 'http' | 'sse' | 'script'
   endpoint: Endpoint
-  sessions: 'shared' | 'perClient'
+  sessions: 'shared' | 'perClient' | 'perUser'
+  /** With `sessions: perUser`. */
+  users?: ServerUsers
   tools: ToolPolicy
   limits: ServerLimits
   /** `payloads`: the stricter of server and gateway. */
   logging: { requests: boolean; payloads: Payloads }
   status: ServerStatus
+  /** Absent: it never sleeps. */
+  sleep?: ServerSleep
 }
+
+/** `problem`: why the last attempt to wake it failed, for agents. */
+export type ServerSleep = { asleep: boolean; problem?: string }
 
 /** How the router reaches a server. `revision` changes whenever a new connection is needed. */
 export type Endpoint =
@@ -60,13 +119,30 @@ export type Endpoint =
       headers?: EndpointHeader[]
       /** The bearer token of the server's bridge. */
       bearer?: SecretKey
+      /** The certificates that the server's bridge may have, in PEM; absent: it is reached without TLS. */
+      authority?: SecretKey
       /** OAuth client credentials for the upstream. */
       oauth?: EndpointOAuth
+      /** How the token of a user becomes one of the upstream; `oauth` then serves to read the lists. */
+      exchange?: EndpointTokenExchange
+      /** How users log in to the upstream. */
+      login?: EndpointLogin
+      /** Which headers carry the Secret of a user. */
+      userHeaders?: UserHeader[]
+      /** Each user has a pod; this endpoint is that of the pod that the lists are read from. */
+      podPerUser?: true
+      /** Not in configs: routers make such an endpoint for each user with a pod. */
+      instance?: Instance
     }
   /** Connected by this process: `id` identifies it to the connector that the router was started with. */
   | { kind: 'local'; id: string; revision: string }
   /** In a sidecar: reached through the gateway that its catalog comes from. */
   | { kind: 'gateway'; revision: string }
+  /** Not a server: its tools are reviewed scripts, which the router runs. */
+  | { kind: 'scripts'; revision: string }
+
+/** `user`: the user's digest. `revision`: of what the pod must have been made with. */
+export type Instance = { user: string; revision: string }
 
 /** A key of a Secret in the server's namespace: only the code that connects reads its value. */
 export type SecretKey = { name: string; key: string; optional?: boolean }
@@ -81,6 +157,14 @@ export type EndpointOAuth = {
   scopes: string[]
   audience?: string
 }
+
+export type UserHeader = { name: string; key: string; prefix: string }
+
+/** Absent `clientId`: the client registers itself. Absent `scopes`: those that the upstream, or the gateway, asks for. */
+export type EndpointLogin = { scopes: string[]; clientId?: string; clientSecret?: SecretKey }
+
+/** RFC 8693. */
+export type EndpointTokenExchange = EndpointOAuth & { tokenUrl: string }
 
 /** Glob patterns for the upstream's tool names (`*` matches any characters); deny takes precedence. */
 export type ToolPolicy = {
@@ -102,6 +186,27 @@ export type ToolOverride = {
   /** Whether the tool only reads, whatever the server says. */
   readOnly?: boolean
 }
+
+export type ServerUsers = {
+  /** Users at once, at each router; with a pod for each user, at all routers together. */
+  max: number
+  /** After this time without a call and without a subscription, a user's upstream is closed. */
+  idleAfterMs: number
+  /** Absent: users need no credentials of their own. */
+  credentials?: UserCredentials
+  /** By the id of the user: why there is no pod for them. */
+  troubles?: Record<string, UserTrouble>
+}
+
+/** `problem`: for agents. `isFull`: there are as many users as there may be. */
+export type UserTrouble = { problem: string; isFull?: true }
+
+export type UserCredentials =
+  | { kind: 'secrets'; selector: LabelSelector; secrets: UserSecret[] }
+  | { kind: 'tokenExchange' }
+
+/** The Secret of one user. `revision` changes with its values. `lacks`: a key that it must have. `name`: in clusters. */
+export type UserSecret = { subject: string; revision: string; lacks?: string; name?: string }
 
 export type ServerLimits = {
   callTimeoutMs: number

@@ -1,4 +1,4 @@
-/** Slices: any catalog comes back as it was, in equal bytes that fit a ConfigMap; what is not whole and sound is refused. */
+/** Slices: any catalog survives a round trip in equal bytes that fit a ConfigMap; incomplete and damaged ones are refused. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

@@ -32,8 +32,13 @@ export function changesLine({ changed, added, removed }: ToolChanges): string {
 
 /** The changes as a status tells them: names with visible characters, at most 50 of each kind. */
 export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
-  const told = (list: string[]) => list.slice(0, MOST_IN_STATUS).map(shownName)
-  return { digest, changed: told(names.changed), added: told(names.added), removed: told(names.removed) }
+  const firstOf = (list: string[]) => list.slice(0, MOST_IN_STATUS).map(shownName)
+  return {
+    digest,
+    changed: firstOf(names.changed),
+    added: firstOf(names.added),
+    removed: firstOf(names.removed),
+  }
 }
 
 function someOf(names: readonly string[]): string {

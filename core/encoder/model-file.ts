@@ -16,7 +16,7 @@ const HEADER_BYTES = 128
 /** The first bytes, which also tell people what the file is. */
 const TITLE = `Portolan sentence encoder ${MODEL_ID}, Apache-2.0\n`
 /** Offset of the vocabulary's length in the header (uint32, little endian). */
-const LENGTH_AT = 64
+const LENGTH_AT = 80
 /** Offset in the header of the sha256 of everything else. */
 const CHECKSUM_AT = 96
 const MAX_VOCABULARY_BYTES = 1024 * 1024

@@ -1,8 +1,9 @@
 /** The path of the sentence encoder's model file. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { MODEL_FILE } from './model-name.mjs'
 
-export const MODEL_FILE = 'minilm.bin'
+export { MODEL_FILE }
 
 /** The path that `portolan model` writes to. */
 export function cachedModelFile(cacheFolder: string): string {

@@ -1,5 +1,6 @@
-/** Makes the model file from the published weights: int8 with one scale per row. Pure. */
+/** Makes the model file from the published weights and the adapter: int8 with one scale per row. Pure. */
 import { Fault } from '../errors.ts'
+import { adapted } from './adapter.ts'
 import { DIMENSIONS, INNER_DIMENSIONS, LAYERS, MAX_TOKENS, VOCABULARY_WORDS } from './minilm.ts'
 import { writeModel } from './model-file.ts'
 import { readSafetensors, type TensorReader } from './safetensors.ts'
@@ -13,12 +14,12 @@ const ROUNDING = 1.5 * 2 ** 52
 type Tensors = Map<string, Uint8Array>
 
 /**
- * Returns the bytes of a model file (23 MB) from the weights (`model.safetensors`) and vocabulary (`vocab.txt`) of all-MiniLM-L6-v2.
- * Equal input gives equal bytes. Throws Fault `io` if they belong to another model.
+ * Returns the bytes of a model file (23 MB) from the weights (`model.safetensors`) and vocabulary (`vocab.txt`) of all-MiniLM-L6-v2,
+ * and the adapter. Equal input gives equal bytes. Throws Fault `io` if they belong to another model.
  */
-export function makeModel(safetensors: Uint8Array, vocabulary: Uint8Array): Uint8Array {
+export function makeModel(safetensors: Uint8Array, vocabulary: Uint8Array, adapter: Uint8Array): Uint8Array {
   checkVocabulary(vocabulary)
-  const read = readSafetensors(safetensors)
+  const read = adapted(readSafetensors(safetensors), adapter)
   const tensors: Tensors = new Map()
   const words = read('embeddings.word_embeddings.weight', [VOCABULARY_WORDS, DIMENSIONS])
   putMatrix(tensors, 'words', words, VOCABULARY_WORDS)

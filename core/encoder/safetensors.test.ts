@@ -1,14 +1,8 @@
 /** Reading tensors of a safetensors file, and refusing invalid files. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSafetensors } from './safetensors.ts'
-
-function file(header: object | string, data: Uint8Array): Buffer {
-  const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header))
-  const length = Buffer.alloc(8)
-  length.writeBigUInt64LE(BigInt(text.length))
-  return Buffer.concat([length, text, data])
-}
+import { safetensorsFile as file } from '../../test/encoder/safetensors-file.ts'
+import { readInt8Safetensors, readSafetensors } from './safetensors.ts'
 
 const tensor = (start: number, end: number, shape: number[], dtype = 'F32') => ({
   dtype,
@@ -22,6 +16,13 @@ test('tensors are read by name and shape, at any alignment', () => {
     const read = readSafetensors(file({ [name]: tensor(4, 16, [3]), __metadata__: {} }, values))
     assert.deepEqual([...read(name, [3])], [2.5, -3, 4])
   }
+})
+
+test('an int8 tensor is read as int8 only', () => {
+  const bytes = file({ a: tensor(1, 4, [3], 'I8') }, Buffer.from(new Int8Array([1, -2, 127, -127]).buffer))
+  assert.deepEqual([...readInt8Safetensors(bytes)('a', [3])], [-2, 127, -127])
+  assert.throws(() => readSafetensors(bytes)('a', [3]), { code: 'io', message: /no tensor a of 3 float32/ })
+  assert.throws(() => readInt8Safetensors(bytes)('b', [3]), { code: 'io', message: /no tensor b of 3 int8/ })
 })
 
 test('the error for a missing, truncated or unexpected tensor contains its name', () => {

@@ -8,6 +8,8 @@ declare namespace WebAssembly {
     constructor(bytes: Uint8Array)
     static exports(module: Module): { name: string }[]
   }
+  /** Compiles on other threads. */
+  function compile(bytes: Uint8Array): Promise<Module>
   class Instance {
     constructor(module: Module, imports: { env: { memory: Memory } })
     readonly exports: unknown

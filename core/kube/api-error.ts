@@ -55,6 +55,11 @@ export function isDenied(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || error.status === 400)
 }
 
+/** True if the API server does not accept who we are (401), or what we ask for (403). */
+export function isRefused(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403)
+}
+
 /** The error for an HTTP answer. The body is a `Status`, unless a proxy in between answered. `retryAfter` is the header, in seconds. */
 export function errorOfAnswer(status: number, body: string, retryAfter?: string): ApiError {
   const parsed = parse(body)

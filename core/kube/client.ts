@@ -3,12 +3,13 @@ import type { Access } from './access.ts'
 import { ApiError, errorOfStatus, isNotFound } from './api-error.ts'
 import { homePath, listPath, objectPath } from './kinds.ts'
 import { readLines } from './lines.ts'
-import { type Kind, type KubeObject, type ObjectRef, refOf } from './object.ts'
+import { type Kind, type KubeObject, type ObjectMeta, type ObjectRef, refOf } from './object.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 
 const PAGE_OBJECTS = 250
 const MAX_PAGES = 400
 const APPLY = 'application/apply-patch+yaml'
+const MERGE = 'application/merge-patch+json'
 
 /** What a `metadataOnly` query accepts: the API server then sends only the metadata of each object. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
@@ -111,6 +112,16 @@ export class KubeClient {
   /** Server-side apply: creates the object, or changes the given fields. If `metadata.uid` is set and differs, it is a conflict. */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions, signal?: AbortSignal): Promise<T> {
     return this.#apply<T>(objectPath(refOf(object)), object, options, signal)
+  }
+
+  /** Changes only the given metadata; a conflict if `resourceVersion` is not the current one. */
+  async patchMetadata(
+    ref: ObjectRef,
+    metadata: Partial<ObjectMeta> & { resourceVersion: string },
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const request = { method: 'PATCH', path: objectPath(ref), contentType: MERGE } as const
+    await this.#transport.send({ ...request, body: JSON.stringify({ metadata }) }, signal)
   }
 
   /** Server-side apply of the status only; the other fields of `object` are not sent. */

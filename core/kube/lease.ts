@@ -164,7 +164,7 @@ class Candidate {
     const { namespace, name } = this.#options
     const { spec, metadata = { namespace, name } } = this.#lease ?? {}
     const now = `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000Z`
-    const taken = spec?.holderIdentity !== holderIdentity && holderIdentity !== ''
+    const changesHolder = spec?.holderIdentity !== holderIdentity && holderIdentity !== ''
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -174,8 +174,8 @@ class Candidate {
         holderIdentity,
         leaseDurationSeconds: holderIdentity === '' ? 1 : LEASE_SECONDS,
         renewTime: now,
-        acquireTime: taken ? now : (spec?.acquireTime ?? now),
-        leaseTransitions: (spec?.leaseTransitions ?? 0) + (taken && this.#lease ? 1 : 0),
+        acquireTime: changesHolder ? now : (spec?.acquireTime ?? now),
+        leaseTransitions: (spec?.leaseTransitions ?? 0) + (changesHolder && this.#lease ? 1 : 0),
       },
     }
   }

@@ -3,7 +3,7 @@ import { type Clock, delay, systemClock, type Timer } from '../async.ts'
 import { backoffMs } from '../backoff.ts'
 import { faultOf } from '../deadline.ts'
 import type { Log } from '../log.ts'
-import { ApiError, isExpired } from './api-error.ts'
+import { ApiError, isExpired, isNotFound, isRefused } from './api-error.ts'
 import type { KubeClient, Query, WatchEvent } from './client.ts'
 import { freeze, type KubeObject, keyOf } from './object.ts'
 
@@ -12,12 +12,19 @@ const WATCH_SECONDS = 60
 const SILENCE_MARGIN_MS = 10_000
 /** A watch that ends sooner, without an event, is a failure: with a broken proxy, watches would otherwise repeat without delay. */
 const MIN_WATCH_MS = 1_000
+/** How often an API server that did not know an optional kind is asked again. */
+const ABSENT_RETRY_MS = 30_000
 const RETRY = { firstMs: 250, longestMs: 10_000 }
+/** While failures of one kind go on, one in this time is a warning. */
+const WARN_AGAIN_MS = 30_000
 /** The durations of watches and resyncs vary by this share, so that replicas do not send their requests at the same time. */
 const JITTER = 0.25
 
 /** `before` is undefined for a new object, `now` for a deleted one; in a resync both are the same object. */
 export type Listener<T> = (before: T | undefined, now: T | undefined) => void
+
+/** `since` is in milliseconds, by the clock of the list-watch. */
+export type Refusal = { since: number; message: string }
 
 export type ListWatchOptions<T = KubeObject> = {
   client: Pick<KubeClient, 'list' | 'watch'>
@@ -25,6 +32,8 @@ export type ListWatchOptions<T = KubeObject> = {
   log: Log
   /** Reduces an object to the parts that are stored; by default the whole object is. */
   keep?: (object: T) => T
+  /** The API server may not know the kind: then there are no objects of it, and it is asked again from time to time. */
+  optional?: boolean
   /** How often the listeners are called with every object again; by default never. */
   resyncMs?: number
   clock?: Clock
@@ -45,6 +54,8 @@ export class ListWatch<T extends KubeObject> {
   /** Where the next watch starts; undefined: list first. */
   #resourceVersion: string | undefined
   #failures = 0
+  #warned = { reason: '', at: 0 }
+  #refusal: Refusal | undefined
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options
@@ -55,6 +66,11 @@ export class ListWatch<T extends KubeObject> {
 
   get isSynced(): boolean {
     return this.#isSynced
+  }
+
+  /** Set while the API server answers and refuses our credentials or rights; not while it cannot be reached. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal
   }
 
   /** All current objects by key. The returned map does not change later. */
@@ -90,16 +106,22 @@ export class ListWatch<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { items, resourceVersion } = await this.#options.client.list<T>(this.#options.query, signal)
+    const { client, query, optional } = this.#options
+    const listed = await client.list<T>(query, signal).catch(error => {
+      if (!optional || !isNotFound(error)) throw error
+      return undefined
+    })
     const seen = new Set<string>()
-    for (const item of items) {
+    for (const item of listed?.items ?? []) {
       seen.add(keyOf(item))
       this.#put(item)
     }
     for (const key of [...this.#objects.keys()]) if (!seen.has(key)) this.#remove(key)
-    this.#resourceVersion = resourceVersion
+    this.#resourceVersion = listed?.resourceVersion
     this.#isSynced = true
+    this.#refusal = undefined
     this.#syncing.resolve()
+    if (!listed) await delay(this.#clock, ABSENT_RETRY_MS, signal)
   }
 
   /** Runs one watch from its start to its end. */
@@ -163,7 +185,12 @@ export class ListWatch<T extends KubeObject> {
 
   /** Waits before the next attempt: longer each time, and at least as long as the server's Retry-After. */
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
-    if (isExpired(error)) this.#resourceVersion = undefined
+    const isGone = this.#options.optional === true && isNotFound(error)
+    // After a refusal too: a list shows at once that it is over, a quiet watch only when it ends.
+    if (isGone || isExpired(error) || isRefused(error)) this.#resourceVersion = undefined
+    this.#refusal = isRefused(error)
+      ? { since: this.#refusal?.since ?? this.#clock.now(), message: error.message }
+      : undefined
     const backoff = backoffMs(RETRY, this.#failures, this.#options.random ?? Math.random)
     const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
     const waitMs = Math.round(Math.max(backoff, asked))
@@ -172,13 +199,17 @@ export class ListWatch<T extends KubeObject> {
     await delay(this.#clock, waitMs, signal).catch(() => {})
   }
 
-  /** Warns about the first of consecutive failures; the others are debug lines. Anything but an ApiError is a bug. */
+  /** Warns about the first of consecutive failures of a kind, and again from time to time. Anything but an ApiError is a bug. */
   #logFailure(error: unknown, waitMs: number): void {
     const { query, log } = this.#options
     const { kind, namespace } = query
     if (error instanceof ApiError) {
       const fields = { kind, namespace, reason: error.reason, error: error.message, waitMs }
-      log[this.#failures === 0 ? 'warn' : 'debug'](fields, 'watch interrupted')
+      const now = this.#clock.now()
+      const isKnown = this.#failures > 0 && this.#warned.reason === error.reason
+      const isDue = !isKnown || now - this.#warned.at >= WARN_AGAIN_MS
+      if (isDue) this.#warned = { reason: error.reason, at: now }
+      log[isDue ? 'warn' : 'debug'](fields, 'watch interrupted')
     } else {
       log.error({ kind, namespace, err: error, waitMs }, 'watch failed')
     }

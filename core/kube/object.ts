@@ -9,6 +9,20 @@ export type OwnerReference = {
   blockOwnerDeletion?: boolean
 }
 
+/** FieldsV1: the fields that a manager set, as a tree of `f:<field>`, `k:<keys of a list's item>`, `v:<value>` and `.`. */
+export type FieldSet = { [step: string]: FieldSet }
+
+/** metav1.ManagedFieldsEntry. */
+export type ManagedFields = {
+  manager?: string
+  operation?: string
+  apiVersion?: string
+  time?: string
+  fieldsType?: string
+  fieldsV1?: FieldSet
+  subresource?: string
+}
+
 export type ObjectMeta = {
   name: string
   namespace?: string
@@ -21,6 +35,7 @@ export type ObjectMeta = {
   deletionTimestamp?: string
   finalizers?: string[]
   ownerReferences?: OwnerReference[]
+  managedFields?: ManagedFields[]
 }
 
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }

@@ -1,4 +1,4 @@
-/** Reads the values of one Secret. */
+/** The values of Secrets: reads those of one, and decodes and encodes them. */
 import type { V1Secret } from '@kubernetes/client-node'
 import type { KubeClient } from './client.ts'
 import type { Kube } from './object.ts'
@@ -14,9 +14,16 @@ export async function readSecret(
 ): Promise<SecretValues | undefined> {
   const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name }
   const found = await client.get<Kube<V1Secret>>(ref, signal)
-  if (!found) return undefined
-  const values = Object.entries(found.data ?? {}).map(([key, value]) => {
-    return [key, Buffer.from(value, 'base64').toString('utf8')] as const
-  })
+  return found && decodedData(found.data)
+}
+
+/** Of the field `data` of a Secret. */
+export function decodedData(data: SecretValues = {}): Record<string, string> {
+  const values = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()])
   return Object.fromEntries(values)
+}
+
+/** A value of the field `data` of a Secret. */
+export function encodedValue(text: string): string {
+  return Buffer.from(text).toString('base64')
 }

@@ -1,5 +1,6 @@
 /** The caller of a request: its identity and how to reach it. The server side creates it once; all layers pass the whole value on. */
 import type { JsonObject } from '../json.ts'
+import type { CallerToken } from './caller-token.ts'
 import { ANONYMOUS, type Identity } from './identity.ts'
 import type { McpResponse, Notification, ServerRequest } from './protocol/json-rpc.ts'
 import type { Era } from './protocol/revisions.ts'
@@ -8,6 +9,8 @@ import type { Era } from './protocol/revisions.ts'
 export type Caller = {
   /** Who it is, as its credential says. */
   readonly identity: Identity
+  /** The JSON Web Token of an identity provider that it was admitted by; undefined for other credentials. Never sent to an upstream. */
+  readonly token: CallerToken | undefined
   /** The IP address at the other end of the connection; undefined if it is closed, or there is none. */
   readonly address: string | undefined
   /** Key of the client's session; undefined if it has none. With `sessions: perClient`, each key has its own upstream session. */
@@ -52,6 +55,7 @@ export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<McpRe
 export function createCaller(given: Partial<Caller> = {}): Caller {
   return {
     identity: given.identity ?? ANONYMOUS,
+    token: given.token,
     address: given.address,
     client: given.client,
     label: given.label,

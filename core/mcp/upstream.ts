@@ -28,6 +28,8 @@ export interface Upstream {
   tell?(client: string, notification: Notification): void
   /** Ends the session and the calls in flight of a client that has gone. Absent: there is no state per client. */
   forget?(client: string): void
+  /** How many sessions belong to single clients: these lose their state when the server ends. Absent: none ever do. */
+  sessions?(): number
   /** Ends everything in flight with a Fault and frees all resources. Idempotent. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Client configs as they are, to manifests. */
+/** Clients' configurations converted to manifests. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const imported = (config: unknown, more: object = {}) =>
     ...more,
   })
 
-test('client configs are told from manifests and other files, broken ones too', () => {
+test("clients' configurations are recognised among manifests and other files, also broken ones", () => {
   for (const text of [
     '{"mcpServers":{}}',
     '{"servers":{}, // c\n}',
@@ -35,14 +35,14 @@ test('client configs are told from manifests and other files, broken ones too', 
   for (const text of others) assert.ok(!isClientConfig(text), text.slice(0, 20))
 })
 
-test('a file without servers is no mistake, one without a table of them is', () => {
+test('a configuration without servers is valid, one without the table of servers is not', () => {
   assert.deepEqual(imported({ mcpServers: {} }).problems, [])
   assert.equal(imported({}).problems[0]?.reason, 'NoServers')
   assert.equal(imported('').problems[0]?.reason, 'InvalidJson')
   assert.equal(imported('['.repeat(50_000)).problems[0]?.reason, 'InvalidJson')
 })
 
-test('a broken entry keeps no other from being read, and is named as manifests name it', () => {
+test('a broken entry does not affect others, and is named as in manifests', () => {
   const config = imported({ mcpServers: { 'My Bad': {}, good: { command: 'node' } } })
   assert.deepEqual(
     config.servers.map(({ manifest }) => manifest.metadata.name),
@@ -52,7 +52,7 @@ test('a broken entry keeps no other from being read, and is named as manifests n
   assert.equal(imported('{"mcpServers": {').broken, undefined)
 })
 
-test('secrets and variables never stand in a manifest, but wait in parts', () => {
+test('secrets and variables are not written into manifests, but kept in parts', () => {
   const entry = {
     command: 'node',
     env: { PLAIN: 'a', API_KEY: 'literal', FROM: '${env:OTHER}', MIXED: 'x-${input:id}', EMPTY_TOKEN: '' },
@@ -78,7 +78,7 @@ test('secrets and variables never stand in a manifest, but wait in parts', () =>
   })
 })
 
-test('variables in arguments are filled for running, and kept with a note for writing', () => {
+test('variables in arguments are replaced when the server runs, and written with a note', () => {
   const config = { mcpServers: { a: { command: 'node', args: ['${env:DIR}/x', '${NONE:-d}'] } } }
   const running = imported(config, {
     lookup: ({ name }: { name?: string }) => (name === 'DIR' ? '/srv' : undefined),
@@ -92,14 +92,14 @@ test('variables in arguments are filled for running, and kept with a note for wr
   )
 })
 
-test('a config of an editor stands on the folder above its own', () => {
+test("paths of an editor's configuration are relative to the folder above it", () => {
   const folderOf = (file: string) => importConfig('{"servers":{}}', { file, readEnvFile }).folder
   assert.equal(folderOf('/p/.vscode/mcp.json'), '/p')
   assert.equal(folderOf('/p/mcp.json'), '/p')
   assert.equal(folderOf('.mcp.json'), '.')
 })
 
-test('secrets are known by name and by looks', () => {
+test('secrets are recognised by name and by form', () => {
   const secret = [
     ['GITHUB_TOKEN', 'x'],
     ['x-api-key', 'x'],

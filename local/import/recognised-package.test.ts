@@ -35,7 +35,7 @@ test('packages are recognised however their runner is called', () => {
   }
 })
 
-test('a package that is named apart from its executable keeps both', () => {
+test('a package whose executable has another name keeps both names', () => {
   assert.deepEqual(source('npx -y -p @acme/suite@2.0.0 acme-mcp'), {
     npm: { package: '@acme/suite', version: '2.0.0', bin: 'acme-mcp' },
   })
@@ -47,12 +47,12 @@ test('a package that is named apart from its executable keeps both', () => {
   })
 })
 
-test('latest and no version mean the newest at the first installation', () => {
+test('latest and a missing version both mean the newest at the first installation', () => {
   assert.deepEqual(source('npx acme-mcp@latest'), { npm: { package: 'acme-mcp' } })
   assert.deepEqual(source('uvx acme-mcp'), { pypi: { package: 'acme-mcp' } })
 })
 
-test('what is not understood for certain is started as it is', () => {
+test('a command that is not certainly understood is started unchanged', () => {
   const lines = [
     'npx',
     'npx -y',

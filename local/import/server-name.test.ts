@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { MAX_NAME_LENGTH, NAME_PATTERN, RESERVED_NAME } from '../../crds/object-meta.ts'
 import { serverNames } from './server-name.ts'
 
-test('names become DNS labels as their readers would expect', () => {
+test('names become readable DNS labels', () => {
   assert.deepEqual(serverNames(['git', 'My Server', 'Größe 2', '21st.dev', '@acme/mcp_server', 'Ábç']), [
     'git',
     'my-server',
@@ -16,7 +16,7 @@ test('names become DNS labels as their readers would expect', () => {
   ])
 })
 
-test('all names are labels, none is taken twice, and a name that is one stays', () => {
+test('all names are unique labels, and valid ones do not change', () => {
   const name = fc.oneof(
     fc.string({ maxLength: 80 }),
     fc.constantFrom('git', 'Git', 'GIT', 'g.i.t', 'portolan', 'Portolan', '', '工具', '工'),

@@ -15,7 +15,7 @@ const fill = (text: string, values: Record<string, string> = {}) => {
   return 'text' in filled ? filled.text : filled.missing
 }
 
-test('every form of a variable is filled', () => {
+test('every form of a variable is replaced', () => {
   const values = { KEY: 'k', token: 't' }
   const text = `a ${form('KEY')} ${form('env:KEY')} ${form('input:token')} ${form('NONE:-x:-y')} ${form('env:NONE:-')}!`
   assert.equal(fill(text, values), 'a k k t x:-y !')
@@ -31,19 +31,19 @@ test('an empty value counts as given, a missing one is named', () => {
   assert.deepEqual(fill(form('input:token')), { kind: 'input', id: 'token' })
 })
 
-test('what is no variable stays as it is', () => {
+test('text without variables does not change', () => {
   for (const text of ['', '$KEY', '${', '${}', '${1}', '${a b}', '$(KEY)', '{{KEY}}', '%KEY%']) {
     assert.ok(isPlain(parseVariables(text, folders).parts), text)
     assert.equal(fill(text), text)
   }
 })
 
-test('forms that only an editor can fill are told', () => {
+test('variables that only an editor can fill are reported', () => {
   for (const name of ['config:a.b', 'command:x', 'file', 'fileDirname'])
     assert.equal(parseVariables(form(name), folders).foreign, form(name))
 })
 
-test('any text is written again as it was parsed', () => {
+test('any parsed text is written back unchanged', () => {
   const piece = fc.oneof(fc.string(), fc.constantFrom('${A}', '${A:-b}', '${input:x}', '${', '}'))
   fc.assert(
     fc.property(fc.array(piece), pieces => {

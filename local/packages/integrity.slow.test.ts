@@ -1,5 +1,6 @@
 /** A version whose content changes is refused: real installations by npm, and by uv or pip, from a registry of the test's. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,6 +42,17 @@ async function world(t: TestContext) {
   return { registry, folder, packages, uninstall }
 }
 
+/** The command, as somebody types it. */
+function approve(folder: string, ...args: string[]): string {
+  const main = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', main, 'approve', 'greeter', ...args],
+    { env: { PATH: process.env.PATH, PORTOLAN_CACHE: folder }, encoding: 'utf8' },
+  )
+  return `${stdout}${stderr}`
+}
+
 for (const source of [NPM, PYPI]) {
   test(`${source.kind}: equal content is installed again, other content under the same version is refused`, async t => {
     const { registry, folder, packages, uninstall } = await world(t)
@@ -59,6 +71,19 @@ for (const source of [NPM, PYPI]) {
     assert.equal(existsSync(ran), false, 'a script of the package ran')
     const [record = ''] = readdirSync(join(folder, 'integrity'))
     const file = join(folder, 'integrity', record)
+    const said = approve(folder, '--diff')
+    assert.match(
+      said,
+      /^greeter 1\.0\.0 of \w+ has other content under the same version:\n {2}integrity: \[-\S+-\]\{\+\S+\+\}/,
+    )
+    const [, digest = ''] = /--digest "(.+)"/.exec(said) ?? []
+    assert.match(
+      approve(folder, '--digest', digest),
+      /: approved .* The next start of its server installs it/,
+    )
+    await packages.ensure(source)
+    uninstall()
+    assert.match(approve(folder), /nothing was approved of a server "greeter"/)
     writeFileSync(file, 'damaged')
     await assert.rejects(packages.ensure(source), /it was not readable/)
     rmSync(file)

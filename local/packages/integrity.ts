@@ -1,48 +1,82 @@
 /** Remembers what a version of a package contained when it was first installed here, and refuses other content under that version. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { PackageSource, Release } from '../../core/packages/install.ts'
+import {
+  type ChangedPackage,
+  integrityChanged,
+  type PackageRecord,
+  recordOf,
+} from '../../core/packages/integrity.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 
 /** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else remembers it. */
 export type Compare = (source: PackageSource, release: Release) => Promise<void>
 
+/** A version with another content than was first installed. */
+export type ChangedHere = ChangedPackage & {
+  /** From now on the content that was refused is the right one. */
+  approve(): Promise<void>
+}
+
+const MAX_FILES = 1_000
+
 /** The files outlive the installations, so that a new one is compared. Without an integrity nothing is compared. */
 export function createIntegrityRecords(cacheFolder: string): Compare {
-  const folder = join(cacheFolder, 'integrity')
+  const folder = folderOf(cacheFolder)
   return async (source, release) => {
-    const { version, integrity } = release
-    if (integrity === undefined) return
-    const file = join(folder, fileName(source, release))
+    const record = recordOf(source, release, process)
+    if (!record) return
+    const file = join(folder, fileName(record))
     const known = await read(file)
-    if (known === integrity) return
-    if (known !== undefined) throw changed(source, release, known, file)
-    await replaceFile(file, JSON.stringify({ package: source.package, version, integrity }))
+    const { kind, package: name, version, integrity } = record
+    const keep = (kept: Kept) => replaceFile(file, JSON.stringify({ kind, package: name, version, ...kept }))
+    if (known === 'damaged')
+      throw integrityChanged(record, {
+        known: 'not readable',
+        where: 'here',
+        remedy: `delete ${file} and try again`,
+      })
+    if (known && known.integrity !== integrity) {
+      await keep({ integrity: known.integrity, found: integrity })
+      throw integrityChanged(record, {
+        known: known.integrity,
+        where: 'here',
+        remedy: `approve it: portolan approve ${name} --digest "${integrity}"`,
+      })
+    }
+    if (!known || known.found !== undefined) await keep({ integrity })
   }
 }
 
-function changed(
-  { kind, package: name }: PackageSource,
-  { version, integrity }: Release,
-  known: string,
-  file: string,
-): Fault {
-  const registry = kind === 'npm' ? 'npm' : 'PyPI'
-  return new Fault(
-    'io',
-    `${name} ${version} of ${registry} has other content than when it was first installed here: its integrity is ${integrity}, it was ${known}. ` +
-      'A published version does not change by itself: the registry, or what stands between, may not be trustworthy. ' +
-      `Use another version, or ask the publisher; if the change is right, delete ${file} and try again.`,
-    { details: { reason: 'IntegrityChanged' } },
+/** The versions of a package that were refused here since their content changed. */
+export async function changedPackages(cacheFolder: string, name: string): Promise<ChangedHere[]> {
+  const folder = folderOf(cacheFolder)
+  const names = (await readdir(folder).catch(() => [])).filter(file => file.endsWith('.json'))
+  const found = await Promise.all(
+    names.slice(0, MAX_FILES).map(async file => {
+      const kept = await read(join(folder, file))
+      if (!kept || kept === 'damaged' || kept.package !== name || kept.found === undefined) return []
+      const { kind, version, integrity: known, found } = kept
+      return {
+        what: `${name} ${version} of ${kind === 'npm' ? 'npm' : 'PyPI'}`,
+        known,
+        found,
+        approve: () =>
+          replaceFile(join(folder, file), JSON.stringify({ kind, package: name, version, integrity: found })),
+      }
+    }),
   )
+  return found.flat()
 }
 
-/** Wheels differ by platform and Python, archives of npm do not. */
-function fileName({ kind, package: name }: PackageSource, { version, variant = '' }: Release): string {
-  const platform = kind === 'pypi' ? `${process.platform}-${process.arch}-${variant}` : ''
+function folderOf(cacheFolder: string): string {
+  return join(cacheFolder, 'integrity')
+}
+
+function fileName({ kind, package: name, version, platform = '' }: PackageRecord): string {
   const readable = `${kind}-${name.replaceAll('/', '+')}@${version}`.replace(/[^\w.@+-]/g, '_')
   const exact = createHash('sha256')
     .update(JSON.stringify([name, version, platform]))
@@ -50,15 +84,19 @@ function fileName({ kind, package: name }: PackageSource, { version, variant = '
   return `${readable.slice(0, 180)}-${exact.slice(0, 8)}.json`
 }
 
+/** `found`: the other content that was refused last. */
+type Kept = { kind?: unknown; package?: unknown; version?: unknown; integrity: string; found?: string }
+
 /** A damaged file equals no content: somebody has to look at it and delete it. */
-async function read(file: string): Promise<string | undefined> {
+async function read(file: string): Promise<Kept | 'damaged' | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   try {
     const value: unknown = JSON.parse(text)
-    if (isObject(value) && typeof value.integrity === 'string') return value.integrity
+    if (!isObject(value) || typeof value.integrity !== 'string') return 'damaged'
+    const { kind, package: name, version, integrity, found } = value
+    return { kind, package: name, version, integrity, ...(typeof found === 'string' && { found }) }
   } catch {
-    // not JSON
+    return 'damaged'
   }
-  return 'not readable'
 }

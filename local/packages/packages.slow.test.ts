@@ -60,7 +60,7 @@ test('a package is installed once for many callers, and started from the cache w
   assert.equal(stdout.trim(), '1.2.3')
 })
 
-test('a version that does not exist says what npm said, and leaves nothing behind', async () => {
+test('the error for a missing version contains the message of npm, and nothing is left', async () => {
   const { packages } = open()
   await assert.rejects(packages.ensure({ ...SEMVER, version: '99.99.99' }), (error: unknown) => {
     assert.ok(error instanceof Fault)
@@ -86,7 +86,7 @@ test('without npm, uv and python the status says which is missing', async () => 
     await assert.rejects(packages.ensure(source), { details: { reason: 'PackageManagerMissing' } })
 })
 
-test('an installation is ended with the gateway', async () => {
+test('an installation ends with the gateway', async () => {
   const { packages, abort } = open()
   const work = packages.ensure({ kind: 'npm', package: 'semver', version: '7.6.3' })
   abort.abort()
@@ -107,7 +107,7 @@ test('an installer does not outlive a gateway that is killed', async t => {
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('a program that the package does not have names those that it has', async () => {
+test('the error for a missing program names those of the package', async () => {
   const { packages } = open()
   await assert.rejects(packages.ensure({ ...SEMVER, bin: 'nope' }), /it has semver/)
 })

@@ -1,21 +1,32 @@
 /** Creates all controllers of the operator with the state they share. */
 import type { createConnector } from '../../core/mcp/client/connector.ts'
+import { createRemoteGuard } from '../../core/mcp/client/remote-guard.ts'
 import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { createTokenCounter } from '../../core/tokens.ts'
 import type { ControllerSet, OperatorContext } from '../operator.ts'
 import { createApplier } from '../runtime/apply.ts'
+import { createCertificateKeeper } from '../runtime/ensure-certificate.ts'
+import { createPodLabeller } from '../runtime/label-pod.ts'
+import { Certificates } from './certificates.ts'
+import { Demand } from './demand.ts'
+import { createDemandController } from './demand-controller.ts'
 import { DescriptionTokens } from './description-tokens.ts'
 import { createDiscovery } from './discovery-controller.ts'
 import { Targets } from './discovery-targets.ts'
 import { createEncoding } from './encoding-controller.ts'
 import { createGatewayControllers } from './gateway-controller.ts'
+import { createKeptLogins } from './kept-logins.ts'
+import { PackageRecords } from './package-records.ts'
 import { createManifests } from './parsed-manifests.ts'
 import { Pins } from './pins.ts'
 import { DISCOVERY_MANAGER, Publisher } from './publish.ts'
 import { ReferenceIndex } from './reference-index.ts'
 import { References } from './reference-reader.ts'
-import { createServerController } from './server-controller.ts'
+import { createScriptController } from './script-controller.ts'
+import { createServerController, SERVER_MANAGER } from './server-controller.ts'
 import { SliceSets } from './slice-sets.ts'
+import { createTokenReviewController } from './token-review-controller.ts'
+import { Turns } from './turns.ts'
 
 /** Replaces how servers and gateways are connected to. */
 export type Connectors = { server?: typeof createConnector; gateway?: typeof connectSdkClient }
@@ -41,9 +52,20 @@ export function createControllers(context: OperatorContext, connectors: Connecto
 
   caches.configMaps.onChange((before, now) => {
     const server = slices.take(before, now)
-    if (server !== undefined) gateways.slicesChanged(server)
+    if (server === undefined) return
+    gateways.slicesChanged(server)
+    scripts.slicesChanged(server)
   })
-  const server = createServerController({ ...shared, targets })
+  const writer = createApplier({ client, log, metrics, fieldManager: SERVER_MANAGER })
+  const packages = new PackageRecords({ client, caches, applier: writer, log })
+  const keep = createCertificateKeeper({ client, log, metrics, fieldManager: SERVER_MANAGER })
+  const certificates = new Certificates({ client, caches, keep })
+  const labelPod = createPodLabeller(client, metrics)
+  const turns = new Turns(caches.deployments, context.settings.waves)
+  const demand = new Demand()
+  const parts = { targets, packages, certificates, turns, labelPod, demand }
+  const server = createServerController({ ...shared, ...parts })
+  const asking = createDemandController({ ...shared, demand, logins: createKeptLogins(shared) })
   const discovery = createDiscovery({
     ...shared,
     targets,
@@ -52,11 +74,20 @@ export function createControllers(context: OperatorContext, connectors: Connecto
     countTokens,
     concurrency: context.discoveryConcurrency,
     connector: connectors.server,
+    guard: createRemoteGuard({ ...context.settings.permitted, proxyFor: context.proxyFor }),
   })
   const gateways = createGatewayControllers({ ...shared, connect: connectors.gateway })
+  const scripts = createScriptController(shared)
+  const reviews = createTokenReviewController(shared)
   return {
-    controllers: [server, discovery.controller, encoding.controller, ...gateways.controllers],
+    controllers: [
+      server,
+      ...[discovery, encoding, scripts, asking].map(({ controller }) => controller),
+      ...gateways.controllers,
+      ...(reviews ? [reviews] : []),
+    ],
     async close() {
+      asking.close()
       await Promise.all([discovery.close(), encoding.close(), counter.close()])
     },
   }

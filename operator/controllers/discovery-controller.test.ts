@@ -1,4 +1,4 @@
-/** What discovery does when the world fails around it: real MCP servers, and an API server that does what a test says. */
+/** Discovery during failures: real MCP servers, and an API server whose answers the test gives. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { V1ConfigMap } from '@kubernetes/client-node'
@@ -29,7 +29,7 @@ import { SliceSets } from './slice-sets.ts'
 
 const HOUR_MS = 3_600_000
 
-test('what a server or the cluster said is not forgotten while the API server is away', async t => {
+test('notifications of servers and changes of the cluster are kept while the API server is away', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -48,7 +48,7 @@ test('what a server or the cluster said is not forgotten while the API server is
   assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 2)
 })
 
-test('servers that fail and hang leave half of the places to the others', { timeout: 10_000 }, async t => {
+test('servers that fail or hang use at most half of the places', { timeout: 10_000 }, async t => {
   const behaviours: Record<string, Behaviour> = { initialize: response => void response.destroy() }
   const dead = await startRude(behaviours)
   const well = await startRude({ 'tools/list': answer({ tools: [] }) })
@@ -67,7 +67,7 @@ test('servers that fail and hang leave half of the places to the others', { time
   await assert.rejects(hanging)
 })
 
-test('a list is published before its vectors, and with them once; another operator encodes nothing', async t => {
+test('a list is published before its vectors and once with them; another operator encodes nothing', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit'), tool('push')] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -83,7 +83,7 @@ test('a list is published before its vectors, and with them once; another operat
   assert.ok(rude.log.filter(entry => entry === 'POST tools/list').length >= 3)
 })
 
-test('another description is encoded without asking the server again', async t => {
+test('a new description is encoded without reading the list again', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit'), tool('push')] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -114,7 +114,7 @@ test('vectors that could not be written are written later, and not made again', 
   assert.equal(world.encoder.encoded.length, 1)
 })
 
-test('each asking is a span with its server, and with the code of what failed', async t => {
+test('each discovery is a span with its server, and with the code of a failure', async t => {
   const collector = await startCollector()
   const well = await startRude({ 'tools/list': answer({ tools: [] }) })
   const dead = await startRude({ initialize: response => void response.destroy() })
@@ -177,6 +177,7 @@ function begin(
       standing.set(name, made)
       return made
     },
+    patchMetadata: async () => {},
     delete: () => answerTo(true),
   }
   const silent = { get: () => undefined, onChange: () => () => {} }

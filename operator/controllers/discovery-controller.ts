@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
 import { ApiError, isDenied } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Log } from '../../core/log.ts'
@@ -11,7 +12,7 @@ import { discover } from '../../core/mcp/discovery/discover.ts'
 import { discoveryIntervalMs, type Schedule } from '../../core/mcp/discovery/schedule.ts'
 import type { UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { discoverySpan, type Tracer } from '../../core/trace.ts'
-import { refreshOf } from '../../crds/object-meta.ts'
+import { refreshOf } from '../../crds/annotations.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
@@ -55,6 +56,8 @@ export type DiscoveryOptions = {
   /** Absent: nothing is traced. */
   tracer?: Tracer
   connector?: typeof createConnector
+  /** As in UpstreamsOptions. */
+  guard?: HostGuard
 }
 
 export type Discovery = {
@@ -268,7 +271,9 @@ class DiscoveryWorker {
     { fault, connected }: { fault: Fault; connected: boolean },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, log, publisher } = this.#options
+    const { caches, clock, log, publisher } = this.#options
+    // The server was put to sleep while its lists were read.
+    if (servingOf(target, caches) === 'down') return memory.schedule.interrupted()
     const isFirst = memory.schedule.failures === 0
     memory.schedule.failed(clock.now(), retriesOf(target, fault))
     const settling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS

@@ -1,4 +1,4 @@
-/** What makes asking a server a different question. */
+/** When a server has to be read again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mcpServerSchema } from '../../crds/server.ts'
@@ -16,7 +16,7 @@ function target(interval = '10m', revision?: string): Target {
   return { server, endpoint, revision }
 }
 
-test('another connection, other pods or a wish are something else to ask', () => {
+test('a new connection, new pods or a refresh request mean that the server is read again', () => {
   const same = wantedOf(target(), '')
   const { endpoint, ...rest } = target()
   assert.equal(wantedOf(target('1h'), ''), same)

@@ -58,20 +58,20 @@ test('tools and tokens are counted as the manifest offers them', () => {
   )
 })
 
-test('a stdio server of the 2025 era that all clients share is told what it is not offered', () => {
+test('the status of a shared stdio server of the 2025 era says what it is not offered', () => {
   const npm = { npm: { package: 'a', version: '1.0.0' } }
   const message = (sessions: 'shared' | 'perClient', protocol: string) => {
     const stdio = server({ remote: undefined, ...npm, sessions })
     return discoveredStatus(stdio, listOf({ ...catalog, protocol }), new Map(), undefined, NOW).conditions[0]
       ?.message
   }
-  const notOffered = /; as all clients share it, it is not offered elicitation, sampling and roots/
+  const notOffered = /; as clients share it, it is not offered elicitation, sampling and roots/
   assert.match(message('shared', '2025-11-25') ?? '', notOffered)
   assert.doesNotMatch(message('perClient', '2025-11-25') ?? '', notOffered)
   assert.doesNotMatch(message('shared', '2026-07-28') ?? '', notOffered)
 })
 
-test('the time of the last change stays while the list does', () => {
+test('the time of the last change stays while the list is the same', () => {
   const first = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const again = discoveredStatus(server(), listOf(catalog), new Map(), first, NOW + 60_000)
   assert.deepEqual(again, first)
@@ -85,7 +85,7 @@ test('the time of the last change stays while the list does', () => {
   assert.equal(changed.tools?.lastChanged, '2026-01-02T03:05:05Z')
 })
 
-test('a failure names its reason and leaves the lists as they were', () => {
+test('a failure has its reason, and the lists stay', () => {
   const last = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const reasons = (connected: boolean) => (code: FaultCode) => {
     const status = failedStatus(server(), new Fault(code, 'Why\nit failed'), connected, last)
@@ -107,6 +107,10 @@ test('a failure names its reason and leaves the lists as they were', () => {
     'DiscoveryFailed',
   ])
   assert.deepEqual(codes.map(reasons(true)), ['AuthRequired', ...Array(4).fill('DiscoveryFailed')])
+  for (const reason of ['NotPermitted', 'Invalid']) {
+    const refused = new Fault('bad_request', 'Not so', { details: { reason } })
+    assert.equal(failedStatus(server(), refused, false, last).conditions[0]?.reason, reason)
+  }
 })
 
 test('a failure message contains no credentials from an upstream', () => {
@@ -119,7 +123,7 @@ test('a failure message contains no credentials from an upstream', () => {
   assert.doesNotMatch(condition?.message ?? '', /abcdefgh/)
 })
 
-test('a bridge that does not know its new token yet is waited for; nobody is asked for credentials', () => {
+test('a bridge that does not know its new token yet is retried, without the reason AuthRequired', () => {
   const bridged = server({ remote: undefined, image: { name: 'a:1', command: ['/a'] } })
   const refused = new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
   const [condition] = failedStatus(bridged, refused, false, undefined).conditions
@@ -127,10 +131,10 @@ test('a bridge that does not know its new token yet is waited for; nobody is ask
   assert.match(condition?.message ?? '', /new token of its Secret/)
 })
 
-test('with a pin the status tells what is approved, what changed, and how to approve it', () => {
+test('with a pin the status says what is approved, what changed, and how to approve it', () => {
   const pinned = server({ tools: { pin: 'Hold' } })
   const changes = { digest: 'd1', changed: ['list'], added: ['new\u200B'], removed: [] }
-  const list = { catalog, approved: [], changes, hidden: { told: ['tool "x": U+202E'], count: 1 } }
+  const list = { catalog, approved: [], changes, hidden: { findings: ['tool "x": U+202E'], count: 1 } }
   const status = discoveredStatus(pinned, list, new Map(), undefined, NOW)
   assert.deepEqual(status.tools?.changes, { ...changes, added: ['new⟨U+200B zero width space⟩'] })
   assert.match(status.tools?.approved ?? '', /^[0-9a-f]{64}$/)
@@ -158,7 +162,7 @@ test('with a pin the status tells what is approved, what changed, and how to app
   )
 })
 
-test('discovery reads its part of a status back, without the parts of others', () => {
+test('discovery reads back its own part of a status only', () => {
   const said = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const others = { type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime }

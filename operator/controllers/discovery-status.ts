@@ -6,8 +6,8 @@ import { transportOf } from '../../core/catalog/resolve.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { Fault } from '../../core/errors.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
+import { approveOf } from '../../crds/annotations.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
-import { approveOf } from '../../crds/object-meta.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { Verdict } from '../plan/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
@@ -77,7 +77,7 @@ export function failedStatus(
   return {
     conditions: [
       condition(server, 'False', reason, message),
-      ...others.map(told => ({ ...told, observedGeneration })),
+      ...others.map(other => ({ ...other, observedGeneration })),
     ],
     tools,
     resources,
@@ -121,7 +121,12 @@ function verdictOf(server: McpServer, fault: Fault, connected: boolean): Verdict
   return { reason, message: failureMessage(fault.message, reason) }
 }
 
-function reasonOf({ code }: Fault, connected: boolean): string {
+/** Faults that are mistakes of the manifest, or of what it names. */
+const MANIFESTS_OWN: readonly string[] = [REASON.notPermitted, REASON.invalid]
+
+function reasonOf({ code, details }: Fault, connected: boolean): string {
+  const own = MANIFESTS_OWN.find(reason => reason === details.reason)
+  if (own) return own
   if (code === 'upstream_auth_required') return REASON.authRequired
   if (connected) return REASON.discoveryFailed
   if (code === 'upstream_timeout') return REASON.startTimeout

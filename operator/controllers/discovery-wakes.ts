@@ -1,6 +1,7 @@
 /** Queues a server for discovery when its target, refresh annotation or Deployment changes, or its slices are deleted. */
 import { keyOf } from '../../core/kube/object.ts'
-import { approveOf, refreshOf } from '../../crds/object-meta.ts'
+import { approveOf, refreshOf } from '../../crds/annotations.ts'
+import { USER_LABEL } from '../plan/names.ts'
 import type { Queue } from '../runtime/queue.ts'
 import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
@@ -23,12 +24,14 @@ export function wakeOnChanges(
     if (now && isAsked) queue.add(keyOf(now))
   })
   caches.deployments.onChange((before, now) => {
-    const { namespace, ownerReferences } = (now ?? before)?.metadata ?? {}
+    const { namespace, ownerReferences, labels } = (now ?? before)?.metadata ?? {}
+    // Discovery does not use the pods of users.
+    if (labels?.[USER_LABEL] !== undefined) return
     const owner = ownerReferences?.find(({ kind }) => kind === 'McpServer')
     if (owner) queue.add(`${namespace}/${owner.name}`)
   })
   caches.configMaps.onChange((before, now) => {
-    // A slice that still names a set was changed by us.
+    // A slice that still names its set was changed by the operator itself.
     const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
     if (key !== undefined && !slices.isWhole(key)) again(key)
   })

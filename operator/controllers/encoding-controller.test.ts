@@ -15,7 +15,7 @@ import { runController } from '../runtime/controller.ts'
 import { createOperatorMetrics } from '../runtime/operator-metrics.ts'
 import { createEncoding, MAX_TEXTS } from './encoding-controller.ts'
 
-test('what is missing is made after it was published, and then known', async t => {
+test('missing vectors are made after the list is published, and then kept', async t => {
   const { encoding, publish, done, encoder } = begin(t)
   const catalog = catalogOf('own', ['commit', 'push'])
   assert.equal(publish('own', catalog).vectors, undefined)
@@ -53,7 +53,7 @@ test('routers find a vector for every text that they make of config and list', a
   assert.deepEqual(texts.map(({ key }) => key).sort(), vectors.keys)
 })
 
-test('vectors that stand are not made again, those of what is gone are left out, those of another encoder too', async t => {
+test('existing vectors are not made again; those of removed texts or another encoder are left out', async t => {
   const { publish, done, encoder } = begin(t)
   const catalog = catalogOf('git', ['commit', 'push'])
   publish('git', catalog)
@@ -72,7 +72,7 @@ test('vectors that stand are not made again, those of what is gone are left out,
   assert.deepEqual(other.encoder.encoded, encoder.encoded)
 })
 
-test('a server with many tools lets others take their turn', async t => {
+test('servers with many tools take turns with others', async t => {
   const { publish, done, encoder } = begin(t)
   const many = Array.from({ length: 40 }, (_, at) => `many${at}`)
   publish('large', catalogOf('large', many))
@@ -81,7 +81,7 @@ test('a server with many tools lets others take their turn', async t => {
   assert.equal(encoder.encoded.indexOf('small: one. '), 16)
 })
 
-test('a failure costs nothing but a while', async t => {
+test('after a failure the encoding is retried', async t => {
   const { clock, publish, done, state } = begin(t)
   state.fails = true
   publish('git', catalogOf('git', ['commit']))
@@ -92,7 +92,7 @@ test('a failure costs nothing but a while', async t => {
   assert.deepEqual(await done(1), ['git'])
 })
 
-test('without an encoder nothing waits, and what stands stays', async t => {
+test('without an encoder nothing is pending, and existing vectors stay', async t => {
   const made = begin(t)
   made.publish('git', catalogOf('git', ['commit']))
   await made.done(1)
@@ -106,7 +106,7 @@ test('without an encoder nothing waits, and what stands stays', async t => {
   assert.match(await metrics.registry.metrics(), /^portolan_encoder_available 0$/m)
 })
 
-test('the encoder is closed when nothing was to be done for ten seconds, and opened again', async t => {
+test('an idle encoder is closed after ten seconds, and opened again when needed', async t => {
   const { clock, publish, done, state } = begin(t)
   publish('git', catalogOf('git', ['commit']))
   await done(1)
@@ -119,7 +119,7 @@ test('the encoder is closed when nothing was to be done for ten seconds, and ope
   assert.equal(state.opened, 2)
 })
 
-test('of a server without end only so many texts get vectors, and a server that is gone none', async t => {
+test('of a server with too many tools only a limited number is encoded, and of a removed server none', async t => {
   const { encoding, publish, pending } = begin(t, true, false)
   publish(
     'large',

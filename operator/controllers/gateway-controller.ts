@@ -1,4 +1,5 @@
 /** The gateway controller: keeps routers, their RBAC and their feed in step with the servers that a gateway selects. */
+import { isDeepStrictEqual } from 'node:util'
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import type { SliceSet } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
@@ -26,10 +27,12 @@ import {
   type GatewayProbeOptions,
   generationOf,
 } from './gateway-probe.ts'
+import { loginSecretsOf, onLoginSecret } from './kept-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import { ReferenceIndex } from './reference-index.ts'
 import type { References } from './reference-reader.ts'
 import type { SliceSets } from './slice-sets.ts'
+import { onUserSecret, userSecretsIn } from './user-secrets.ts'
 import { createWriters, OBSTACLE_RETRY_MS, type Obstacle } from './writers.ts'
 
 const FIELD_MANAGER = 'portolan-gateway'
@@ -50,7 +53,14 @@ const OWNED = {
     'access',
     'routers',
   ],
-  conditions: [CONDITION.accepted, CONDITION.ready, CONDITION.authReady, CONDITION.accessResolved],
+  conditions: [
+    CONDITION.accepted,
+    CONDITION.available,
+    CONDITION.progressing,
+    CONDITION.ready,
+    CONDITION.authReady,
+    CONDITION.accessResolved,
+  ],
 }
 
 export type GatewayControllerOptions = OperatorContext & {
@@ -121,8 +131,31 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
   caches.onOwnedChange(({ kind, namespace, name }) => {
     if (kind === 'McpGateway') wake(`${namespace}/${name}`)
   })
+  caches.scripts.onChange((before, now) => wakeOffering(options, wake, before, now))
+  onUserSecret(caches, manifests, server => wakeSelecting(server))
+  onLoginSecret(caches, key => wakeSelecting(caches.servers.get(key)))
   index.onChange(caches, key => wakeSelecting(caches.servers.get(key)))
   return wakeSelecting
+}
+
+/** Wakes the gateways that run scripts and select one of these, or cannot be parsed. */
+function wakeOffering(
+  { caches, manifests }: GatewayControllerOptions,
+  wake: (key: string) => void,
+  before: Manifest | undefined,
+  now: Manifest | undefined,
+): void {
+  const isSame = before && now && before.metadata.generation === now.metadata.generation
+  // A change of the status alone; in a resync both are the same object.
+  if (isSame && before !== now && isDeepStrictEqual(before.metadata.labels, now.metadata.labels)) return
+  for (const [key, object] of caches.gateways.objects) {
+    const code = manifests.gateway(object).manifest?.spec.code
+    const isMeant = (script: Manifest | undefined) =>
+      script !== undefined &&
+      script.metadata.namespace === object.metadata.namespace &&
+      (!code || (code.enabled && selects(code.scripts.selector, script.metadata.labels)))
+    if (isMeant(before) || isMeant(now)) wake(key)
+  }
 }
 
 /** Why a plan could not be applied completely; undefined if it was. */
@@ -175,19 +208,33 @@ async function observe(
   )
   const servers = inNamespace.flatMap(server => manifests.server(server).manifest ?? [])
   const selected = servers.filter(({ metadata }) => selects(gateway.spec.servers.selector, metadata.labels))
+  const userSecrets = userSecretsIn(caches, namespace, selected)
+  const loginSecrets = selected
+    .filter(({ spec }) => spec.auth?.perUser?.oauth)
+    .flatMap(({ metadata }) => caches.servers.get(`${namespace}/${metadata.name}`) ?? [])
+    .flatMap(server => loginSecretsOf(caches, server).map(({ metadata }) => metadata.name))
+  const secretNames = [...[...userSecrets.values()].flat().map(({ name }) => name), ...loginSecrets]
+  const ofUsers = secretNames.map(name => ({ kind: 'Secret' as const, name }))
   const descriptionTokens = await tokens.of(selected).catch(error => {
     // Routers estimate descriptions without a count.
     if (!(error instanceof Fault)) throw error
     log.warn({ gateway: keyOf(object), error: error.message }, 'description tokens could not be counted')
     return new Map<string, number>()
   })
+  const scripts = [...caches.scripts.objects.values()].filter(
+    ({ metadata }) => metadata.namespace === namespace && !metadata.deletionTimestamp,
+  )
   return {
     gateway,
     servers,
+    scripts: scripts.flatMap(script => manifests.script(script).script ?? []),
     slices: await slicesOf(options, object, selected, signal),
-    references: await references.read(namespace, namesIn(gateway, selected), signal),
+    references: await references.read(namespace, namesIn(gateway, selected, ofUsers), signal),
+    userSecrets,
+    loginSecrets,
     descriptionTokens,
     deployment: caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`),
+    serviceAccount: caches.serviceAccounts.get(`${namespace}/${gatewayObjectName(name)}`)?.metadata.uid,
     pods: caches.podsOf(namespace, 'router', name),
     generation: generationOf(caches, keyOf(object)),
     reports: [],
@@ -197,8 +244,12 @@ async function observe(
   }
 }
 
-function namesIn(gateway: McpGateway, servers: readonly McpServer[]): ReferenceName[] {
-  const names = [...servers.flatMap(referencesOf), ...gatewayReferences(gateway)]
+function namesIn(
+  gateway: McpGateway,
+  servers: readonly McpServer[],
+  others: readonly ReferenceName[],
+): ReferenceName[] {
+  const names = [...servers.flatMap(referencesOf), ...gatewayReferences(gateway), ...others]
   const byId = new Map(names.map(name => [`${name.kind}/${name.name}`, name]))
   return [...byId.values()]
 }

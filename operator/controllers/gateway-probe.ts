@@ -6,6 +6,7 @@ import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
+import { isPodReady } from '../../core/kube/pod.ts'
 import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import type { OperatorContext } from '../operator.ts'
 import { MAX_ROUTERS } from '../plan/gateway-status.ts'
@@ -14,6 +15,7 @@ import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
+import { RouterLag } from './router-lag.ts'
 import { type RouterStatus, readRouterStatus } from './router-report.ts'
 
 const WORKERS = 4
@@ -49,6 +51,7 @@ type Memory = {
   handshakeState?: string
   failures: number
   nextHandshakeAt: number
+  lag: RouterLag
 }
 
 export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
@@ -67,6 +70,7 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
       first: Promise.withResolvers<Seen>(),
       failures: 0,
       nextHandshakeAt: 0,
+      lag: new RouterLag(),
     }
     memories.set(key, memory)
     return memory
@@ -105,43 +109,64 @@ async function probe(
 ): Promise<{ seen: Seen; behind: boolean }> {
   const { caches, clock } = options
   const { namespace, name } = placeOf(key)
-  const pods = caches.podsOf(namespace, 'router', name).filter(isReady).slice(0, MAX_ROUTERS)
-  const [handshake, ...said] = await Promise.all([
+  const pods = caches.podsOf(namespace, 'router', name).filter(isRunning).slice(0, MAX_ROUTERS)
+  const [handshake, ...statuses] = await Promise.all([
     handshakeWith(options, key, memory, signal),
     ...pods.map(pod => readRouterStatus(pod.status?.podIP ?? '', clock, signal)),
   ])
   signal.throwIfAborted()
-  const reports = pods.map((pod, at): RouterReport => {
-    const generation = said[at]?.generation
-    return { pod: pod.metadata.name, ...(generation !== undefined && { generation }) }
-  })
+  const newest = generationOf(caches, key) ?? 0
+  memory.lag.keep(pods.map(({ metadata }) => metadata.name))
+  const seen = { newest, now: clock.now(), lag: memory.lag }
+  const reports = pods.flatMap((pod, at) => reportOf(pod, statuses[at], seen) ?? [])
   reports.sort((a, b) => (a.pod < b.pod ? -1 : 1))
-  const exposedTokens = said.find(one => one?.exposedTokens !== undefined)?.exposedTokens
-  const { search, loading } = searchOf(said)
-  const access = accessOf(said)
+  const exposedTokens = statuses.find(one => one?.exposedTokens !== undefined)?.exposedTokens
+  const { search, loading } = searchOf(statuses)
+  const access = accessOf(statuses)
   const fetching = access?.keys.some(({ state }) => state === 'pending') ?? false
-  const newest = generationOf(caches, key)
   const behind =
-    loading ||
-    fetching ||
-    reports.some(({ generation }) => generation === undefined || generation < (newest ?? 0))
+    loading || fetching || reports.some(({ generation, stale }) => stale || (generation ?? -1) < newest)
   return { seen: { reports, handshake, exposedTokens, search, access }, behind }
 }
 
-/** The keys of every router, since each fetches its own; the report of the one with the newest catalog. */
-function accessOf(said: readonly (RouterStatus | undefined)[]): Seen['access'] {
-  const all = said.flatMap(one => (one?.access ? [{ ...one.access, generation: one.generation ?? 0 }] : []))
+/**
+ * A router reports by itself if the API server refuses it. That it gets no changes although the API server answers others can only be
+ * seen here, by comparing generations. undefined for a router that is still starting.
+ */
+function reportOf(
+  pod: Kube<V1Pod>,
+  { generation, stale }: RouterStatus = {},
+  { newest, now, lag }: { newest: number; now: number; lag: RouterLag },
+): RouterReport | undefined {
+  const { name } = pod.metadata
+  if (generation === undefined) {
+    if (stale === undefined && !isPodReady(pod)) return undefined
+    return { pod: name, ...(stale !== undefined && { stale }) }
+  }
+  const missed = lag.overdue(name, generation, newest, now)
+  const why = stale ?? (missed && `it serves generation ${generation}, not ${missed}`)
+  return { pod: name, generation, ...(why && { stale: why }) }
+}
+
+/** Combines the keys that every router reports, since each fetches its own, with the access report of the router with the newest catalog. */
+function accessOf(statuses: readonly (RouterStatus | undefined)[]): Seen['access'] {
+  const all = statuses.flatMap(one =>
+    one?.access ? [{ ...one.access, generation: one.generation ?? 0 }] : [],
+  )
   const [newest] = all.toSorted((a, b) => b.generation - a.generation)
   return newest && { keys: all.flatMap(({ keys }) => keys), report: newest.report }
 }
 
 /** Reports the router with a problem, if any. Routers that still load their encoder are skipped and asked again soon. */
-function searchOf(said: readonly (RouterStatus | undefined)[]): { search: Seen['search']; loading: boolean } {
-  const all = said.flatMap(one => one?.search ?? [])
+function searchOf(statuses: readonly (RouterStatus | undefined)[]): {
+  search: Seen['search']
+  loading: boolean
+} {
+  const all = statuses.flatMap(one => one?.search ?? [])
   const settled = all.filter(({ semantic, pending }) => semantic !== 'off' || pending === 0)
-  const told =
+  const chosen =
     settled.find(({ semantic }) => semantic === 'off') ?? settled.find(({ reason }) => reason) ?? settled[0]
-  const { semantic, reason } = told ?? {}
+  const { semantic, reason } = chosen ?? {}
   return { search: semantic && { semantic, ...(reason && { reason }) }, loading: settled.length < all.length }
 }
 
@@ -184,7 +209,7 @@ async function handshakeWith(
     return { ok: true }
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
-    // A gateway with `auth` lets nobody in without a credential, and the operator has none: it answers, which is what is asked.
+    // A gateway with `auth` refuses the operator, which has no credential. This still proves that it answers.
     if (error.code === 'upstream_auth_required' && asksForCredentials(caches, key)) return { ok: true }
     memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
     return { ok: false, message: error.message }
@@ -204,7 +229,7 @@ function placeOf(key: string): { namespace: string; name: string } {
   return { namespace, name }
 }
 
-function isReady({ metadata, status }: Kube<V1Pod>): boolean {
-  if (metadata.deletionTimestamp || !status?.podIP) return false
-  return status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+/** Includes routers that are not ready, since their status says why. */
+function isRunning({ metadata, status }: Kube<V1Pod>): boolean {
+  return !metadata.deletionTimestamp && status?.phase === 'Running' && Boolean(status.podIP)
 }

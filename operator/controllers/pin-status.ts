@@ -1,18 +1,18 @@
-/** What the status tells of pinned tools and of text that hides characters. Pure. */
+/** The part of a status about pinned tools and text with hidden characters. Pure. */
 import { type HiddenText, hiddenTextLine } from '../../core/catalog/hidden-text.ts'
 import type { Pinned } from '../../core/catalog/pin.ts'
 import { changesLine, digestOfTools, type ToolChanges, toldChanges } from '../../core/catalog/tool-changes.ts'
+import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
-import { APPROVE_ANNOTATION } from '../../crds/object-meta.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 
-/** A list as it is served, and what is told of it. */
+/** A list as it is served, with its changes and hidden characters. */
 export type PinnedList = Pinned & { hidden?: HiddenText }
 
 const MAX_MESSAGE_CHARACTERS = 2_000
 
-/** Without a pin nothing is told of approval; text is told only if it hides something. */
+/** ToolsApproved only with `tools.pin`; TextVisible only if text hides characters. */
 export function pinConditions(
   server: McpServer,
   { approved, changes, hidden }: PinnedList,

@@ -15,7 +15,7 @@ import { readApproved } from '../../core/kube/catalog.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
-import { approveOf } from '../../crds/object-meta.ts'
+import { approveOf } from '../../crds/annotations.ts'
 import { approvedObjects, isApproved } from '../plan/slice-objects.ts'
 import type { Applier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
@@ -31,16 +31,16 @@ export type PinsOptions = {
 
 export class Pins {
   readonly #options: PinsOptions
-  /** What was logged last of a server, by uid. */
-  readonly #told = new Map<string, { changes?: string; hidden?: string }>()
+  /** The last line logged about each server, by uid. */
+  readonly #logged = new Map<string, { changes?: string; hidden?: string }>()
 
   constructor(options: PinsOptions) {
     this.#options = options
   }
 
   /**
-   * What is served of a list, as found or as published. Keeps what is approved before it returns, so that a status never tells an
-   * approval that would be lost. `approved`: the digest of the approved tools in the last status.
+   * Which tools of a list are served, as found or as published. Stores newly approved tools before it returns, so that a status never
+   * reports an approval that would be lost. `approved`: the digest of the approved tools in the last status.
    */
   async apply(
     discovered: Discovered,
@@ -63,12 +63,12 @@ export class Pins {
 
   /** The server is gone. */
   forget(uid = ''): void {
-    this.#told.delete(uid)
+    this.#logged.delete(uid)
   }
 
   /**
-   * Undefined before the first approval. If what was approved is lost or damaged, only tools with the digest that the status tells
-   * are approved; nothing else is.
+   * Undefined before the first approval. If the stored tools are lost or damaged, only tools with the digest in the status are
+   * approved.
    */
   async #approved(
     { object, server }: Discovered,
@@ -87,7 +87,7 @@ export class Pins {
     return approved === undefined ? undefined : this.#lost(server.metadata.name, found, approved)
   }
 
-  /** Undefined, as before a first approval, if the tools are the approved ones: they are kept again. */
+  /** Undefined, as before a first approval, if the digest of the tools is the approved one: they are then stored again. */
   #lost(server: string, found: ServerCatalog, approved: string | undefined): ToolDefinition[] | undefined {
     if (digestOfTools(definitionsOf(found)) === approved) return undefined
     this.#options.log.warn({ server, approved }, 'the approved tools are lost: none is approved')
@@ -116,19 +116,19 @@ export class Pins {
   #tell({ key, object, server }: Discovered, { changes, hidden }: PinnedList): void {
     const { log } = this.#options
     const { uid = '' } = object.metadata
-    const last = this.#told.get(uid)
+    const last = this.#logged.get(uid)
     const now = { changes: changes?.digest, hidden: hidden && JSON.stringify(hidden) }
-    this.#told.set(uid, now)
+    this.#logged.set(uid, now)
     if (changes && now.changes !== last?.changes) {
       const { pin } = server.spec.tools
-      log.warn({ server: key, pin, ...told(changes) }, 'tools changed since they were approved')
+      log.warn({ server: key, pin, ...changeFields(changes) }, 'tools changed since they were approved')
     }
     if (hidden && now.hidden !== last?.hidden)
-      log.warn({ server: key, hidden: hidden.told, texts: hidden.count }, 'text hides characters')
+      log.warn({ server: key, hidden: hidden.findings, texts: hidden.count }, 'text hides characters')
   }
 }
 
-function told(changes: ToolChanges): { changes: string; digest: string } {
+function changeFields(changes: ToolChanges): { changes: string; digest: string } {
   return { changes: changesLine(changes), digest: changes.digest }
 }
 

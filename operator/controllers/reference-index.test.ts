@@ -1,4 +1,4 @@
-/** Who is woken by a change of a Secret or ConfigMap. */
+/** Which servers a change of a Secret or ConfigMap affects. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReferenceIndex } from './reference-index.ts'

@@ -1,4 +1,5 @@
-/** Reads the Secrets and ConfigMaps that manifests name: versions from the caches, keys with one request per version. */
+/** Reads the Secrets and ConfigMaps that manifests name: versions from the caches, digests with one request per version. */
+import { createHash } from 'node:crypto'
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
@@ -6,7 +7,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Reference } from '../plan/plan.ts'
 import type { ReferenceName } from '../plan/references.ts'
 
-/** Objects whose keys are remembered; others are read again. */
+/** Objects whose content is remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
 /** Values are used in headers, which are never longer; longer values are not remembered. */
 const MAX_VALUE_CHARACTERS = 8_192
@@ -17,42 +18,55 @@ export type ReferencesOptions = {
   metadataOf: (kind: Reference['kind'], key: string) => KubeObject | undefined
 }
 
+type Known = { resourceVersion: string | undefined; reference: Reference }
+
 export class References {
   readonly #options: ReferencesOptions
   /** By `kind/namespace/name`. */
-  readonly #known = new BoundedMap<Reference>(MAX_REMEMBERED)
+  readonly #known = new BoundedMap<Known>(MAX_REMEMBERED)
 
   constructor(options: ReferencesOptions) {
     this.#options = options
   }
 
-  /** One result per name; a missing object has no resourceVersion. Throws ApiError. */
+  /**
+   * One result per name. A deleted object is remembered as it was: managers of Secrets often delete one and create it again.
+   * Throws ApiError.
+   */
   read(namespace: string, names: readonly ReferenceName[], signal: AbortSignal): Promise<Reference[]> {
     return Promise.all(names.map(name => this.#readOne(namespace, name, signal)))
   }
 
   async #readOne(namespace: string, { kind, name }: ReferenceName, signal: AbortSignal): Promise<Reference> {
-    const seen = this.#options.metadataOf(kind, `${namespace}/${name}`)
-    if (!seen) return { kind, name, keys: [] }
     const id = `${kind}/${namespace}/${name}`
     const known = this.#known.get(id)
-    const current = known?.resourceVersion === seen.metadata.resourceVersion ? known : undefined
-    const found = current ?? (await this.#ask(namespace, { kind, name }, signal))
-    if (found.resourceVersion === undefined) this.#known.delete(id)
-    else this.#known.set(id, found)
-    return found
+    const seen = this.#options.metadataOf(kind, `${namespace}/${name}`)
+    if (known && known.resourceVersion === seen?.metadata.resourceVersion) return known.reference
+    const found = seen && (await this.#ask(namespace, { kind, name }, signal))
+    if (!found) return { digests: {}, ...known?.reference, kind, name, exists: false }
+    this.#known.set(id, found)
+    return found.reference
   }
 
-  async #ask(namespace: string, { kind, name }: ReferenceName, signal: AbortSignal): Promise<Reference> {
+  async #ask(
+    namespace: string,
+    { kind, name }: ReferenceName,
+    signal: AbortSignal,
+  ): Promise<Known | undefined> {
     const ref = { apiVersion: 'v1', kind, namespace, name }
     const found = await this.#options.client.get<Kube<V1Secret> & Kube<V1ConfigMap>>(ref, signal)
-    if (!found) return { kind, name, keys: [] }
+    if (!found) return undefined
     const { data = {}, metadata } = found
     const binary = kind === 'ConfigMap' ? (found.binaryData ?? {}) : {}
-    const keys = [...Object.keys(data), ...Object.keys(binary)].sort()
-    const reference: Reference = { kind, name, resourceVersion: metadata.resourceVersion, keys }
-    return kind === 'Secret' ? reference : { ...reference, values: short(data) }
+    const reference = { kind, name, exists: true, digests: digestsOf({ ...data, ...binary }) }
+    const values = kind === 'Secret' ? {} : { values: short(data) }
+    return { resourceVersion: metadata.resourceVersion, reference: { ...reference, ...values } }
   }
+}
+
+function digestsOf(data: Record<string, string>): Record<string, string> {
+  const digest = (value: string) => createHash('sha256').update(value).digest('hex')
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, digest(value)]))
 }
 
 function short(data: Record<string, string>): Record<string, string> {

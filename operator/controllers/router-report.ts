@@ -4,17 +4,31 @@ import * as z from 'zod'
 import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
 import { MAX_REPORTED_RULES } from '../../core/catalog/access-report.ts'
+import {
+  LOGIN_ID,
+  LOGIN_VALUE,
+  MAX_LOGIN_CHARACTERS,
+  MAX_LOGINS_AT_ONCE,
+} from '../../core/catalog/login-records.ts'
 import { deadline } from '../../core/deadline.ts'
+import { USER_DIGEST } from '../../core/mcp/user.ts'
 import { REASON } from '../../crds/conditions.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
 const REPORT_LIMIT_MS = 1_000
-/** The report of a thousand servers takes about 120 KB. */
-const MAX_REPORT_BYTES = 1024 * 1024
+/** The report of a thousand servers takes about 120 KB, and that of a thousand users with pods 80 KB. */
+const MAX_REPORT_BYTES = 8 * 1024 * 1024
 const MAX_REASON_CHARACTERS = 1_000
 const MAX_NAME_CHARACTERS = 253
-const MAX_ISSUERS = 16
+/** 16 of JSON Web Tokens, and the API server. */
+const MAX_ISSUERS = 17
 const MAX_FINDINGS = 50
+const MAX_SERVERS = 10_000
+/** The most that `users.max` admits. */
+const MAX_USERS = 1_000
+/** As many calls as a router holds. */
+const MAX_WISHES = 1_024
+/** As many as a router keeps for the operator, and as long. */
 
 /** If a router of another version reports search differently, only this part is dropped. */
 const search = z
@@ -26,7 +40,7 @@ const search = z
   .optional()
   .catch(undefined)
 
-const text = (longest: number) => z.string().transform(said => said.slice(0, longest))
+const text = (longest: number) => z.string().transform(value => value.slice(0, longest))
 /** Like `search`, left out if a router of another version reports it differently. */
 const access = z
   .object({
@@ -66,6 +80,7 @@ const access = z
 
 const report = z.object({
   generation: z.int().min(0).optional(),
+  stale: text(MAX_REASON_CHARACTERS).optional().catch(undefined),
   exposedTokens: z.int().min(0).optional(),
   search,
   access,
@@ -73,22 +88,91 @@ const report = z.object({
 
 export type RouterStatus = z.output<typeof report>
 
+const count = z.int().min(0).default(0)
+/** What uses each server through the router, and what its calls wait for. */
+const load = z.object({
+  servers: z
+    .array(
+      z.object({
+        name: z.string().max(MAX_NAME_CHARACTERS),
+        active: count,
+        waiting: count,
+        asking: count,
+        held: count,
+        subscriptions: count,
+        sessions: count,
+        /** Absent while something uses it. */
+        idleMs: z.number().min(0).optional(),
+        /** By the digest of the user. */
+        instances: z
+          .record(z.string().regex(USER_DIGEST), z.number().min(0))
+          .refine(all => Object.keys(all).length <= MAX_USERS)
+          .default({}),
+      }),
+    )
+    .max(MAX_SERVERS),
+  waiting: z
+    .array(
+      z.object({
+        server: z.string().max(MAX_NAME_CHARACTERS),
+        instance: z.string().regex(USER_DIGEST).optional(),
+        since: z.iso.datetime(),
+      }),
+    )
+    .max(MAX_WISHES),
+  /** Logins of users that are to be written. */
+  logins: z
+    .array(
+      z.object({
+        server: z.string().max(MAX_NAME_CHARACTERS),
+        id: z.string().regex(LOGIN_ID),
+        value: z.string().max(MAX_LOGIN_CHARACTERS).regex(LOGIN_VALUE),
+      }),
+    )
+    .max(MAX_LOGINS_AT_ONCE)
+    .default([]),
+})
+
+export type RouterLoad = z.output<typeof load>
+
 /** undefined if the router does not answer in time or its answer is invalid. Never rejects. */
-export async function readRouterStatus(
+export function readRouterStatus(
   address: string,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<RouterStatus | undefined> {
+  return read(report, address, clock, signal)
+}
+
+/** As `readRouterStatus`. */
+export function readRouterLoad(
+  address: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<RouterLoad | undefined> {
+  return read(load, address, clock, signal)
+}
+
+async function read<Schema extends z.ZodType>(
+  schema: Schema,
+  address: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<z.output<Schema> | undefined> {
   const limit = deadline(clock, REPORT_LIMIT_MS, 'The router does not report in time', signal)
-  const host = address.includes(':') ? `[${address}]` : address
   try {
-    const answer = await request(`http://${host}:${ADMIN_PORT}/status`, { signal: limit.signal })
+    const answer = await request(`${adminUrl(address)}/status`, { signal: limit.signal })
     const body = await readBounded(answer.body, MAX_REPORT_BYTES, () => new Error('too much'))
-    const said = report.safeParse(JSON.parse(body.toString('utf8')))
-    return answer.statusCode === 200 ? said.data : undefined
+    const status = schema.safeParse(JSON.parse(body.toString('utf8')))
+    return answer.statusCode === 200 ? status.data : undefined
   } catch {
     return undefined
   } finally {
     limit.clear()
   }
+}
+
+/** The origin of the admin port of a router at an IP address. */
+export function adminUrl(address: string): string {
+  return `http://${address.includes(':') ? `[${address}]` : address}:${ADMIN_PORT}`
 }

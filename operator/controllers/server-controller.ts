@@ -1,31 +1,44 @@
 /** The server controller: applies the objects of a McpServer, and reports whether it is accepted and ready. */
-import type { V1Deployment } from '@kubernetes/client-node'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
+import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import { isDenied } from '../../core/kube/api-error.ts'
-import { type Kube, keyOf } from '../../core/kube/object.ts'
+import { keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
+import { packageOf } from '../plan/install-packages.ts'
+import { mislabelled } from '../plan/installed.ts'
+import { INSTALLED_LABEL, USER_LABEL } from '../plan/names.ts'
 import type { Reference, ServerPlan, ServerPlanStatus, ServerWorld } from '../plan/plan.ts'
 import { planServer } from '../plan/plan-server.ts'
 import { connectionInputs, indexReferences, referencesOf } from '../plan/references.ts'
+import { UNUSED } from '../plan/scaling.ts'
 import { invalidServerStatus } from '../plan/server-status.ts'
-import { revisionOf } from '../plan/template.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
+import type { PodLabeller } from '../runtime/label-pod.ts'
 import { Queue } from '../runtime/queue.ts'
+import type { Certificates, KeptCertificate } from './certificates.ts'
+import type { Demand } from './demand.ts'
+import { gatewaysOf } from './demand-controller.ts'
 import { isSameWay, type Target, type Targets } from './discovery-targets.ts'
+import { Instances } from './instances.ts'
+import { loginSecretsOf } from './kept-logins.ts'
+import type { PackageRecords } from './package-records.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './reference-reader.ts'
+import { Scales } from './scales.ts'
+import type { Turns } from './turns.ts'
+import { onUserSecret } from './user-secrets.ts'
 import { createWriters, OBSTACLE_RETRY_MS } from './writers.ts'
 
-const FIELD_MANAGER = 'portolan-server'
+export const SERVER_MANAGER = 'portolan-server'
 const WORKERS = 8
 const OWNED = {
-  fields: ['observedGeneration', 'endpoint', 'replicas'],
-  conditions: [CONDITION.accepted, CONDITION.ready],
+  fields: ['observedGeneration', 'endpoint', 'replicas', 'users'],
+  conditions: [CONDITION.accepted, CONDITION.available, CONDITION.progressing, CONDITION.ready],
 }
 /** Counting the tokens of a description may take a tokenizer that has to be loaded. */
 const REPEAT_LIMIT_MS = 5_000
@@ -35,10 +48,15 @@ export type ServerControllerOptions = OperatorContext & {
   references: References
   index: ReferenceIndex
   targets: Targets
+  packages: PackageRecords
+  certificates: Certificates
+  turns: Turns
+  labelPod: PodLabeller
+  demand: Demand
 }
 
 export function createServerController(options: ServerControllerOptions): Controller {
-  const { caches, clock, random, manifests, index } = options
+  const { caches, clock, random, manifests, index, turns, demand } = options
   const queue = new Queue({ clock, random })
   caches.servers.onChange((before, now) => {
     const object = now ?? before
@@ -52,39 +70,58 @@ export function createServerController(options: ServerControllerOptions): Contro
     if (kind === 'McpServer') queue.add(`${namespace}/${name}`)
   })
   index.onChange(caches, key => queue.add(key))
+  turns.onFree(key => queue.add(key))
+  demand.onChange(key => queue.add(key))
+  onUserSecret(caches, manifests, server => queue.add(keyOf(server)))
   return { name: 'server', queue, workers: WORKERS, reconcile: createReconcile(options) }
 }
 
 function createReconcile(options: ServerControllerOptions): Controller['reconcile'] {
-  const { caches, manifests, targets } = options
-  const writers = createWriters<ServerPlanStatus>(options, FIELD_MANAGER, OWNED)
+  const { caches, manifests, targets, turns, metrics } = options
+  const writers = createWriters<ServerPlanStatus>(options, SERVER_MANAGER, OWNED)
+  const scales = new Scales()
+  const instances = new Instances(caches)
 
-  const settle = async (object: Manifest, world: ServerWorld, signal: AbortSignal) => {
+  const settle = async (object: Manifest, observed: ServerWorld, signal: AbortSignal) => {
+    const { certificate, afterMs } = await certified(options, object, observed, signal)
+    const seen = { ...observed, certificate }
     const key = keyOf(object)
-    let plan = planServer(world)
+    let plan = planServer(seen)
+    const queued = turns.ask(key, plan.isUpgrade ? seen.deployment : undefined)
+    const world = { ...seen, queued }
+    if (queued) plan = planServer(world)
+    if (plan.scale && scales.decide(key, plan.scale, seen.deployment)) metrics.woke(key)
     const secrets = await writers.ensureSecrets(object, plan, signal)
     // The plan depends on the Secret's version: the cache's change event queues the server again.
     if (secrets.written > 0) return undefined
+    if (!plan.keep) instances.remember(key, plan.usedAtMs)
     const obstacle = await writers.apply(object, plan, secrets, signal)
     if (obstacle) plan = planServer({ ...world, ...obstacle })
     // ConfigMaps are slices: discovery writes and deletes them.
-    if (!plan.keep) await writers.prune(object, plan, signal, ['ConfigMap'])
+    if (!plan.keep) {
+      await writers.prune(object, plan, signal, ['ConfigMap'])
+      await labelInstalled(options, world, instances.pods(object), signal)
+    }
     const [last, target] = [targets.get(key), targetOf(world, plan)]
     targets.set(key, target)
     if (isRepeated(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await writers.report(object, plan.status, signal)
-    return { afterMs: obstacle ? OBSTACLE_RETRY_MS : plan.afterMs }
+    if (obstacle || world.taken.length > 0) return { afterMs: OBSTACLE_RETRY_MS }
+    return { afterMs: soonest(afterMs, plan.afterMs) }
   }
 
   return async (key, signal) => {
     const object = caches.servers.get(key)
     if (!object || object.metadata.deletionTimestamp) {
+      scales.forget(key)
+      instances.remember(key, undefined)
       targets.set(key, undefined)
+      turns.ask(key, undefined)
       return undefined
     }
     const { manifest, problems } = manifests.server(object)
     if (manifest) {
-      const world = await observe(options, object, manifest, signal)
+      const world = await observe(options, { scales, instances }, object, manifest, signal)
       return settle(object, world, signal).catch(async error => {
         if (!isDenied(error)) throw error
         await writers.report(object, planServer({ ...world, denied: error.message }).status, signal)
@@ -98,21 +135,68 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
 }
 
 async function observe(
-  { caches, references, settings, clock }: ServerControllerOptions,
+  options: ServerControllerOptions,
+  { scales, instances }: { scales: Scales; instances: Instances },
   object: Manifest,
   server: McpServer,
   signal: AbortSignal,
 ): Promise<ServerWorld> {
+  const { caches, references, packages, demand, settings, clock } = options
   const { namespace = '', name } = object.metadata
+  const key = keyOf(object)
+  const deployment = caches.deployments.get(`${namespace}/${serverObjectName(name)}`)
+  const pods = caches.podsOf(namespace, 'server', name)
+  const gateways = gatewaysOf(options, object)
+  const users = instances.observe(key, object, server, demand.ofUsers(key, gateways, clock.now()))
+  const ofUsers = [...(users?.secrets?.values() ?? [])].map(name => ({ kind: 'Secret' as const, name }))
   return {
     server,
-    deployment: caches.deployments.get(`${namespace}/${serverObjectName(name)}`),
-    pods: caches.podsOf(namespace, 'server', name),
-    references: await references.read(namespace, referencesOf(server), signal),
-    taken: [],
+    deployment,
+    pods,
+    use: {
+      load: hasInstances(server) ? UNUSED : demand.of(key, gateways, clock.now()),
+      memory: scales.memory(key),
+      standing: scales.standing(key, deployment),
+    },
+    ...(users && { users }),
+    references: await references.read(namespace, [...referencesOf(server), ...ofUsers], signal),
+    ...(await packages.keep(object, server, pods, signal)),
+    claims: caches
+      .ownedBy(object.metadata.uid ?? '')
+      .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && !metadata.labels?.[USER_LABEL])
+      .map(refOf),
+    logins: loginSecretsOf(caches, object).map(refOf),
     settings,
     now: clock.now(),
   }
+}
+
+/** The NetworkPolicy of the installer does not select pods with the label. */
+async function labelInstalled(
+  { labelPod, settings }: ServerControllerOptions,
+  { server, pods }: ServerWorld,
+  ofUsers: ServerWorld['pods'],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!settings.networkPolicies || !packageOf(server, settings)) return
+  for (const { pod, installed } of mislabelled([...pods, ...ofUsers]))
+    await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
+}
+
+/** Only for a server that is accepted. */
+async function certified(
+  { certificates, clock }: ServerControllerOptions,
+  object: Manifest,
+  world: ServerWorld,
+  signal: AbortSignal,
+): Promise<KeptCertificate> {
+  const { server } = world
+  return server.spec.tls && !planServer(world).keep ? certificates.of(object, clock.now(), signal) : {}
+}
+
+function soonest(...times: (number | undefined)[]): number | undefined {
+  const given = times.filter(time => time !== undefined)
+  return given.length > 0 ? Math.min(...given) : undefined
 }
 
 /** Whether only the generation changed. Then the status is skipped: discovery confirms the new generation soon; otherwise Ready flickers. */
@@ -127,8 +211,7 @@ function targetOf({ server, references }: ServerWorld, plan: ServerPlan): Target
   const inputs = connectionInputs(server, indexReferences(references))
   const endpoint = endpointOf(server, 'cluster', { inputs, configMaps: configMapsOf(references) })
   if (endpoint.kind !== 'http') return undefined
-  const deployment = plan.objects.find(({ kind }) => kind === 'Deployment') as Kube<V1Deployment> | undefined
-  return { server, endpoint, revision: deployment?.spec && revisionOf(deployment.spec.template) }
+  return { server, endpoint, revision: plan.revision }
 }
 
 function configMapsOf(references: readonly Reference[]): Map<string, Record<string, string>> {

@@ -1,4 +1,4 @@
-/** When a server can be asked, from its Deployment. */
+/** When a server can be discovered, according to its Deployment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
@@ -47,13 +47,13 @@ test('one ready pod of the applied template is enough', () => {
   assert.equal(serving('new', { replicas: 3, updatedReplicas: 3, readyReplicas: 1 }), 'serving')
 })
 
-test('while pods of another template may answer, nobody is asked', () => {
+test('while pods of another template may answer, discovery waits', () => {
   assert.equal(serving('old', {}), 'updating')
   assert.equal(serving('new', { observedGeneration: 1 }), 'updating')
   assert.equal(serving('new', { replicas: 2, updatedReplicas: 1 }), 'updating')
 })
 
-test('without a ready pod it is down, and one that runs elsewhere is never', () => {
+test('a server without a ready pod is down, and a remote server never is', () => {
   assert.equal(serving('new', { readyReplicas: 0 }), 'down')
   assert.equal(servingOf(target, { deployments: { get: () => undefined } } as never), 'down')
   const { revision: _, ...elsewhere } = target

@@ -17,7 +17,8 @@ export function servingOf({ server, revision }: Target, caches: Pick<Caches, 'de
 }
 
 function stateOf({ metadata, spec, status }: Kube<V1Deployment>, revision: string): Serving {
-  if (!status?.readyReplicas) return 'down'
+  // One that goes to sleep still answers, but not for long.
+  if (!status?.readyReplicas || spec?.replicas === 0) return 'down'
   const isNewest = spec !== undefined && revisionOf(spec.template) === revision
   const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
   const isAlone = status.updatedReplicas === status.replicas

@@ -19,7 +19,7 @@ function slice(part: number, digest: string, parts: number): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, annotations } }
 }
 
-test('a set counts once all its parts are there', () => {
+test('a set is complete when all its parts exist', () => {
   const sets = new SliceSets()
   assert.equal(sets.take(undefined, slice(0, 'a', 2)), undefined)
   assert.deepEqual([sets.whole(KEY), sets.isWhole(KEY), sets.isTorn(KEY)], [undefined, false, true])
@@ -30,7 +30,7 @@ test('a set counts once all its parts are there', () => {
   )
 })
 
-test('while a new set is written the last whole one is named', () => {
+test('while a new set is written, the last complete one is used', () => {
   const sets = new SliceSets()
   sets.take(undefined, slice(0, 'a', 2))
   sets.take(undefined, slice(1, 'a', 2))
@@ -40,7 +40,7 @@ test('while a new set is written the last whole one is named', () => {
   assert.equal(sets.whole(KEY)?.digest, 'b')
 })
 
-test('a shorter set is whole though parts of the longer one still stand', () => {
+test('a shorter set is complete although parts of the longer one still exist', () => {
   const sets = new SliceSets()
   sets.take(undefined, slice(0, 'a', 2))
   sets.take(undefined, slice(1, 'a', 2))
@@ -65,7 +65,7 @@ test('other ConfigMaps, and slices without a digest, make no set', () => {
   assert.equal(sets.whole(KEY), undefined)
 })
 
-test('a ConfigMap of somebody else counts for nothing, whatever it says of itself', () => {
+test('a ConfigMap of another owner is ignored, whatever its labels', () => {
   const sets = new SliceSets()
   const real = slice(0, 'a', 1)
   const { ownerReferences: _, ...unowned } = real.metadata
@@ -79,7 +79,7 @@ test('a ConfigMap of somebody else counts for nothing, whatever it says of itsel
   assert.equal(sets.whole(KEY)?.digest, 'a')
 })
 
-test('a slice without its labels is one all the same', () => {
+test('a slice without its labels still counts', () => {
   const sets = new SliceSets()
   const real = slice(0, 'a', 1)
   sets.take(undefined, real)

@@ -1,8 +1,9 @@
-/** The connections of discovery: which are kept, which are heard, which are closed. */
+/** The connections of discovery: which stay open, and which are closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
+import { createRemoteGuard } from '../../core/mcp/client/remote-guard.ts'
 import { type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { answer, type Behaviour, raw, startRude } from '../../test/upstreams/http/rude.ts'
@@ -41,7 +42,20 @@ async function ask(made: Upstreams, key: string, asked: Target, signal: AbortSig
   return upstream
 }
 
-test('a server that tells of changes is heard, on one connection for all askings', async t => {
+test('a remote server at an address that is not allowed is sent nothing', async t => {
+  const server = await startSdk1('stateful')
+  t.after(() => server.close())
+  const guard = createRemoteGuard({ remoteHosts: [], refusedAddresses: [] })
+  const made = new Upstreams({ client, clock: systemClock, guard, onListChanged: () => {} })
+  t.after(() => made.closeAll())
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const asked = ask(made, host, target(server.url.replace('127.0.0.1', host)), t.signal)
+    await assert.rejects(asked, { message: /has an address that is not allowed in this cluster/ })
+  }
+  assert.deepEqual(server.log, [])
+})
+
+test('list_changed of a server is received on one connection for all discoveries', async t => {
   const server = await startSdk1('stateful')
   t.after(() => server.close())
   const changed = Promise.withResolvers<string>()
@@ -77,7 +91,7 @@ test('a remote server that dies while idle is reported once, within a minute', a
   assert.notEqual(await made.open('team/web', asked, t.signal), upstream)
 })
 
-test('a connection that tells nothing is closed after the asking: no changes declared, or a session of its own for each client', async t => {
+test('a connection without notifications is closed after discovery: list_changed not declared, or sessions per client', async t => {
   const silent = await startRude({ 'tools/list': answer({ tools: [] }) })
   const perClient = await startSdk1('stateful')
   t.after(() => Promise.all([silent.close(), perClient.close()]))
@@ -93,7 +107,7 @@ test('a connection that tells nothing is closed after the asking: no changes dec
   for (const { log } of [silent, perClient]) assert.equal(log.filter(entry => entry === 'GET').length, 1)
 })
 
-test(`at most ${MAX_STREAMS} servers are heard, the others are asked all the same`, async t => {
+test(`at most ${MAX_STREAMS} servers have a stream; the others are discovered all the same`, async t => {
   const server = await startSdk1('stateless', { json: true })
   t.after(() => server.close())
   const made = upstreams(t)

@@ -1,8 +1,10 @@
 /** Discovery's connections, one per server, kept open if they notify of changed lists or of a remote server's failure. */
 import type { Clock } from '../../core/async.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { readSecret, type SecretValues } from '../../core/kube/secret.ts'
+import { Bearers } from '../../core/mcp/client/bearers.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { changingLists } from '../../core/mcp/protocol/declares.ts'
 import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
@@ -12,6 +14,9 @@ import type { Target } from './discovery-targets.ts'
 /** Connections kept open at a time; other servers are asked at their interval. */
 export const MAX_STREAMS = 256
 
+/** The values of Secrets, by name. */
+type Secrets = Map<string, SecretValues>
+
 type Held = {
   revision: string
   upstream: Upstream
@@ -19,6 +24,7 @@ type Held = {
   isRemote: boolean
   /** Discovery is using it, and will find a failure itself. */
   isAsked: boolean
+  secrets: Secrets
   stopListening?: () => void
 }
 
@@ -26,6 +32,8 @@ export type UpstreamsOptions = {
   client: Pick<KubeClient, 'get'>
   clock: Clock
   connector?: typeof createConnector
+  /** Which addresses may be connected to. Absent: all. */
+  guard?: HostGuard
   /** A server notified of changed lists, lost our session or stopped responding: it has to be asked again. */
   onListChanged: (key: string) => void
 }
@@ -34,6 +42,7 @@ export class Upstreams {
   readonly #options: UpstreamsOptions
   readonly #held = new Map<string, Held>()
   readonly #closing = new Set<Promise<void>>()
+  readonly #bearers = new Bearers()
   #streams = 0
 
   constructor(options: UpstreamsOptions) {
@@ -46,14 +55,17 @@ export class Upstreams {
     const held = this.#held.get(key)
     if (held?.revision === revision) {
       held.isAsked = true
+      await this.#read(target, held.secrets, signal)
       return held.upstream
     }
     this.close(key)
-    const upstream = await this.#connect(target, signal)
-    const opened: Held = { revision, upstream, isRemote: isRemote(target), isAsked: true }
+    const secrets: Secrets = new Map()
+    await this.#read(target, secrets, signal)
+    const upstream = this.#connect(target, secrets)
+    const opened: Held = { revision, upstream, isRemote: isRemote(target), isAsked: true, secrets }
     this.#held.set(key, opened)
     // A perClient server notifies of the lists of our own session only.
-    const notifies = target.server.spec.sessions === 'shared'
+    const notifies = target.server.spec.sessions !== 'perClient'
     if ((notifies || opened.isRemote) && this.#streams < MAX_STREAMS) this.#listen(key, opened, notifies)
     return upstream
   }
@@ -98,24 +110,22 @@ export class Upstreams {
     }
   }
 
-  /** Reads the values of Secrets now; they are kept only in the connection. */
-  async #connect(target: Target, signal: AbortSignal): Promise<Upstream> {
-    const { client, clock, connector = createConnector } = this.#options
+  /** Reads the values of Secrets as they are now; they are kept only with the connection. */
+  async #read({ server, endpoint }: Target, secrets: Secrets, signal: AbortSignal): Promise<void> {
+    for (const name of secretsOf(endpoint)) {
+      const values = await readSecret(this.#options.client, server.metadata.namespace, name, signal)
+      if (values) secrets.set(name, values)
+    }
+  }
+
+  #connect(target: Target, secrets: Secrets): Upstream {
+    const { clock, guard, connector = createConnector } = this.#options
     const { server, endpoint } = target
     const { metadata, spec } = server
-    const { name, namespace } = metadata
-    const values = new Map<string, SecretValues>()
-    for (const name of secretsOf(endpoint)) {
-      const secret = await readSecret(client, namespace, name, signal)
-      if (secret) values.set(name, secret)
-    }
     const limits = { startTimeoutMs: parseDuration(spec.limits.startTimeout) }
-    return connector({ clock, secret: name => values.get(name), watchesLife: isRemote(target) })({
-      name,
-      endpoint,
-      sessions: spec.sessions,
-      limits,
-    })
+    const secret = (name: string) => secrets.get(name)
+    const connect = connector({ clock, secret, bearers: this.#bearers, watchesLife: isRemote(target), guard })
+    return connect({ name: metadata.name, endpoint, sessions: spec.sessions, limits })
   }
 }
 

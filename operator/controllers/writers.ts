@@ -1,7 +1,7 @@
 /** A controller's writes for an owner, under one field manager: Secrets, objects, deletions, status and events. */
-import { type ObjectRef, refOf } from '../../core/kube/object.ts'
+import { refOf } from '../../core/kube/object.ts'
 import type { OperatorContext } from '../operator.ts'
-import type { Plan, PlannedCondition } from '../plan/plan.ts'
+import type { Plan, PlannedCondition, Taken } from '../plan/plan.ts'
 import { createApplier } from '../runtime/apply.ts'
 import { createStatusWriter, type StatusOwnership } from '../runtime/apply-status.ts'
 import type { Manifest } from '../runtime/caches.ts'
@@ -11,14 +11,14 @@ import { createSecretKeeper, type SecretKeeper } from '../runtime/ensure-secret.
 export const OBSTACLE_RETRY_MS = 30_000
 
 /** Objects of other owners under our names, or why the API server refused an object. */
-export type Obstacle = { taken: ObjectRef[]; refused: string | undefined }
+export type Obstacle = { taken: Taken[]; refused: string | undefined }
 
-type Planned = Pick<Plan<unknown>, 'objects' | 'secrets'>
+type Planned = Pick<Plan<unknown>, 'objects' | 'secrets' | 'untouched'>
 type Secrets = Awaited<ReturnType<SecretKeeper>>
 
 export type Writers<Status> = {
   ensureSecrets(owner: Manifest, plan: Planned, signal: AbortSignal): Promise<Secrets>
-  /** Writes the objects, unless a Secret is taken; resolves with what kept some from being written. */
+  /** Writes the objects, unless a Secret has another owner; resolves with the reasons why some were not written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
   /** Deletes what the owner owns but the plan lacks, except kinds that another controller writes. */
   prune(owner: Manifest, plan: Planned, signal: AbortSignal, othersKinds?: readonly string[]): Promise<void>
@@ -39,7 +39,8 @@ export function createWriters<Status extends { conditions: PlannedCondition[] }>
     ensureSecrets: (owner, plan, signal) => ensureSecrets(owner, plan.secrets, caches.find, signal),
     async apply(owner, plan, secrets, signal) {
       if (secrets.taken.length > 0) return { taken: secrets.taken, refused: undefined }
-      const { taken, refused } = await applier.apply(owner, plan.objects, caches.find, signal)
+      const { taken, refused, drift } = await applier.apply(owner, plan.objects, caches.find, signal)
+      for (const found of drift) void events.driftRemoved(owner, found)
       return taken.length > 0 || refused !== undefined ? { taken, refused } : undefined
     },
     async prune(owner, plan, signal, othersKinds = []) {
@@ -47,7 +48,8 @@ export function createWriters<Status extends { conditions: PlannedCondition[] }>
         .ownedBy(owner.metadata.uid ?? '')
         .filter(({ kind }) => !othersKinds.includes(kind))
       const secrets = plan.secrets.map(({ name, namespace }) => ({ ...SECRET, name, namespace }))
-      await applier.prune(owner, [...plan.objects.map(refOf), ...secrets], standing, signal)
+      const kept = [...plan.objects.map(refOf), ...(plan.untouched ?? []), ...secrets]
+      await applier.prune(owner, kept, standing, signal)
     },
     async report(owner, status, signal) {
       const { changed } = await writeStatus(owner, status, signal)

@@ -1,4 +1,4 @@
-/** What a gateway's status tells of its callers: how authentication and access stand, and what each rule grants. Pure. */
+/** The part of a gateway's status about its callers: the conditions of authentication and access, and what each rule grants. Pure. */
 import { type AccessReport, reportAccess } from '../../core/catalog/access-report.ts'
 import { type AccessVerdict, accessVerdict, authVerdict } from '../../core/catalog/access-verdicts.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
@@ -6,20 +6,20 @@ import { CONDITION } from '../../crds/conditions.ts'
 import { condition } from './conditions.ts'
 import type { GatewayPlanStatus, GatewayWorld, PlannedCondition } from './plan.ts'
 
-/** Until a router reports, what the manifests alone say. */
+/** Until a router reports, only what the manifests show. */
 export function accessStatus(
   world: GatewayWorld,
   config: RouterConfig,
   generation: number,
 ): { access: NonNullable<GatewayPlanStatus['access']>; conditions: PlannedCondition[] } {
   const report = world.access?.report ?? manifestReport(world, config)
-  const told = (type: string, { status, ...verdict }: AccessVerdict) =>
+  const toCondition = (type: string, { status, ...verdict }: AccessVerdict) =>
     condition(type, status, verdict, generation)
   return {
     access: report.rules,
     conditions: [
-      told(CONDITION.authReady, authVerdict(config.access.auth, world.access?.keys)),
-      told(CONDITION.accessResolved, accessVerdict(report)),
+      toCondition(CONDITION.authReady, authVerdict(config.access.auth, world.access?.keys)),
+      toCondition(CONDITION.accessResolved, accessVerdict(report)),
     ],
   }
 }
@@ -27,5 +27,6 @@ export function accessStatus(
 function manifestReport({ references }: GatewayWorld, config: RouterConfig): AccessReport {
   const secret = config.access.auth?.tokens?.secretName
   const found = references.find(({ kind, name }) => kind === 'Secret' && name === secret)
-  return reportAccess({ ...config, catalogs: new Map(), tokens: found && new Set(found.keys) })
+  const names = new Set(found?.exists ? Object.keys(found.digests) : [])
+  return reportAccess({ ...config, catalogs: new Map(), tokens: found && names })
 }

@@ -1,61 +1,105 @@
-/** The conditions Accepted and Ready of servers and gateways. Pure. */
+/** The conditions Accepted, Available, Progressing and Ready of servers and gateways. Pure. */
 import type { Problem } from '../../core/errors.ts'
-import type { ObjectRef } from '../../core/kube/object.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
-import type { PlannedCondition } from './plan.ts'
+import type { PlannedCondition, Taken } from './plan.ts'
 
 /** Reason and message of a condition; the message says what to do. */
 export type Verdict = { reason: string; message: string }
 
-const MISSING: readonly string[] = [REASON.secretNotFound, REASON.keyNotFound]
+/** Warnings whose reason becomes the condition's. */
+const TOLD: readonly string[] = [
+  REASON.secretNotFound,
+  REASON.configMapNotFound,
+  REASON.keyNotFound,
+  REASON.callersUnknown,
+]
+/** Reasons of a rollout that is not stuck. */
+const GOES_ON: readonly string[] = [
+  REASON.starting,
+  REASON.updating,
+  REASON.updateQueued,
+  REASON.suspended,
+  REASON.noReplicas,
+]
 const MAX_TOLD = 5
-const MAX_SAID = 1_000
+const MAX_ANSWER = 1_000
 /** The API server allows 32,768 characters. */
 const MAX_MESSAGE = 8_000
 
-export function takenProblem({ kind, name }: ObjectRef): Problem {
-  const message = `the ${kind} "${name}", which is needed, has another owner: choose another name, or delete it`
+export function takenProblem({ kind, name, owner }: Taken): Problem {
+  const belongs = owner === undefined ? 'has another owner' : `belongs to ${owner}`
+  const message = `the ${kind} "${name}", which is needed, ${belongs}: choose another name, or delete it`
   return { reason: REASON.nameTaken, path: 'metadata.name', message }
 }
 
 /** A refusal by the API server, at the field that the refused kind is made from: `fields` maps kinds to paths. */
-export function refusedProblem(said: string, fields: Readonly<Record<string, string>>): Problem {
-  const kind = Object.keys(fields).find(kind => new RegExp(`\\b${kind}\\b`).test(said))
-  const message = `the API server refuses the object made from it: ${sentenceOf(said)}`
+export function refusedProblem(answer: string, fields: Readonly<Record<string, string>>): Problem {
+  const kind = Object.keys(fields).find(kind => new RegExp(`\\b${kind}\\b`).test(answer))
+  const message = `the API server refuses the object made from it: ${sentenceOf(answer)}`
   return { reason: REASON.invalid, path: kind ? fields[kind] : 'spec', message }
 }
 
 /** For objects that a quota, an admission policy or missing rights keep out. */
-export function deniedVerdict(said: string): Verdict {
-  return { reason: REASON.podRejected, message: `The cluster does not allow it: ${sentenceOf(said)}` }
+export function deniedVerdict(answer: string): Verdict {
+  return { reason: REASON.podRejected, message: `The cluster does not allow it: ${sentenceOf(answer)}` }
 }
 
-function sentenceOf(said: string): string {
-  return said.replace(/^The API server answered \d+: /, '').slice(0, MAX_SAID)
+function sentenceOf(answer: string): string {
+  return answer.replace(/^The API server answered \d+: /, '').slice(0, MAX_ANSWER)
 }
 
-/** Accepted with warnings. If one is a missing Secret or key, its reason becomes the condition's. */
+/** Accepted with warnings. If one is a missing Secret, ConfigMap or key, or a server that is left out, its reason becomes the condition's. */
 export function accepted(warnings: readonly Problem[], generation: number): PlannedCondition {
   const message = warnings.length === 0 ? 'It is valid.' : `It is valid, but: ${sentences(warnings)}`
-  const reason = warnings.find(({ reason }) => MISSING.includes(reason))?.reason ?? REASON.accepted
+  const reason = warnings.find(({ reason }) => TOLD.includes(reason))?.reason ?? REASON.accepted
   return condition(CONDITION.accepted, 'True', { reason, message }, generation)
 }
 
-/** `reason` defaults to that of the first problem. */
+/** `reason` defaults to that of the first problem. `available`: its pods go on answering calls. */
 export function notAccepted(
   refusals: readonly Problem[],
   generation: number,
-  reason = refusals[0]?.reason ?? REASON.invalid,
+  { reason = refusals[0]?.reason ?? REASON.invalid, available = false } = {},
 ): PlannedCondition[] {
-  const message = sentences(refusals)
+  const others = { reason: REASON.notAccepted, message: 'It is not accepted: see the condition Accepted' }
   return [
-    condition(CONDITION.accepted, 'False', { reason, message }, generation),
-    condition(CONDITION.ready, 'False', { reason: REASON.notAccepted, message }, generation),
+    condition(CONDITION.accepted, 'False', { reason, message: sentences(refusals) }, generation),
+    availability(available ? undefined : others, generation),
+    notReady(others, generation),
   ]
 }
 
-export function ready(message: string, generation: number): PlannedCondition {
-  return condition(CONDITION.ready, 'True', { reason: REASON.ready, message }, generation)
+/** Whether calls are answered, by pods of any revision; `outage` is why not. */
+export function availability(outage: Verdict | undefined, generation: number): PlannedCondition {
+  return outage
+    ? condition(CONDITION.available, 'False', brief(outage), generation)
+    : condition(
+        CONDITION.available,
+        'True',
+        { reason: REASON.available, message: 'Calls are answered.' },
+        generation,
+      )
+}
+
+/** As of a Deployment: true while pods are replaced and when all are, false if that is stuck. `trouble` is why not all are. */
+export function progress(trouble: Verdict | undefined, generation: number): PlannedCondition {
+  const complete = { reason: REASON.complete, message: 'All instances run the newest revision.' }
+  const isStuck = trouble !== undefined && !GOES_ON.includes(trouble.reason)
+  return condition(
+    CONDITION.progressing,
+    isStuck ? 'False' : 'True',
+    trouble ? brief(trouble) : complete,
+    generation,
+  )
+}
+
+/** Without the output of a process, which Ready shows. */
+function brief({ reason, message }: Verdict): Verdict {
+  return { reason, message: message.split('\n')[0] ?? '' }
+}
+
+export function ready(verdict: Verdict, generation: number): PlannedCondition {
+  return condition(CONDITION.ready, 'True', verdict, generation)
 }
 
 export function notReady(verdict: Verdict, generation: number): PlannedCondition {

@@ -12,24 +12,40 @@ export type DeploymentParts = {
   namespace: string | undefined
   component: Component
   instance: string
+  user?: string
+  /** Whether no two pods may run at once, because they would write into one volume. */
+  keepsFiles?: boolean
   replicas: number
   startSeconds: number
+  annotations?: Record<string, string>
   template: JsonOf<V1PodTemplateSpec>
 }
 
-/** maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. */
+/**
+ * maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. That of a user ends at once: its
+ * credentials may be old, and no call goes to it any more.
+ */
 export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
-  const { name, namespace, component, instance, replicas, startSeconds, template } = parts
+  const { name, namespace, component, instance, user, replicas, startSeconds, annotations, template } = parts
+  const maxUnavailable = user === undefined ? 0 : 1
+  const strategy = parts.keepsFiles
+    ? { type: 'Recreate' }
+    : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable, maxSurge: 1 } }
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace, labels: labelsOf(component, instance) },
+    metadata: {
+      name,
+      namespace,
+      labels: labelsOf(component, instance, user),
+      ...(annotations && { annotations }),
+    },
     spec: {
       replicas,
       revisionHistoryLimit: OLD_REVISIONS,
       progressDeadlineSeconds: startSeconds + PULL_SECONDS,
-      selector: { matchLabels: selectorOf(component, instance) },
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      selector: { matchLabels: selectorOf(component, instance, user) },
+      strategy,
       template,
     },
   }

@@ -1,5 +1,6 @@
 /** The status of a gateway: URL, servers, tools and their tokens, routers, conditions. Pure. */
-import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { RouterConfig, ServerState } from '../../core/catalog/router-config.ts'
+import { routerScale } from '../../core/catalog/router-scale.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -7,19 +8,23 @@ import type { McpServer } from '../../crds/server.ts'
 import { accessStatus } from './access-status.ts'
 import {
   accepted,
+  availability,
   deniedVerdict,
   notAccepted,
   notReady,
+  progress,
   ready,
   refusedProblem,
   takenProblem,
   type Verdict,
 } from './conditions.ts'
 import { gatewayObjectName } from './names.ts'
-import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from './plan.ts'
+import type { GatewayPlan, GatewayPlanStatus, GatewayWorld, RouterReport } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
-import { routerScale } from './router-pods.ts'
 
+const ANSWERS: Verdict = { reason: REASON.ready, message: 'It answers at its URL.' }
+/** One that sleeps is woken by the next call. */
+const SERVES: readonly ServerState[] = ['ready', 'asleep']
 /** maxItems of `status.routers`. */
 export const MAX_ROUTERS = 100
 
@@ -27,6 +32,8 @@ export const MAX_ROUTERS = 100
 const FREE_FORM = {
   HorizontalPodAutoscaler: 'spec.router.autoscaling',
   Deployment: 'spec.router.pod',
+  HTTPRoute: 'spec.router.expose.gatewayAPI',
+  Ingress: 'spec.router.expose.ingress',
   Service: 'spec.router.service',
 }
 
@@ -38,22 +45,34 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
     ...world.taken.map(takenProblem),
     ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
   ]
+  const outage = outageOf(world, plan)
   if (refusals.length > 0) {
-    return { ...standing(world, plan.config), conditions: notAccepted(refusals, generation) }
+    // Routers run on if the API server refused a change; a gateway whose plan is refused has none.
+    const available = plan.refusals.length === 0 && outage === undefined
+    return { ...standing(world, plan.config), conditions: notAccepted(refusals, generation, { available }) }
   }
-  const trouble = troubleOf(world, plan)
-  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its URL.', generation)
+  const ofPods = troubleOfPods(world, plan)
+  const trouble = outage?.reason === REASON.noServersSelected ? outage : (ofPods ?? outage)
   const { access, conditions } = accessStatus(world, plan.config, generation)
   return {
     ...standing(world, plan.config),
     ...(access.length > 0 && { access }),
-    conditions: [accepted(plan.warnings, generation), condition, ...conditions],
+    conditions: [
+      accepted(plan.warnings, generation),
+      availability(outage, generation),
+      progress(ofPods, generation),
+      trouble ? notReady(trouble, generation) : ready(ANSWERS, generation),
+      ...conditions,
+    ],
   }
 }
 
 /** The status of a manifest that could not be parsed. */
 export function invalidGatewayStatus(problems: readonly Problem[], generation: number): GatewayPlanStatus {
-  return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
+  return {
+    observedGeneration: generation,
+    conditions: notAccepted(problems, generation, { reason: REASON.invalid }),
+  }
 }
 
 function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanStatus, 'conditions'> {
@@ -62,7 +81,10 @@ function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
   const selected = selectedServers(world, config)
   const visible = new Set(config.servers.filter(({ status }) => !status.hidden).map(server => server.name))
   const shown = selected.filter(({ metadata }) => visible.has(metadata.name))
-  const routers = world.reports.toSorted((a, b) => (a.pod < b.pod ? -1 : 1)).slice(0, MAX_ROUTERS)
+  const routers = world.reports
+    .map(({ pod, generation }) => ({ pod, ...(generation !== undefined && { generation }) }))
+    .sort((a, b) => (a.pod < b.pod ? -1 : 1))
+    .slice(0, MAX_ROUTERS)
   return {
     observedGeneration: generationOf(gateway),
     url: `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`,
@@ -75,32 +97,67 @@ function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
   }
 }
 
-/** `saved` may be negative. */
 function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatus['tokens'] {
   if (exposed === undefined) return { direct }
   if (direct === 0) return { direct, exposed }
-  return { direct, exposed, saved: `${(100 * (1 - exposed / direct)).toFixed(2)}%` }
+  const saved = exposed > direct ? 'costs more than direct' : `${(100 * (1 - exposed / direct)).toFixed(2)}%`
+  return { direct, exposed, saved }
 }
 
-function troubleOf(
-  { gateway, deployment, pods, handshake, denied }: GatewayWorld,
-  { config, revision }: GatewayPlan,
+/** Why not all routers are ready, of the newest revision and up to date. */
+function troubleOfPods(
+  { gateway, deployment, pods, reports, denied }: GatewayWorld,
+  { revision }: GatewayPlan,
 ): Verdict | undefined {
-  const { replicas, min } = routerScale(gateway)
   if (denied !== undefined) return deniedVerdict(denied)
+  const { replicas, min } = routerScale(gateway)
+  if (replicas === 0) {
+    return { reason: REASON.noReplicas, message: 'No router runs: set spec.router.replicas to 1 or more' }
+  }
+  const trouble = rolloutTrouble({ deployment, pods, revision, wanted: replicas ?? min })
+  const stale = staleTrouble(reports)
+  return trouble && stale ? { ...stale, message: `${stale.message}. ${trouble.message}` } : (trouble ?? stale)
+}
+
+/** Why agents get nothing from it. */
+function outageOf(world: GatewayWorld, plan: GatewayPlan): Verdict | undefined {
+  const { deployment, handshake } = world
+  const idle = nothingOffered(world, plan.config)
+  if (idle?.reason === REASON.noServersSelected) return idle
+  if ((deployment?.status?.readyReplicas ?? 0) === 0) return troubleOfPods(world, plan)
+  if (!handshake) return { reason: REASON.starting, message: 'It has not answered at its URL yet' }
+  if (handshake.ok) return idle
+  return { reason: REASON.unreachable, message: `It does not answer at its URL: ${handshake.message}` }
+}
+
+function nothingOffered(world: GatewayWorld, config: RouterConfig): Verdict | undefined {
   if (config.servers.length === 0) {
     const message =
       'No McpServer of this namespace matches spec.servers.selector: label one, or change the selector'
     return { reason: REASON.noServersSelected, message }
   }
-  if (replicas === 0) {
-    return { reason: REASON.noReplicas, message: 'No router runs: set spec.router.replicas to 1 or more' }
+  const ready = config.servers.filter(({ status }) => SERVES.includes(status.state))
+  if (ready.length === 0) {
+    return {
+      reason: REASON.noServersReady,
+      message: 'None of its servers is ready: kubectl get mcpservers shows why',
+    }
   }
-  const trouble = rolloutTrouble({ deployment, pods, revision, wanted: replicas ?? min })
-  if (trouble) return trouble
-  if (!handshake) return { reason: REASON.starting, message: 'It has not answered at its URL yet' }
-  if (handshake.ok) return undefined
-  return { reason: REASON.unreachable, message: `It does not answer at its URL: ${handshake.message}` }
+  const names = new Set(ready.map(({ name }) => name))
+  const offers = selectedServers(world, config).some(
+    ({ metadata, status }) =>
+      names.has(metadata.name) && (status?.tools?.count || status?.resources || status?.prompts),
+  )
+  if (offers) return undefined
+  return { reason: REASON.noTools, message: 'Its servers offer no tool, resource or prompt' }
+}
+
+function staleTrouble(reports: readonly RouterReport[]): Verdict | undefined {
+  const [first, ...more] = reports.filter(({ stale }) => stale)
+  if (!first) return undefined
+  const others = more.length > 0 ? ` (and ${more.length} more)` : ''
+  const message = `Router ${first.pod}${others} gets no new configuration: ${first.stale}`
+  return { reason: REASON.routerStale, message }
 }
 
 function selectedServers({ servers }: GatewayWorld, config: RouterConfig): McpServer[] {

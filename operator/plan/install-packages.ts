@@ -3,12 +3,18 @@ import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes
 import type { JsonOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { RUNTIME } from './delivery.ts'
+import { packagesName } from './names.ts'
+import { packageClaim } from './package-claim.ts'
+import { INSTALLER, PACKAGES_KEY } from './package-records.ts'
 import { containerSecurity } from './security.ts'
 import type { OperatorSettings } from './settings.ts'
 
 const FOLDER = '/opt/mcp'
 const VOLUME = 'package'
 const SIZE_LIMIT = '2Gi'
+
+const RECORDS_FOLDER = '/var/run/portolan/packages'
+const RECORDS_VOLUME = 'records'
 
 /** The installer writes the command to start into this file. */
 export const START_FILE = `${FOLDER}/start.json`
@@ -33,30 +39,49 @@ export function packageOf(
 }
 
 export type Installation = {
-  volume: JsonOf<V1Volume>
+  volumes: JsonOf<V1Volume>[]
   /** The server's mount, read-only. */
   mount: JsonOf<V1VolumeMount>
   initContainer: JsonOf<V1Container>
 }
 
-/** The installer gets the server's environment, which may hold proxies and registry credentials. */
+/**
+ * The installer gets the server's environment, which may hold proxies and registry credentials. The first pod of a server starts
+ * without records, which the operator then makes from its report.
+ */
 export function installation(
-  { image, args }: Package,
+  server: McpServer,
+  wanted: Package,
   settings: OperatorSettings,
   environment: { env: JsonOf<V1EnvVar>[]; envFrom?: McpServer['spec']['envFrom'] },
   mounts: JsonOf<V1VolumeMount>[],
 ): Installation {
+  const { image, args } = wanted
+  const claim = packageClaim(server, wanted)
+  const keep = claim ? ['--keep'] : []
   const mount = { name: VOLUME, mountPath: FOLDER }
+  const records = { name: RECORDS_VOLUME, mountPath: RECORDS_FOLDER, readOnly: true }
   return {
-    volume: { name: VOLUME, emptyDir: { sizeLimit: SIZE_LIMIT } },
+    volumes: [
+      {
+        name: VOLUME,
+        ...(claim
+          ? { persistentVolumeClaim: { claimName: claim.metadata.name } }
+          : { emptyDir: { sizeLimit: SIZE_LIMIT } }),
+      },
+      { name: RECORDS_VOLUME, configMap: { name: packagesName(server.metadata.name), optional: true } },
+    ],
     mount: { ...mount, readOnly: true },
     initContainer: {
-      name: 'install',
+      name: INSTALLER,
       image,
       command: [...RUNTIME],
-      args: ['install', ...args, '--into', FOLDER],
+      args: [
+        ...['install', ...args, '--integrity-file', `${RECORDS_FOLDER}/${PACKAGES_KEY}`],
+        ...['--into', FOLDER, ...keep],
+      ],
       ...environment,
-      volumeMounts: [...mounts, mount],
+      volumeMounts: [...mounts, mount, records],
       resources: settings.resources.install,
       securityContext: containerSecurity(),
       terminationMessagePolicy: 'FallbackToLogsOnError',

@@ -1,4 +1,4 @@
-/** What a manifest says of a pod, merged into what we make. */
+/** The manifest's pod, merged into the planned one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -18,7 +18,7 @@ test('entries of the same name merge, others are appended', () => {
   })
 })
 
-test('mounts are told apart by their path, and tolerations by nothing', () => {
+test('mounts are merged by path, and tolerations are appended', () => {
   const ours = { volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }], tolerations: [{ key: 'a' }] }
   const theirs = {
     volumeMounts: [
@@ -36,7 +36,7 @@ test('mounts are told apart by their path, and tolerations by nothing', () => {
   })
 })
 
-test('a variable or a volume is replaced as a whole, so that it never is two things at once', () => {
+test('a variable or a volume is replaced as a whole, so that it never has two sources', () => {
   const ours = { env: [{ name: 'HOME', value: '/home' }], volumes: [{ name: 'home', emptyDir: {} }] }
   const theirs = {
     env: [{ name: 'HOME', valueFrom: {} }],
@@ -50,11 +50,11 @@ test('a list of plain values is replaced as a whole, by an empty one too', () =>
   assert.deepEqual(merge({ drop: ['ALL'] }, { drop: [] }), { drop: [] })
 })
 
-test('where the kinds differ the manifest wins, and the API server says what is wrong with it', () => {
+test('if types differ, the value of the manifest is used, and the API server reports what is wrong', () => {
   assert.deepEqual(merge({ containers: [{ name: 'server' }] }, { containers: 'x' }), { containers: 'x' })
 })
 
-test('nothing that is merged makes it throw, and merging nothing changes nothing', () => {
+test('merging never throws, and merging nothing changes nothing', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (ours, theirs) => {
       merge(ours, theirs)

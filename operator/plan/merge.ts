@@ -1,7 +1,7 @@
 /** Merges a manifest's pod or Service into the generated one: maps merge, lists merge by name, scalars replace. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
-/** The merge key of lists whose entries are not identified by `name`. */
+/** The key by which entries of these lists are matched; entries of other lists are matched by `name`. */
 const KEYS: Readonly<Record<string, string>> = {
   volumeMounts: 'mountPath',
   volumeDevices: 'devicePath',

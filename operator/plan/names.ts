@@ -1,7 +1,16 @@
 /** Names, labels, annotations and ports of the objects that the operator makes. Pure. */
-import { sliceName } from '../../core/catalog/object-names.ts'
+import { serverObjectName, sliceName } from '../../core/catalog/object-names.ts'
 
-export type Component = 'server' | 'catalog' | 'approved' | 'router' | 'feed' | 'operator'
+export type Component =
+  | 'server'
+  | 'user'
+  | 'catalog'
+  | 'approved'
+  | 'packages'
+  | 'logins'
+  | 'router'
+  | 'feed'
+  | 'operator'
 
 export const LABEL = {
   managedBy: 'app.kubernetes.io/managed-by',
@@ -15,10 +24,26 @@ export const ANNOTATION = {
   inputs: 'portolan.dev/inputs',
   /** On a pod template: digest of the whole template, which identifies its pods. */
   revision: 'portolan.dev/revision',
+  /** On the pod template of routers: uid of their ServiceAccount. The tokens of a deleted one are refused, also if there is a new one. */
+  serviceAccount: 'portolan.dev/service-account',
+  /** On the Deployment of a server: the generation of the manifest for which it was last written. */
+  madeFor: 'portolan.dev/made-for',
+  /** On the Deployment of a server: why it has its revision, Manifest or Upgrade. */
+  cause: 'portolan.dev/cause',
+  /** On the Deployment of a user's instance: the digest of the user, of which the label has the beginning. */
+  user: 'portolan.dev/user-digest',
+  /** On the claim of a user's volume: since when the user has had no pod, in milliseconds since the epoch. */
+  unusedSince: 'portolan.dev/unused-since',
   /** On a slice: identifies its set to readers that see only metadata. */
   catalogDigest: 'portolan.dev/catalog-digest',
   catalogParts: 'portolan.dev/catalog-parts',
 } as const
+
+/** On what belongs to one user of a server: the user's id. */
+export const USER_LABEL = 'portolan.dev/user'
+
+/** On a pod that has installed its package: see installed.ts. */
+export const INSTALLED_LABEL = 'portolan.dev/installed'
 
 /** Value of the label `managedBy` on all our objects. */
 export const PRODUCT = 'portolan'
@@ -29,16 +54,33 @@ export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`
 /** HTTP_PORT serves MCP, in bridges and routers; ADMIN_PORT serves everything else of routers. */
 export const HTTP_PORT = 8080
 export const ADMIN_PORT = 8081
+/** Of bridges. Not a port that servers choose for pages of their own. */
+export const METRICS_PORT = 9464
 export const SERVICE_PORT = 80
+export const TLS_SERVICE_PORT = 443
 
-/** Labels of an object; `instance` is the name of the server or gateway. */
-export function labelsOf(component: Component, instance: string): Record<string, string> {
-  return { [LABEL.managedBy]: PRODUCT, ...selectorOf(component, instance) }
+/** The NetworkPolicy of a server's installer. The dot is in no name of a server, so no other object has this name. */
+export function installPolicyName(server: string): string {
+  return `${serverObjectName(server)}.install`
+}
+
+/** The beginning of the names of a server's claims of storage for its package. */
+export function packageClaimPrefix(server: string): string {
+  return `${serverObjectName(server)}.package-`
+}
+
+/** Labels of an object; `instance` is the name of the server or gateway, `user` the id of the one whom it belongs to. */
+export function labelsOf(component: Component, instance: string, user?: string): Record<string, string> {
+  return { [LABEL.managedBy]: PRODUCT, ...selectorOf(component, instance, user) }
 }
 
 /** Labels by which a Deployment finds its pods; its selector is immutable. */
-export function selectorOf(component: Component, instance: string): Record<string, string> {
-  return { ...componentLabels(component), [LABEL.instance]: instance }
+export function selectorOf(component: Component, instance: string, user?: string): Record<string, string> {
+  return {
+    ...componentLabels(component),
+    [LABEL.instance]: instance,
+    ...(user !== undefined && { [USER_LABEL]: user }),
+  }
 }
 
 /** Labels of all pods of a component, of any server or gateway. */
@@ -56,12 +98,23 @@ export function adminServiceName(gateway: string): string {
   return `${gatewayObjectName(gateway)}-admin`
 }
 
-/** The Secret with the key that signs sessions. */
+/** The headless Service by which the routers of a gateway find each other. */
+export function peersServiceName(gateway: string): string {
+  return `${gatewayObjectName(gateway)}-peers`
+}
+
+/** The Secret with the keys that only routers have: one signs sessions, the other seals logins of users. */
 export function keysName(gateway: string): string {
   return `${gateway}-keys`
 }
 
 export const SESSION_KEY = 'session'
+export const LOGIN_KEY = 'logins'
+
+/** The ConfigMap of what the pods of a server installed. */
+export function packagesName(server: string): string {
+  return `${server}-packages`
+}
 
 /** The ConfigMaps of a set of slices. */
 export function sliceNames(server: string, parts: number): string[] {

@@ -1,46 +1,86 @@
 /** The NetworkPolicies of servers and gateways. Pure. */
-import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node'
+import type {
+  V1LabelSelector,
+  V1NetworkPolicy,
+  V1NetworkPolicyEgressRule,
+  V1NetworkPolicyIngressRule,
+  V1NetworkPolicyPeer,
+} from '@kubernetes/client-node'
 import { isExposed } from '../../core/catalog/accept.ts'
+import { isBridged } from '../../core/catalog/endpoint.ts'
+import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { packageOf } from './install-packages.ts'
-import { ADMIN_PORT, componentLabels, gatewayObjectName, HTTP_PORT, labelsOf, selectorOf } from './names.ts'
+import {
+  ADMIN_PORT,
+  componentLabels,
+  gatewayObjectName,
+  HTTP_PORT,
+  INSTALLED_LABEL,
+  installPolicyName,
+  LABEL,
+  labelsOf,
+  METRICS_PORT,
+  selectorOf,
+} from './names.ts'
 import { containerPort } from './server-pods.ts'
 import type { OperatorSettings } from './settings.ts'
 
-const DNS_PORT = 53
+/** Policies see the port of the pod behind the Service; OpenShift's DNS pods listen on 5353. */
+const DNS_PORTS = [53, 5353]
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
+/** Label of pods with a router of their own; its value is the gateway. */
+const SIDECAR_OF = 'portolan.dev/gateway'
 
-/** Ingress: routers of the namespace, and the operator. Egress: DNS, the package registry and the manifest's rules. */
+/** Ingress: routers of the namespace, and the operator. Egress: the cluster's DNS and the manifest's rules. */
 export function serverPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy> {
   const { name, namespace } = server.metadata
   const from: JsonOf<V1NetworkPolicyPeer>[] = [
     { podSelector: { matchLabels: componentLabels('router') } },
     operatorPeer(settings),
   ]
-  const dns = { ports: ['UDP', 'TCP'].map(protocol => ({ protocol, port: DNS_PORT })) }
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
     metadata: { name: serverObjectName(name), namespace, labels: labelsOf('server', name) },
     spec: {
-      podSelector: { matchLabels: selectorOf('server', name) },
+      podSelector: podsOf(server),
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ from, ports: [tcp(containerPort(server))] }],
-      egress: [
-        dns,
-        ...(server.spec.egress as JsonOf<V1NetworkPolicyEgressRule>[]),
-        ...registry(server, settings),
-      ],
+      ingress: [{ from, ports: [tcp(containerPort(server))] }, ...metrics(server, settings)],
+      egress: [...dns(settings), ...(server.spec.egress as JsonOf<V1NetworkPolicyEgressRule>[])],
     },
   }
 }
 
+/** Lets the installer of a package reach the port of its registry: a pod that has installed its package gets a label, and is selected no more. */
+export function installPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy>[] {
+  const wanted = packageOf(server, settings)
+  const { name, namespace } = server.metadata
+  if (!wanted) return []
+  const notYet = [{ key: INSTALLED_LABEL, operator: 'DoesNotExist' }]
+  const selector = podsOf(server)
+  return [
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: installPolicyName(name), namespace, labels: labelsOf('server', name) },
+      spec: {
+        podSelector: { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...notYet] },
+        policyTypes: ['Egress'],
+        egress: [{ ports: [tcp(portOf(wanted.registry))] }],
+      },
+    },
+  ]
+}
+
 /**
- * Ingress on the MCP port: the gateway's own namespace, those of `from`, and the operator; anywhere, if the Service admits callers from
- * outside the cluster. On the admin port: anywhere, for sidecars, the operator and monitoring. Egress is not restricted.
+ * Ingress on the MCP port: the gateway's own namespace, those of `from`, and the operator; anywhere, if callers from outside the
+ * cluster are admitted. On the admin port: the gateway's routers and sidecars, the operator, and where the chart says that metrics are
+ * read from.
+ * Egress is not restricted.
  */
 export function gatewayPolicy(
   { metadata: { name, namespace }, spec }: McpGateway,
@@ -51,6 +91,10 @@ export function gatewayPolicy(
     ...spec.from.map(({ namespaceSelector }) => ({ namespaceSelector })),
     operatorPeer(settings),
   ]
+  const own: JsonOf<V1NetworkPolicyPeer>[] = [
+    { podSelector: { matchLabels: selectorOf('router', name) } },
+    { podSelector: { matchLabels: { [SIDECAR_OF]: name } } },
+  ]
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -60,10 +104,28 @@ export function gatewayPolicy(
       policyTypes: ['Ingress'],
       ingress: [
         { ports: [tcp(HTTP_PORT)], ...(isExposed(spec) ? {} : { from }) },
-        { ports: [tcp(ADMIN_PORT)] },
+        { ports: [tcp(ADMIN_PORT)], from: [...own, operatorPeer(settings), ...settings.metricsFrom] },
       ],
     },
   }
+}
+
+/** Those of its users too: none of them may connect to another. */
+function podsOf(server: McpServer): JsonOf<V1LabelSelector> {
+  const { name } = server.metadata
+  if (!hasInstances(server)) return { matchLabels: selectorOf('server', name) }
+  const { [LABEL.component]: _, ...matchLabels } = selectorOf('server', name)
+  return {
+    matchLabels,
+    matchExpressions: [{ key: LABEL.component, operator: 'In', values: ['server', 'user'] }],
+  }
+}
+
+/** Without a peer no rule at all: one with an empty `from` would admit everybody. */
+function metrics(server: McpServer, { metricsFrom }: OperatorSettings): JsonOf<V1NetworkPolicyIngressRule>[] {
+  return isBridged(server) && metricsFrom.length > 0
+    ? [{ from: metricsFrom, ports: [tcp(METRICS_PORT)] }]
+    : []
 }
 
 function operatorPeer(settings: OperatorSettings): JsonOf<V1NetworkPolicyPeer> {
@@ -73,11 +135,10 @@ function operatorPeer(settings: OperatorSettings): JsonOf<V1NetworkPolicyPeer> {
   }
 }
 
-/** A policy covers the whole pod with its installer. A manifest with `egress` has to allow the registry itself. */
-function registry(server: McpServer, settings: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
-  const wanted = packageOf(server, settings)
-  if (!wanted || server.spec.egress.length > 0) return []
-  return [{ ports: [tcp(portOf(wanted.registry))] }]
+/** No rule at all without peers: one with an empty `to` would allow port 53 of every host, and tunnels through it. */
+function dns({ dns }: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
+  const ports = DNS_PORTS.flatMap(port => ['UDP', 'TCP'].map(protocol => ({ protocol, port })))
+  return dns.length > 0 ? [{ to: dns, ports }] : []
 }
 
 /** Without a URL the image's default registry is used, over https. */

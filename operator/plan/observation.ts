@@ -3,6 +3,8 @@ import type { ServerObservation } from '../../core/catalog/resolve.ts'
 import type { ServerState } from '../../core/catalog/router-config.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import { userTroubles } from './instance-status.ts'
+import { maySleep } from './scaling.ts'
 
 const STARTING: readonly string[] = [REASON.starting, REASON.updating]
 const HIDDEN: Readonly<Record<string, ServerState>> = {
@@ -12,17 +14,54 @@ const HIDDEN: Readonly<Record<string, ServerState>> = {
 }
 
 /** A server with a ready instance counts as ready: the previous revision serves while an update starts or fails. */
-export function observedOf({ status }: McpServer): ServerObservation {
+export function observedOf(server: McpServer): ServerObservation {
+  const { status } = server
   const condition = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   const state = stateOf(status, condition)
   const since = Date.parse(condition?.lastTransitionTime ?? '') || 0
-  if (state === 'ready' || !condition) return { state, since }
+  const troubles = userTroubles(server, PROBLEMS)
+  const sleep = {
+    ...(maySleep(server) && { sleep: sleepOf(condition) }),
+    ...(troubles && { userTroubles: troubles }),
+  }
+  if (state === 'ready' || state === 'asleep' || !condition) return { state, since, ...sleep }
   // Further lines may contain output of the server's process.
-  const [message = ''] = condition.message.split('\n')
-  return { state, reason: condition.reason, message, since }
+  const [message = ''] = (causeOf(status, condition) ?? condition).message.split('\n')
+  return { state, reason: condition.reason, message, since, ...sleep }
+}
+
+/** Why it cannot be woken, for agents: without what the cluster says of its nodes and images. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  [REASON.unschedulable]: 'no node has room',
+  [REASON.storagePending]: 'its storage is not available',
+  [REASON.imagePullFailed]: 'its image cannot be pulled',
+  [REASON.installFailed]: 'its package cannot be installed',
+  [REASON.integrityChanged]: 'its package changed under the same version',
+  [REASON.crashLooping]: 'it ends again and again',
+  [REASON.oomKilled]: 'it runs out of memory',
+  [REASON.podRejected]: 'the cluster does not allow its pod',
+  [REASON.startTimeout]: 'it was not ready in time',
+}
+
+function sleepOf(condition: Condition | undefined): NonNullable<ServerObservation['sleep']> {
+  const { status, reason = '' } = condition ?? {}
+  const problem = status === 'False' ? PROBLEMS[reason] : undefined
+  return { asleep: reason === REASON.asleep, ...(problem !== undefined && { problem }) }
+}
+
+/** The condition to which Ready's message refers. */
+function causeOf(status: McpServerStatus | undefined, { reason }: Condition): Condition | undefined {
+  return status?.conditions?.find(
+    ({ type, status, reason: other }) =>
+      status === 'False' &&
+      (type === CONDITION.accepted
+        ? reason === REASON.notAccepted
+        : type === CONDITION.toolsDiscovered && reason === other),
+  )
 }
 
 function stateOf(status: McpServerStatus | undefined, condition: Condition | undefined): ServerState {
+  if (condition?.reason === REASON.asleep || condition?.reason === REASON.waking) return 'asleep'
   if (condition?.status === 'True') return 'ready'
   const hidden = condition && HIDDEN[condition.reason]
   if (hidden) return hidden

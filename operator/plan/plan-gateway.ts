@@ -1,28 +1,47 @@
 /** Plans a gateway: its routers, their RBAC and their feed. Pure. */
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
+import { hasInstances } from '../../core/catalog/instances.ts'
 import { type Resolved, resolve } from '../../core/catalog/resolve.ts'
-import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { RouterConfig, RouterServer, UserSecret } from '../../core/catalog/router-config.ts'
+import { type RouterScale, routerScale } from '../../core/catalog/router-scale.ts'
+import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
+import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
+import { DEFAULT_USER_HEADERS } from '../../crds/server-auth.ts'
 import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
 import { deployment } from './deployment.ts'
+import { exposureObjects } from './exposure.ts'
 import { feedObject } from './feed-object.ts'
-import { gatewayObjectName, keysName, labelsOf, SESSION_KEY, sliceNames } from './names.ts'
+import {
+  ANNOTATION,
+  gatewayObjectName,
+  keysName,
+  LOGIN_KEY,
+  labelsOf,
+  SESSION_KEY,
+  sliceNames,
+} from './names.ts'
 import { gatewayPolicy } from './network-policy.ts'
 import { observedOf } from './observation.ts'
+import { gatewayPermission } from './permitted.ts'
 import type { EnsuredSecret, GatewayPlan, GatewayWorld } from './plan.ts'
 import { ROUTER_START_SECONDS } from './probes.ts'
 import { role, roleBinding, serviceAccount } from './rbac.ts'
 import {
   connectionInputs,
+  contentDigest,
+  gatewayReferences,
   indexReferences,
   missingGatewayReferences,
   type ReferenceIndex,
 } from './references.ts'
-import { type RouterScale, routerScale, routerTemplate } from './router-pods.ts'
-import { adminService, gatewayService } from './service.ts'
+import { routerTemplate } from './router-pods.ts'
+import { adminService, gatewayService, peersService } from './service.ts'
+import { shutdownOf } from './shutdown.ts'
 import { revisionOf } from './template.ts'
+import { reviewProblems } from './token-review.ts'
 
 /** No router runs. */
 const NONE = { replicas: 0, min: 0, max: 0 }
@@ -35,41 +54,84 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   const refusals = problems
     .filter(({ kind }) => kind === 'McpGateway')
     .map(({ kind: _, name: __, ...problem }) => problem)
-  const routers = routersOf(world, refusals.length > 0 ? NONE : routerScale(gateway))
+  const routers = routersOf(world, config, refusals.length > 0 ? NONE : routerScale(gateway))
   return {
-    objects: [serviceAccount(gateway), ...feedObjects(world, references, config), ...routers.objects],
-    secrets: [sessionKey(gateway)],
+    objects: [
+      serviceAccount(gateway),
+      ...feedObjects(world, references, config),
+      ...routers.objects,
+      ...exposureObjects(gateway),
+    ],
+    secrets: [routerKeys(gateway)],
     refusals,
-    warnings: missingGatewayReferences(gateway, references),
+    warnings: [...missingGatewayReferences(gateway, references), ...leftOut(problems)],
     ...(after !== undefined && { afterMs: after }),
     config,
     revision: routers.revision,
   }
 }
 
+/** Servers that this gateway cannot serve, though they are accepted. */
+function leftOut(problems: Resolved['problems']): Problem[] {
+  return problems
+    .filter(({ reason }) => reason === REASON.callersUnknown)
+    .map(({ name, reason, message }) => ({
+      reason,
+      path: 'spec.servers',
+      message: `McpServer ${name} is left out: ${message}`,
+    }))
+}
+
 function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
-  const { gateway, servers, descriptionTokens, now } = world
+  const { gateway, servers, scripts, descriptionTokens, settings, now } = world
   const observed = servers.map(server => {
     const observation = { ...observedOf(server), inputs: connectionInputs(server, references) }
     return [server.metadata.name, observation] as const
   })
-  const configMaps = world.references.flatMap(({ kind, name, values }) =>
-    kind === 'ConfigMap' && values ? [[name, values] as const] : [],
+  // What the gateway itself names decides who is admitted: if it was deleted, its last content must not decide on.
+  const own = new Set(gatewayReferences(gateway).map(({ name }) => name))
+  const configMaps = world.references.flatMap(({ kind, name, exists, values }) =>
+    kind === 'ConfigMap' && values && (exists || !own.has(name)) ? [[name, values] as const] : [],
   )
   return resolve({
     gateway,
     servers,
+    scripts,
     observed: new Map(observed),
     descriptionTokens,
     configMaps: new Map(configMaps),
+    userSecrets: userSecretsOf(world, references),
     placement: 'cluster',
+    refusals: [...gatewayPermission(gateway, settings), ...reviewProblems(gateway, settings)],
     now,
   })
 }
 
+/** By server name. A Secret whose content was not read yet comes with the next plan. */
+function userSecretsOf(
+  { servers, userSecrets = new Map() }: GatewayWorld,
+  references: ReferenceIndex,
+): Map<string, UserSecret[]> {
+  const all = servers.map(server => {
+    const { name } = server.metadata
+    const ofPods = hasInstances(server)
+    const headers = ofPods ? [] : (server.spec.auth?.perUser?.secrets?.headers ?? DEFAULT_USER_HEADERS)
+    const secrets = (userSecrets.get(name) ?? []).flatMap(({ subject, name }) => {
+      const found = references.get(`Secret/${name}`)
+      const revision = found?.exists ? contentDigest(found) : undefined
+      if (!found || revision === undefined) return []
+      const lacks = headers.find(({ key }) => !Object.hasOwn(found.digests, key))?.key
+      // The Secret of a user with a pod is read by the pod, and by no router.
+      return [{ subject, ...(!ofPods && { name }), revision, ...(lacks !== undefined && { lacks }) }]
+    })
+    return [name, secrets] as const
+  })
+  return new Map(all)
+}
+
 /** The Role comes first: routers must be allowed to read what the feed names. */
 function feedObjects(
-  { gateway, slices }: GatewayWorld,
+  { gateway, slices, loginSecrets = [] }: GatewayWorld,
   references: ReferenceIndex,
   config: RouterConfig,
 ): KubeObject[] {
@@ -82,12 +144,16 @@ function feedObjects(
   const tokens = config.access.auth?.tokens?.secretName
   const named = [
     ...servers.flatMap(({ endpoint }) => secretsOf(endpoint)),
+    ...servers.flatMap(namesOfUserSecrets),
+    ...loginSecrets,
+    ...(config.access.auth?.jwt ?? []).flatMap(({ login }) => login?.clientSecret?.name ?? []),
     ...(key ? [key.name] : []),
     ...(tokens === undefined ? [] : [tokens]),
   ]
   const secrets = [...new Set(named)].sort()
   const versions = secrets.flatMap(name => {
-    const version = references.get(`Secret/${name}`)?.resourceVersion
+    const found = references.get(`Secret/${name}`)
+    const version = name === tokens && !found?.exists ? undefined : contentDigest(found)
     return version === undefined ? [] : [[name, version] as const]
   })
   const feed: RouterFeed = { config, slices: Object.fromEntries(sets), secrets: Object.fromEntries(versions) }
@@ -95,25 +161,37 @@ function feedObjects(
   return [role(gateway, names, secrets), roleBinding(gateway), feedObject(gateway, feed)]
 }
 
+function namesOfUserSecrets({ users }: RouterServer): string[] {
+  const { credentials } = users ?? {}
+  return credentials?.kind === 'secrets' ? credentials.secrets.flatMap(({ name }) => name ?? []) : []
+}
+
+/** Without a Deployment until the ServiceAccount exists: its uid is part of the pods. While it is deleted, they stay as they are. */
 function routersOf(
-  { gateway, settings, deployment: standing }: GatewayWorld,
+  { gateway, settings, deployment: standing, serviceAccount }: GatewayWorld,
+  { servers }: RouterConfig,
   { replicas: fixed, min, max }: RouterScale,
 ) {
   const { name: instance, namespace } = gateway.metadata
   const replicas = fixed ?? standingReplicas(standing, { min, max })
   const scaled = { name: gatewayObjectName(instance), namespace, component: 'router' as const, instance }
-  const template = routerTemplate(gateway, settings)
+  const account =
+    serviceAccount ?? standing?.spec?.template?.metadata?.annotations?.[ANNOTATION.serviceAccount]
+  const shutdown = shutdownOf(servers.map(({ limits }) => limits.callTimeoutMs))
+  const template =
+    account === undefined ? undefined : routerTemplate(gateway, settings, { account, shutdown })
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [gatewayPolicy(gateway, settings)] : []),
     gatewayService(gateway),
     adminService(gateway),
+    peersService(gateway),
     ...(max > 1 ? [disruptionBudget(scaled)] : []),
-    deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template }),
+    ...(template ? [deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template })] : []),
     ...(fixed === undefined ? [autoscaler(scaled, { min, max }, gateway.spec.router.autoscaling)] : []),
   ]
-  return { objects, revision: revisionOf(template) }
+  return { objects, revision: template && revisionOf(template) }
 }
 
-function sessionKey({ metadata: { name, namespace = 'default' } }: McpGateway): EnsuredSecret {
-  return { name: keysName(name), namespace, labels: labelsOf('router', name), keys: [SESSION_KEY] }
+function routerKeys({ metadata: { name, namespace = 'default' } }: McpGateway): EnsuredSecret {
+  return { name: keysName(name), namespace, labels: labelsOf('router', name), keys: [SESSION_KEY, LOGIN_KEY] }
 }

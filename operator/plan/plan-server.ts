@@ -1,23 +1,38 @@
 /** Plans a server: the objects that run it, and its status. Pure. */
 import { acceptServer } from '../../core/catalog/accept.ts'
 import { isBridged } from '../../core/catalog/endpoint.ts'
-import { BEARER_KEY, serverObjectName } from '../../core/catalog/object-names.ts'
+import {
+  AUTHORITY_KEY,
+  BEARER_KEY,
+  certificateName,
+  serverObjectName,
+} from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
-import type { KubeObject } from '../../core/kube/object.ts'
-import { REASON } from '../../crds/conditions.ts'
+import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
+import { disruptionBudget } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
 import { deployment } from './deployment.ts'
-import { labelsOf } from './names.ts'
-import { serverPolicy } from './network-policy.ts'
+import { unsendableHeaders } from './header-values.ts'
+import { packageOf } from './install-packages.ts'
+import { planInstances } from './instance-objects.ts'
+import { ANNOTATION, labelsOf } from './names.ts'
+import { installPolicy, serverPolicy } from './network-policy.ts'
+import { openImage } from './open-image.ts'
+import { claimsInUse, packageClaim } from './package-claim.ts'
+import { otherContentProblem } from './package-records.ts'
+import { serverPermission } from './permitted.ts'
 import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
-import { indexReferences, missingReferences, podInputs } from './references.ts'
+import { indexReferences, missingReferences, podInputs, type ReferenceIndex } from './references.ts'
+import { serverScale } from './scaling.ts'
 import { serverTemplate } from './server-pods.ts'
 import { refusedServerStatus, serverStatus } from './server-status.ts'
 import { serverService } from './service.ts'
 import { revisionOf } from './template.ts'
+import { causeOf, isUpgrade } from './upgrade.ts'
+import { userClaims } from './user-claims.ts'
 
 /** Fields whose content the schema does not validate, by the kind made from them. */
 const FREE_FORM = { Deployment: 'spec.pod', NetworkPolicy: 'spec.egress' }
@@ -26,7 +41,7 @@ const EGRESS_UNENFORCED: Problem = {
   reason: REASON.notEnforced,
   path: 'spec.egress',
   message:
-    'the operator is configured to make no NetworkPolicies, so nothing would enforce it: remove it, or set networkPolicies to true',
+    'the operator is configured to create no NetworkPolicies, so it would not be enforced: remove it, or set networkPolicies to true',
 }
 
 /** A server that is not accepted keeps its objects, so that a mistake in a manifest stops nothing. */
@@ -34,48 +49,130 @@ export function planServer(world: ServerWorld): ServerPlan {
   const { server } = world
   const references = indexReferences(world.references)
   const objections = acceptServer(server, 'cluster')
-  const warnings = objections.filter(({ refuses }) => !refuses).map(plain)
+  const missing = missingReferences(server, references)
+  const goesOn = wasAccepted(server)
+  const warnings = [
+    ...(goesOn ? missing : []),
+    ...objections.filter(({ refuses }) => !refuses).map(plain),
+    ...openImage(server, world.settings),
+    ...world.otherContent.map(otherContentProblem),
+    ...(world.certificate?.problem ? [world.certificate.problem] : []),
+  ]
   const refusals = [
     ...objections.filter(({ refuses }) => refuses).map(plain),
     ...(server.spec.egress.length > 0 && !world.settings.networkPolicies ? [EGRESS_UNENFORCED] : []),
-    ...missingReferences(server, references),
+    ...serverPermission(server, world.settings),
+    ...(goesOn ? [] : missing),
+    ...unsendableHeaders(server, references),
     ...world.taken.map(takenProblem),
     ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
   ]
   if (refusals.length > 0) {
     const status = refusedServerStatus(world, refusals)
-    return { objects: [], secrets: [], keep: true, status, problems: [...refusals, ...warnings] }
+    const problems = [...refusals, ...warnings]
+    return { objects: [], secrets: [], keep: true, status, problems, isUpgrade: false }
   }
-  const workload = server.spec.remote ? undefined : workloadOf(world, podInputs(server, references))
+  const workload = server.spec.remote ? undefined : workloadOf(world, references)
+  const claims = userClaims(world, workload?.instances?.wanted ?? [])
+  const afterMs = soonest(workload?.scale.afterMs, workload?.instances?.afterMs, claims.afterMs)
   return {
-    objects: workload?.objects ?? [],
-    secrets: isBridged(server) ? [bearer(server)] : [],
-    status: serverStatus(world, workload?.revision, warnings),
+    objects: [...claims.objects, ...(workload?.objects ?? [])],
+    ...untouchedBy(world, workload?.untouched),
+    revision: workload?.revision,
+    ...(workload?.instances && { usedAtMs: workload.instances.usedAtMs }),
+    ...(workload && { scale: workload.scale }),
+    ...((workload || afterMs !== undefined) && { afterMs }),
+    isUpgrade: workload?.isUpgrade ?? false,
+    secrets: isBridged(server) ? [bearer(world), ...(workload?.instances?.secrets ?? [])] : [],
+    status: serverStatus(world, workload, warnings),
     problems: warnings,
   }
 }
 
-/** The policy comes first, so that no pod runs without it. */
-function workloadOf({ server, settings, deployment: standing }: ServerWorld, inputs: string) {
-  const { name: instance, namespace } = server.metadata
-  const { min = 1, max } = server.spec.scaling
-  const scaled = { name: serverObjectName(instance), namespace, component: 'server' as const, instance }
-  const autoscaled = max > min && !server.spec.suspend
-  const replicas = server.spec.suspend ? 0 : autoscaled ? standingReplicas(standing, { min, max }) : min
-  const template = serverTemplate(server, settings, inputs)
-  const startSeconds = startTimeoutSeconds(server)
-  const objects: KubeObject[] = [
-    ...(settings.networkPolicies ? [serverPolicy(server, settings)] : []),
-    serverService(server),
-    ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
-    deployment({ ...scaled, replicas, startSeconds, template }),
-    ...(autoscaled ? [autoscaler(scaled, { min, max })] : []),
-  ]
-  return { objects, revision: revisionOf(template) }
+/** Then everything that this manifest names was there once. A Secret that is away now hides nothing: what runs goes on. */
+function wasAccepted({ metadata, status }: McpServer): boolean {
+  const found = status?.conditions?.find(({ type }) => type === CONDITION.accepted)
+  return found?.status === 'True' && found.observedGeneration === metadata.generation
 }
 
-function bearer({ metadata: { name, namespace = 'default' } }: McpServer): EnsuredSecret {
-  return { name: serverObjectName(name), namespace, labels: labelsOf('server', name), keys: [BEARER_KEY] }
+/** The policy comes first, so that no pod runs without it. */
+function workloadOf(world: ServerWorld, references: ReferenceIndex) {
+  const { server, settings, deployment: standing, queued } = world
+  const { name: instance, namespace } = server.metadata
+  const { max } = server.spec.scaling
+  const scale = serverScale(world)
+  const scaled = { name: serverObjectName(instance), namespace, component: 'server' as const, instance }
+  const replicas = scale.wanted
+  const inputs = podInputs(
+    server,
+    references,
+    standing?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs],
+  )
+  const template = serverTemplate(server, settings, inputs)
+  const startSeconds = startTimeoutSeconds(server)
+  const annotations = {
+    [ANNOTATION.madeFor]: String(server.metadata.generation),
+    [ANNOTATION.cause]: causeOf(standing, server, template),
+  }
+  const isWaiting = queued !== undefined && standing !== undefined
+  const instances = planInstances(world, references, isWaiting)
+  const objects: KubeObject[] = [
+    ...(settings.networkPolicies ? [serverPolicy(server, settings), ...installPolicy(server, settings)] : []),
+    serverService(server),
+    ...(isWaiting ? [] : claimOf(world)),
+    ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
+    ...(isWaiting ? [] : [deployment({ ...scaled, replicas, startSeconds, annotations, template })]),
+    ...(instances?.objects ?? []),
+  ]
+  return {
+    objects,
+    scale,
+    instances,
+    untouched: [
+      ...(instances?.untouched ?? []),
+      ...(isWaiting ? [refOf(standing)] : []),
+      ...(server.spec.tls ? [certificateRef(server)] : []),
+      ...claimsInUse(world, isWaiting),
+    ],
+    revision: revisionOf((isWaiting ? standing.spec?.template : undefined) ?? template),
+    isUpgrade: isUpgrade(standing, server, template),
+  }
+}
+
+function claimOf({ server, settings }: ServerWorld): KubeObject[] {
+  const wanted = packageOf(server, settings)
+  const claim = wanted && packageClaim(server, wanted)
+  return claim ? [claim] : []
+}
+
+function soonest(...times: (number | undefined)[]): number | undefined {
+  const given = times.filter(time => time !== undefined)
+  return given.length > 0 ? Math.min(...given) : undefined
+}
+
+function bearer({ server, certificate }: ServerWorld): EnsuredSecret {
+  const { name, namespace = 'default' } = server.metadata
+  const values = certificate && { [AUTHORITY_KEY]: certificate.authority }
+  const secret = {
+    name: serverObjectName(name),
+    namespace,
+    labels: labelsOf('server', name),
+    keys: [BEARER_KEY],
+  }
+  return { ...secret, ...(values && { values }) }
+}
+
+/** Logins at a server that nobody logs in to any more are deleted. */
+function untouchedBy(
+  { server, logins = [] }: ServerWorld,
+  others: readonly ObjectRef[] | undefined,
+): Pick<ServerPlan, 'untouched'> {
+  const kept = server.spec.auth?.perUser?.oauth ? logins : []
+  return others || kept.length > 0 ? { untouched: [...(others ?? []), ...kept] } : {}
+}
+
+function certificateRef({ metadata: { name, namespace } }: McpServer): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Secret', namespace, name: certificateName(name) }
 }
 
 function plain({ reason, message, path }: Problem): Problem {

@@ -1,15 +1,20 @@
 /** Input and output of planning: the observed world, and the objects and status that follow from it. Types only. */
-import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
+import type { V1Deployment, V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
 import type { AccessReport } from '../../core/catalog/access-report.ts'
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import type { SliceSet } from '../../core/catalog/feed.ts'
+import type { GivenScript } from '../../core/catalog/resolve-scripts.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { Kube, KubeObject, ObjectRef } from '../../core/kube/object.ts'
 import type { Condition } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewayStatus } from '../../crds/gateway.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import type { ServerCertificate } from './certificate.ts'
+import type { PackageReport } from './package-records.ts'
+import type { Scale, ScaleMemory, ServerLoad } from './scale.ts'
 import type { OperatorSettings } from './settings.ts'
+import type { UserDemand } from './user-instances.ts'
 
 /** A condition without its transition time, which the status writer adds. */
 export type PlannedCondition = Omit<Condition, 'lastTransitionTime'>
@@ -22,7 +27,9 @@ export type Plan<Status> = {
   objects: KubeObject[]
   /** Not accepted: existing objects are neither written nor deleted. Then `objects` and `secrets` are empty. */
   keep?: true
-  /** Secrets created once with random content, before `objects`, and not changed afterwards. */
+  /** Objects that are neither written nor deleted, besides those of another controller. */
+  untouched?: readonly ObjectRef[]
+  /** Secrets created once with random content, before `objects`; afterwards only their `values` change. */
   secrets: EnsuredSecret[]
   /** All status fields of this controller: one that is absent here is removed. */
   status: Status
@@ -37,21 +44,26 @@ export type EnsuredSecret = {
   namespace: string
   labels: Record<string, string>
   keys: string[]
+  /** Keys whose content is known, and public: certificates. */
+  values?: Record<string, string>
+  /** Of the user with this digest: then the value of each key is made of that in the Secret `of` of the same owner. */
+  instance?: { user: string; of: string }
 }
 
 /** The observed state of a Secret or ConfigMap that a manifest names; never contains a value of a Secret. */
 export type Reference = {
   kind: 'Secret' | 'ConfigMap'
   name: string
-  /** Absent if there is no such object. */
-  resourceVersion?: string
-  keys: string[]
+  /** If false, `digests` and `values` are those that it had when it was last seen. */
+  exists: boolean
+  /** A digest of each value, by key. */
+  digests: Readonly<Record<string, string>>
   /** ConfigMaps only. */
   values?: Record<string, string>
 }
 
 /** An object with a name that a plan needs, but of another owner: it is never changed. */
-export type Taken = ObjectRef
+export type Taken = ObjectRef & { owner?: string }
 
 export type ServerWorld = {
   /** As in the API server, with all defaults and `status`. */
@@ -62,7 +74,21 @@ export type ServerWorld = {
   pods: readonly Kube<V1Pod>[]
   /** Everything that `env`, `envFrom`, `headers` and `auth` name, each once; also the bearer Secret `mcp-<server>` if it exists. */
   references: readonly Reference[]
+  /** Reports of its pods that contradict what was recorded first, and that nobody approved. */
+  otherContent: readonly PackageReport[]
   taken: readonly Taken[]
+  /** Of a server with `tls`. */
+  certificate?: ServerCertificate
+  /** What its scaling depends on. Absent: nothing is known of it. */
+  use?: { load: ServerLoad; memory: ScaleMemory /** As in ScaleInput. */; standing?: number }
+  /** Its claims of storage that exist. */
+  claims: readonly ObjectRef[]
+  /** The Secrets of its users' logins that exist. */
+  logins?: readonly ObjectRef[]
+  /** Absent: nothing is known of its users. */
+  users?: UsersWorld
+  /** Its turn in an upgrade of the operator has not come: its pods stay as they are. */
+  queued?: Queued
   /** The API server's message if it refused an object of this plan as invalid: the cause is the manifest. */
   refused?: string
   /** The API server's message if a quota, an admission policy or missing rights keep an object out. */
@@ -72,27 +98,69 @@ export type ServerWorld = {
   now: number
 }
 
+/** Instances by the digests of their users. */
+export type UsersWorld = {
+  demand: UserDemand
+  usedAtMs: ReadonlyMap<string, number>
+  standing: readonly { user: string; deployment: Kube<V1Deployment>; pods: readonly Kube<V1Pod>[] }[]
+  claims: readonly { user: string; claim: Kube<V1PersistentVolumeClaim> }[]
+  /** The Secrets of users who have an instance or wait for one, where the server needs them. `references` has them too. */
+  secrets?: ReadonlyMap<string, string>
+}
+
 /** Owned by the server controller; discovery owns the rest. */
-export type ServerPlanStatus = Pick<McpServerStatus, 'observedGeneration' | 'endpoint' | 'replicas'> & {
-  /** Accepted and Ready. */
+export type ServerPlanStatus = Pick<
+  McpServerStatus,
+  'observedGeneration' | 'endpoint' | 'replicas' | 'users'
+> & {
+  /** Accepted, Available, Progressing (of a server with pods) and Ready. */
   conditions: PlannedCondition[]
 }
-export type ServerPlan = Plan<ServerPlanStatus>
+export type ServerPlan = Plan<ServerPlanStatus> & {
+  /** Revision of its pods; absent for a server without pods. */
+  revision?: string
+  /** How many instances it has; absent for a server without pods, and for one that is not accepted. */
+  scale?: Scale
+  /** Only the operator's upgrade replaces its pods: it may have to wait for its turn. */
+  isUpgrade: boolean
+  /** As in Instances: what has to be remembered. */
+  usedAtMs?: ReadonlyMap<string, number>
+}
 
-/** What a router reports at its admin port; without `generation`, it did not answer. */
-export type RouterReport = { pod: string; generation?: number }
+/** What a server waits for in an upgrade. */
+export type Queued = {
+  /** Some of the servers that are rolling, as `namespace/name`. */
+  rolling: readonly string[]
+}
+
+/**
+ * What a router reports at its admin port; without `generation`, it did not answer. `stale` says why its configuration has been
+ * out of date for a while.
+ */
+export type RouterReport = { pod: string; generation?: number; stale?: string }
+
+/** `subject`: `<issuer>#<subject>` of the user whose Secret has this name. */
+export type UserSecretName = { subject: string; name: string }
 
 export type GatewayWorld = {
   gateway: McpGateway
   /** Every McpServer of the namespace that could be parsed, with its status. */
   servers: readonly McpServer[]
+  /** Every McpScript of the namespace that could be parsed. */
+  scripts?: readonly GivenScript[]
   /** The newest complete set of slices, by server name. */
   slices: ReadonlyMap<string, SliceSet>
   /** As in ServerWorld, for all these servers together and the gateway itself. */
   references: readonly Reference[]
+  /** By server name: the Secrets of users that exist. `references` has them too. */
+  userSecrets?: ReadonlyMap<string, readonly UserSecretName[]>
+  /** Secrets of logins at these servers. `references` has them too. */
+  loginSecrets?: readonly string[]
   /** o200k_base tokens of overriding descriptions, by their text; those not counted are absent. */
   descriptionTokens: ReadonlyMap<string, number>
   deployment?: Kube<V1Deployment>
+  /** Uid of the routers' ServiceAccount, if it exists. */
+  serviceAccount?: string
   pods: readonly Kube<V1Pod>[]
   /** resourceVersion of the ConfigMap `<gateway>-router` in the cluster, as a number: the newest generation. */
   generation?: number
@@ -114,7 +182,7 @@ export type GatewayWorld = {
 }
 
 export type GatewayPlanStatus = Omit<McpGatewayStatus, 'conditions'> & {
-  /** Accepted and Ready; AuthReady and AccessResolved, if it is accepted. */
+  /** Accepted, Available and Ready; Progressing, AuthReady and AccessResolved, if it is accepted. */
   conditions: PlannedCondition[]
 }
 /** The status depends on how applying the plan went: see `gatewayStatus`. */

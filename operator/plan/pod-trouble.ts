@@ -4,6 +4,7 @@ import type { JsonOf, Kube } from '../../core/kube/object.ts'
 import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Verdict } from './conditions.ts'
+import { INSTALLER } from './package-records.ts'
 
 type Status = JsonOf<V1ContainerStatus>
 type Ended = JsonOf<V1ContainerStateTerminated>
@@ -20,8 +21,9 @@ const IMAGE_REASONS = [
 const REFUSED_REASONS = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']
 /** Prefix of the termination messages of our bridge and installer; the list avoids confusion with logs of other programs. */
 const OWN_REASON =
-  /^(CrashLooping|StartTimeout|CommandNotFound|ExitedAtStart|StartFailed|HandshakeFailed|NotMcp|InstallFailed|BinNotFound|PackageManagerMissing): /
-const INSTALLER = 'install'
+  /^(CrashLooping|OOMKilled|StartTimeout|CommandNotFound|ExitedAtStart|StartFailed|HandshakeFailed|NotMcp|InstallFailed|IntegrityChanged|BinNotFound|PackageManagerMissing): /
+/** What the scheduler says of claims that are not bound, do not exist or are being deleted. */
+const ABOUT_VOLUMES = /persistent ?volume/i
 /** Exit codes of a process that the kubelet stopped: 0, SIGKILL, SIGTERM. */
 const STOPPED_CODES = [0, 137, 143]
 /** Longest time from the kubelet's decision to the end of the process: preStop, the grace period, and a margin. */
@@ -33,10 +35,13 @@ export function podTrouble(pod: Kube<V1Pod>, startSeconds = Number.POSITIVE_INFI
   const { conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {}
   const scheduled = conditions.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False') {
-    return {
-      reason: REASON.unschedulable,
-      message: `The pod cannot be scheduled: ${scheduled.message ?? ''}`,
-    }
+    const { message = '' } = scheduled
+    return ABOUT_VOLUMES.test(message)
+      ? {
+          reason: REASON.storagePending,
+          message: `The pod waits for its volume, see the events of its PersistentVolumeClaims: ${message}`,
+        }
+      : { reason: REASON.unschedulable, message: `The pod cannot be scheduled: ${message}` }
   }
   if (pod.status?.phase === 'Failed') {
     const { reason = 'Failed', message = '' } = pod.status
@@ -78,7 +83,7 @@ function endedTrouble(status: Status, startSeconds: number): Verdict | undefined
   const lines = ended.message ? `\n${clean(ended.message)}` : ''
   if (ended.reason === 'OOMKilled') {
     const message = `The container "${name}" ran out of memory: raise spec.pod.resources.limits.memory`
-    return { reason: REASON.crashLooping, message }
+    return { reason: REASON.oomKilled, message }
   }
   if (name === INSTALLER)
     return { reason: REASON.installFailed, message: `The package could not be installed${lines}` }

@@ -14,8 +14,8 @@ export const ROUTER_START_SECONDS = 120
 const PROBE_SECONDS = 5
 
 /** Ready while a child process answers; live while the bridge's event loop runs. */
-export function bridgeProbes(): Probes {
-  return httpProbes(HTTP_PORT, BRIDGE_START_SECONDS)
+export function bridgeProbes({ spec }: McpServer): Probes {
+  return httpProbes(HTTP_PORT, BRIDGE_START_SECONDS, spec.tls)
 }
 
 export function routerProbes(): Probes {
@@ -39,8 +39,9 @@ export function startTimeoutSeconds({ spec }: McpServer): number {
 }
 
 /** The startup probe checks readiness each second: the kubelet probes readiness right after it succeeds. */
-function httpProbes(port: number, startSeconds: number): Probes {
-  const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port } })
+function httpProbes(port: number, startSeconds: number, tls = false): Probes {
+  const scheme = tls ? { scheme: 'HTTPS' } : {}
+  const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port, ...scheme } })
   return {
     startupProbe: { ...get('/readyz'), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: startSeconds },
     readinessProbe: { ...get('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },

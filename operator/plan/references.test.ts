@@ -1,4 +1,4 @@
-/** What servers refer to, and what a change of it means. */
+/** What servers refer to, and what changes if it changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { API_VERSION } from '../../crds/object-meta.ts'
@@ -42,14 +42,14 @@ test('every object is named once, sorted, and the bearer of a bridged server too
   assert.deepEqual(referencesOf(server({ npm: { package: 'a' } })), [{ kind: 'Secret', name: 'mcp-a' }])
 })
 
-test('the bearer may be missing: it is ours to make', () => {
+test('the bearer token may be missing, since the operator makes it', () => {
   assert.deepEqual(missingReferences(server({ npm: { package: 'a' } }), new Map()), [])
 })
 
-test('what is optional may be missing, as an object and as a key', () => {
+test('optional objects and keys may be missing', () => {
   const optional = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x', true) }] })
   assert.deepEqual(missingReferences(optional, new Map()), [])
-  assert.deepEqual(missingReferences(optional, world({ x: '1' }, ['other'])), [])
+  assert.deepEqual(missingReferences(optional, world({ x: '1' }, 'other')), [])
 })
 
 test('a header that changed means a new connection, and the same pods', () => {
@@ -65,14 +65,38 @@ test('a variable that changed means both', () => {
   assert.notEqual(podInputs(mixed, before), podInputs(mixed, after))
 })
 
+test('a key that nothing names changes nothing, unless its whole Secret is named', () => {
+  const env = [{ name: 'A', ...secretKeyRef('x') }]
+  const both = (...digests: string[]) => {
+    const [k = '', other = ''] = digests
+    return indexReferences([{ kind: 'Secret', name: 'x', exists: true, digests: { k, other } }])
+  }
+  const single = server({ npm: { package: 'a' }, env })
+  const whole = server({ npm: { package: 'a' }, envFrom: [{ secretRef: { name: 'x' } }] })
+  assert.equal(podInputs(single, both('1', '1')), podInputs(single, both('1', '2')))
+  assert.equal(connectionInputs(single, both('1', '1')), connectionInputs(single, both('1', '2')))
+  assert.notEqual(podInputs(whole, both('1', '1')), podInputs(whole, both('1', '2')))
+})
+
+test('pods stay while a Secret of theirs, or a key that must be there, is away; an optional key may go', () => {
+  const required = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x') }] })
+  const optional = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x', true) }] })
+  for (const away of [world({}), world({ x: '1' }, 'other'), world({ x: '2' }, 'k', false)]) {
+    assert.equal(podInputs(required, away, 'standing'), 'standing')
+  }
+  assert.equal(podInputs(optional, world({}), 'standing'), 'standing')
+  assert.notEqual(podInputs(optional, world({ x: '1' }, 'other'), 'standing'), 'standing')
+  assert.notEqual(podInputs(required, world({ x: '2' }), 'standing'), 'standing')
+})
+
 test('a bearer that is made after its server leaves the pods alone', () => {
   const npm = server({ npm: { package: 'a' } })
   assert.equal(podInputs(npm, new Map()), podInputs(npm, world({ 'mcp-a': '7' })))
 })
 
-function world(versions: Record<string, string>, keys = ['k']) {
-  const references = Object.entries(versions).map(
-    ([name, resourceVersion]): Reference => ({ kind: 'Secret', name, resourceVersion, keys }),
+function world(contents: Record<string, string>, key = 'k', exists = true) {
+  const references = Object.entries(contents).map(
+    ([name, content]): Reference => ({ kind: 'Secret', name, exists, digests: { [key]: content } }),
   )
   return indexReferences(references)
 }

@@ -1,13 +1,14 @@
-/** Secrets and ConfigMaps that manifests name: their names, missing ones, and digests of their versions. Pure. */
+/** Secrets and ConfigMaps that manifests name: their names, missing ones, and digests of their content. Pure. */
 import { createHash } from 'node:crypto'
 import { isBridged } from '../../core/catalog/endpoint.ts'
-import { serverObjectName } from '../../core/catalog/object-names.ts'
+import { certificateName, serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
-import { canonicalJson } from '../../core/json.ts'
+import { canonicalJson, type JsonValue } from '../../core/json.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { Reference } from './plan.ts'
+import { usesSecret } from './pod-fields.ts'
 
 export type ReferenceName = Pick<Reference, 'kind' | 'name'>
 
@@ -19,12 +20,12 @@ type Use = ReferenceName & { key?: string; optional?: boolean; path: string }
 
 const NOT_FOUND = { Secret: REASON.secretNotFound, ConfigMap: REASON.configMapNotFound } as const
 
-/** Every Secret and ConfigMap that `env`, `envFrom`, `headers` and `auth` name, and the bearer Secret; each once, sorted. */
+/** Every Secret and ConfigMap that `env`, `envFrom`, `headers` and `auth` name, and the Secrets of its bridge; each once, sorted. */
 export function referencesOf(server: McpServer): ReferenceName[] {
-  const bearer: ReferenceName[] = isBridged(server)
-    ? [{ kind: 'Secret', name: serverObjectName(server.metadata.name) }]
-    : []
-  return unique([...usesOf(server), ...bearer])
+  const { metadata, spec } = server
+  const own = isBridged(server) ? [serverObjectName(metadata.name)] : []
+  if (spec.tls) own.push(certificateName(metadata.name))
+  return unique([...usesOf(server), ...own.map(name => ({ kind: 'Secret' as const, name }))])
 }
 
 /** What a gateway itself names, without its servers. */
@@ -46,20 +47,50 @@ export function missingGatewayReferences(gateway: McpGateway, references: Refere
   return missingOf(gatewayUses(gateway), references)
 }
 
-/** Digest of everything a connection depends on: a new digest means a new connection. */
+/** Digest of everything a connection depends on: a new digest means a new connection. Not of the bearer, which may change meanwhile. */
 export function connectionInputs(server: McpServer, references: ReferenceIndex): string {
-  return versionsDigest(referencesOf(server), references)
+  return digestOf(usesOf(server), references)
 }
 
-/** Digest of everything the environment of its pods depends on: a new digest means new pods. */
-export function podInputs(server: McpServer, references: ReferenceIndex): string {
-  return versionsDigest(unique(environmentUses(server)), references)
+/**
+ * Digest of everything the environment of its pods depends on: a new digest means new pods. While something that it names is
+ * away, it stays `standing`, that of the pods: new ones could not start.
+ */
+export function podInputs(server: McpServer, references: ReferenceIndex, standing?: string): string {
+  const uses = environmentUses(server)
+  const isAway = uses.some(use => !find(references, use)?.exists) || missingOf(uses, references).length > 0
+  return (isAway ? standing : undefined) ?? digestOf(uses, references)
+}
+
+/** Digest of a whole object; undefined if it does not exist and was never seen. */
+export function contentDigest(reference: Reference | undefined): string | undefined {
+  return reference && (reference.exists || Object.keys(reference.digests).length > 0)
+    ? shortDigest(reference.digests)
+    : undefined
+}
+
+/** Whether its process gets values of a Secret. */
+export function holdsSecret(server: McpServer): boolean {
+  const { pod = {} } = server.spec
+  return environmentUses(server).some(({ kind }) => kind === 'Secret') || usesSecret(pod as JsonValue)
 }
 
 function gatewayUses({ spec }: McpGateway): Use[] {
   const secret = spec.search.embeddings?.secretRef
   const tokens = spec.auth?.tokens
+  const logins = (spec.auth?.jwt ?? []).flatMap(({ login }, at) =>
+    login?.clientSecretRef
+      ? [
+          {
+            kind: 'Secret' as const,
+            ...login.clientSecretRef,
+            path: `spec.auth.jwt[${at}].login.clientSecretRef`,
+          },
+        ]
+      : [],
+  )
   return [
+    ...logins,
     ...(secret ? [{ kind: 'Secret' as const, ...secret, path: 'spec.search.embeddings.secretRef' }] : []),
     ...(tokens
       ? [{ kind: 'Secret' as const, name: tokens.secretName, path: 'spec.auth.tokens.secretName' }]
@@ -78,10 +109,18 @@ function authConfigMaps({ spec: { auth } }: McpGateway): ReferenceName[] {
 function usesOf(server: McpServer): Use[] {
   const { headers, auth } = server.spec
   const secret = auth?.oauth?.clientSecretRef
+  const exchange = auth?.perUser?.tokenExchange?.clientSecretRef
+  const login = auth?.perUser?.oauth?.clientSecretRef
   return [
     ...environmentUses(server),
     ...headers.flatMap(({ valueFrom }, index) => keyUses(valueFrom, `spec.headers[${index}].valueFrom`)),
     ...(secret ? [{ kind: 'Secret' as const, ...secret, path: 'spec.auth.oauth.clientSecretRef' }] : []),
+    ...(exchange
+      ? [{ kind: 'Secret' as const, ...exchange, path: 'spec.auth.perUser.tokenExchange.clientSecretRef' }]
+      : []),
+    ...(login
+      ? [{ kind: 'Secret' as const, ...login, path: 'spec.auth.perUser.oauth.clientSecretRef' }]
+      : []),
   ]
 }
 
@@ -120,18 +159,26 @@ function missingOf(uses: readonly Use[], references: ReferenceIndex): Problem[] 
 }
 
 function missing({ kind, name, key, path }: Use, found: Reference | undefined): Problem | undefined {
-  if (found?.resourceVersion === undefined) {
+  if (!found?.exists) {
     const message = `the ${kind} "${name}" does not exist in this namespace: create it, or correct the name`
     return { reason: NOT_FOUND[kind], path, message }
   }
-  if (key === undefined || found.keys.includes(key)) return undefined
+  if (key === undefined || Object.hasOwn(found.digests, key)) return undefined
   const message = `the ${kind} "${name}" has no key "${key}": add it, or correct the key`
   return { reason: REASON.keyNotFound, path, message }
 }
 
-function versionsDigest(names: readonly ReferenceName[], references: ReferenceIndex): string {
-  const versions = names.map(name => [name.kind, name.name, find(references, name)?.resourceVersion ?? ''])
-  return createHash('sha256').update(canonicalJson(versions)).digest('hex').slice(0, 16)
+/** Of the values that are used only: other keys, labels and annotations of an object change nothing. */
+function digestOf(uses: readonly Use[], references: ReferenceIndex): string {
+  const content = uses.map(use => {
+    const { digests = {} } = find(references, use) ?? {}
+    return [use.kind, use.name, use.key ?? '', use.key === undefined ? digests : (digests[use.key] ?? '')]
+  })
+  return shortDigest(content)
+}
+
+function shortDigest(content: unknown): string {
+  return createHash('sha256').update(canonicalJson(content)).digest('hex').slice(0, 16)
 }
 
 function find(references: ReferenceIndex, { kind, name }: ReferenceName): Reference | undefined {

@@ -21,11 +21,11 @@ export type Rollout = {
 export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   const { deployment, wanted } = rollout
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {}
-  const known = deployment && isObserved(deployment, rollout.revision)
+  const known = deployment && isObserved(deployment, rollout.revision) ? deployment : undefined
   const old = known ? replicas - updatedReplicas : replicas
   if (known && old === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
   const oldServe = old > 0 && readyReplicas > 0
-  const trouble = (known && rejection(deployment)) ?? troubleOfPods(rollout) ?? (known && overdue(deployment))
+  const trouble = (known && rejection(known)) ?? troubleOfPods(rollout) ?? (known && overdue(known))
   if (trouble) return oldServe ? { ...trouble, message: withOld(trouble.message) } : trouble
   if (oldServe) {
     return {

@@ -1,20 +1,14 @@
 /** Security contexts and shutdown settings of all our pods: Pod Security "restricted" and stricter. Pure. */
 import type { V1PodSecurityContext, V1PodSpec, V1SecurityContext } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
+import type { OperatorSettings } from './settings.ts'
+import { PRE_STOP_SECONDS, type Shutdown } from './shutdown.ts'
 
-/** User and group of pods, unless the manifest sets others. */
-const USER = 65532
-
-/** More than the preStop pause and the 25 s that bridges and routers take to drain. */
-const TERMINATION_SECONDS = 45
-const PRE_STOP_SECONDS = 5
-
-export function podSecurity(): JsonOf<V1PodSecurityContext> {
+/** A manifest may set another user in its `pod`. */
+export function podSecurity({ user }: Pick<OperatorSettings, 'user'>): JsonOf<V1PodSecurityContext> {
   return {
     runAsNonRoot: true,
-    runAsUser: USER,
-    runAsGroup: USER,
-    fsGroup: USER,
+    ...(user !== undefined && { runAsUser: user, runAsGroup: user, fsGroup: user }),
     // Do not change ownership recursively if the volume's root already has the right owner.
     fsGroupChangePolicy: 'OnRootMismatch',
     seccompProfile: { type: 'RuntimeDefault' },
@@ -30,11 +24,10 @@ export function containerSecurity(): JsonOf<V1SecurityContext> {
 }
 
 /** No environment variables for the namespace's Services, and time to drain. */
-export function podManners(): Pick<
-  JsonOf<V1PodSpec>,
-  'enableServiceLinks' | 'terminationGracePeriodSeconds'
-> {
-  return { enableServiceLinks: false, terminationGracePeriodSeconds: TERMINATION_SECONDS }
+export function podManners({
+  graceSeconds,
+}: Shutdown): Pick<JsonOf<V1PodSpec>, 'enableServiceLinks' | 'terminationGracePeriodSeconds'> {
+  return { enableServiceLinks: false, terminationGracePeriodSeconds: graceSeconds }
 }
 
 /** Waits until endpoints are updated and no new requests arrive. The kubelet sleeps, so the image needs no `sleep`. */

@@ -1,23 +1,65 @@
-/** The server controller's part of a server's status: Accepted and Ready, endpoint, replicas. Pure. */
+/** The server controller's part of a server's status: Accepted, Available, Progressing and Ready, endpoint, replicas. Pure. */
 import { endpointOf } from '../../core/catalog/endpoint.ts'
+import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { accepted, deniedVerdict, notAccepted, notReady, ready, type Verdict } from './conditions.ts'
+import {
+  accepted,
+  availability,
+  deniedVerdict,
+  notAccepted,
+  notReady,
+  progress,
+  ready,
+  type Verdict,
+} from './conditions.ts'
+import type { InstancePlan } from './instance-objects.ts'
+import { usersStatus } from './instance-status.ts'
 import type { ServerPlanStatus, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
+import { holdsSecret } from './references.ts'
 import { rolloutTrouble } from './rollout.ts'
+import type { Scale } from './scale.ts'
+import { maySleep } from './scaling.ts'
 
-/** The status of an accepted server; `revision` is that of its pods, undefined for a remote server. */
+/** The status of an accepted server; `workload` is what was planned of its pods, undefined for a remote server. */
 export function serverStatus(
   world: ServerWorld,
-  revision: string | undefined,
+  workload: { revision?: string; scale: Scale; instances?: InstancePlan } | undefined,
   warnings: readonly Problem[],
 ): ServerPlanStatus {
   const generation = generationOf(world.server)
-  const trouble = troubleOf(world, revision)
-  const condition = trouble ? notReady(trouble, generation) : ready('It answers at its endpoint.', generation)
-  return { ...standing(world), conditions: [accepted(warnings, generation), condition] }
+  const ofPods = workload && troubleOfPods(world, workload)
+  const found = suspension(world) ?? ofPods ?? discoveryTrouble(world.server)
+  const rest = workload && atRest(world, workload.scale, found)
+  const trouble = rest ? undefined : found
+  const users = usersStatus(world, workload?.instances)
+  return {
+    ...standing(world, workload?.scale),
+    ...(users && { users }),
+    conditions: [
+      accepted(warnings, generation),
+      availability(trouble && !servesYet(world) ? trouble : undefined, generation),
+      ...(workload ? [progress(suspension(world) ?? ofPods ?? queueing(world), generation)] : []),
+      trouble ? notReady(trouble, generation) : ready(rest ?? AWAKE, generation),
+    ],
+  }
+}
+
+const AWAKE: Verdict = { reason: REASON.ready, message: 'It answers at its endpoint.' }
+
+/** A server that sleeps or is being woken is ready: its tools are known, and calls are held until it answers. */
+function atRest(
+  { server, deployment }: ServerWorld,
+  { wanted }: Scale,
+  trouble: Verdict | undefined,
+): Verdict | undefined {
+  if (!maySleep(server) || server.spec.suspend || discoveryTrouble(server)) return undefined
+  if (wanted === 0 && deployment)
+    return { reason: REASON.asleep, message: 'Nothing runs; the next call wakes it.' }
+  const isWaking = trouble?.reason === REASON.starting && !deployment?.status?.readyReplicas
+  return isWaking ? { reason: REASON.waking, message: 'It is being started; calls wait for it.' } : undefined
 }
 
 /** The status of a server that is not accepted; endpoint and replicas are those that still exist. */
@@ -27,14 +69,18 @@ export function refusedServerStatus(world: ServerWorld, refusals: readonly Probl
 
 /** The status of a manifest that could not be parsed. */
 export function invalidServerStatus(problems: readonly Problem[], generation: number): ServerPlanStatus {
-  return { observedGeneration: generation, conditions: notAccepted(problems, generation, REASON.invalid) }
+  return {
+    observedGeneration: generation,
+    conditions: notAccepted(problems, generation, { reason: REASON.invalid }),
+  }
 }
 
-function standing({ server, deployment }: ServerWorld): Omit<ServerPlanStatus, 'conditions'> {
+function standing({ server, deployment }: ServerWorld, scale?: Scale): Omit<ServerPlanStatus, 'conditions'> {
   const endpoint = endpointOf(server, 'cluster')
   const { min = 1 } = server.spec.scaling
-  const wanted = server.spec.suspend ? 0 : (deployment?.spec?.replicas ?? min)
-  const replicas = { wanted, ready: deployment?.status?.readyReplicas ?? 0 }
+  const wanted = scale?.wanted ?? (server.spec.suspend ? 0 : (deployment?.spec?.replicas ?? min))
+  const ready = deployment?.status?.readyReplicas ?? 0
+  const replicas = { wanted, ready, ...(scale && { why: scale.why }) }
   return {
     observedGeneration: generationOf(server),
     ...(endpoint.kind === 'http' && { endpoint: endpoint.url }),
@@ -42,19 +88,46 @@ function standing({ server, deployment }: ServerWorld): Omit<ServerPlanStatus, '
   }
 }
 
-function troubleOf(world: ServerWorld, revision: string | undefined): Verdict | undefined {
-  const { server, deployment, pods, denied } = world
-  const { suspend, image, scaling } = server.spec
-  if (suspend) {
-    return {
-      reason: REASON.suspended,
-      message: 'It is suspended: set spec.suspend to false to resume it',
-    }
-  }
+function suspension({ server }: ServerWorld): Verdict | undefined {
+  const message = 'It is suspended: set spec.suspend to false to resume it'
+  return server.spec.suspend ? { reason: REASON.suspended, message } : undefined
+}
+
+/** In an upgrade of the operator. */
+function queueing({ queued }: ServerWorld): Verdict | undefined {
+  const message = `Its pods will be replaced after those of ${queued?.rolling.join(', ')}`
+  return queued && { reason: REASON.updateQueued, message }
+}
+
+/** Why instances are missing. Additional instances that are still starting only affect speed, so they are not reported. */
+function troubleOfPods(
+  { server, deployment, pods, denied }: ServerWorld,
+  { revision, scale }: { revision?: string; scale: Scale },
+): Verdict | undefined {
   if (denied !== undefined) return deniedVerdict(denied)
+  if (scale.wanted === 0 && deployment && maySleep(server)) return undefined
+  const { image, scaling } = server.spec
   const startSeconds = image?.transport === 'http' ? startTimeoutSeconds(server) : undefined
-  const rollout = { deployment, pods, revision, wanted: scaling.min ?? 1, startSeconds }
-  return (revision && rolloutTrouble(rollout)) || discoveryTrouble(server)
+  const wanted = Math.min(scale.wanted, Math.max(1, scaling.min ?? 1))
+  const trouble = rolloutTrouble({ deployment, pods, revision, wanted, startSeconds })
+  return trouble && holdsSecret(server) ? withoutOutput(trouble, server) : trouble
+}
+
+/** The lines after the first are output of the server, which may show a Secret to everybody who may read the status. */
+function withoutOutput({ reason, message }: Verdict, { metadata }: McpServer): Verdict {
+  const [first = '', ...lines] = message.split('\n')
+  if (lines.length === 0) return { reason, message }
+  const command = `kubectl -n ${metadata.namespace} logs deployment/${serverObjectName(metadata.name)} --all-containers --previous`
+  return {
+    reason,
+    message: `${first}; its output is not shown here, because it may hold a Secret: ${command}`,
+  }
+}
+
+/** Whether an instance of any revision is ready, and the last discovery got its tools: a change that cannot be rolled out is no outage. */
+function servesYet({ server, deployment }: ServerWorld): boolean {
+  const found = server.status?.conditions?.find(({ type }) => type === CONDITION.toolsDiscovered)
+  return !server.spec.suspend && (deployment?.status?.readyReplicas ?? 0) > 0 && found?.status === 'True'
 }
 
 /** Ready includes discovery, which connects the same way as routers do. */
@@ -64,7 +137,8 @@ function discoveryTrouble(server: McpServer): Verdict | undefined {
   if (!found || !current || found.status === 'Unknown') {
     return { reason: REASON.starting, message: 'It has not been asked for its tools yet' }
   }
-  return found.status === 'True' ? undefined : { reason: found.reason, message: found.message }
+  if (found.status === 'True') return undefined
+  return { reason: found.reason, message: 'Its tools cannot be read: see the condition ToolsDiscovered' }
 }
 
 function generationOf({ metadata }: McpServer): number {

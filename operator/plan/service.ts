@@ -1,6 +1,6 @@
 /** The Services of servers and gateways. Pure. */
 import type { V1Service } from '@kubernetes/client-node'
-import { serverObjectName } from '../../core/catalog/object-names.ts'
+import { instanceName, serverObjectName } from '../../core/catalog/object-names.ts'
 import { isObject } from '../../core/json.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
@@ -11,12 +11,16 @@ import {
   adminServiceName,
   gatewayObjectName,
   labelsOf,
+  peersServiceName,
   SERVICE_PORT,
   selectorOf,
+  TLS_SERVICE_PORT,
 } from './names.ts'
 
-/** A client of a perClient server keeps its pod this long after its last request. */
+/** A client of a perClient server, or a user of a perUser server, keeps its pod this long after its last request. */
 const AFFINITY_SECONDS = 3 * 60 * 60
+
+const HTTP = { name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }
 
 export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
   const { name, namespace } = metadata
@@ -30,9 +34,19 @@ export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
     metadata: { name: serverObjectName(name), namespace, labels: labelsOf('server', name) },
     spec: {
       selector: selectorOf('server', name),
-      ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
-      ...(spec.sessions === 'perClient' && affinity),
+      ports: [spec.tls ? { ...HTTP, name: 'https', port: TLS_SERVICE_PORT } : HTTP],
+      ...(spec.sessions !== 'shared' && affinity),
     },
+  }
+}
+
+/** Of what one user, by id, has of a server. */
+export function instanceService({ metadata: { name, namespace } }: McpServer, user: string): Kube<V1Service> {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: instanceName(name, user), namespace, labels: labelsOf('user', name, user) },
+    spec: { selector: selectorOf('user', name, user), ports: [HTTP] },
   }
 }
 
@@ -52,7 +66,7 @@ export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> 
     spec: merge(
       {
         selector: selectorOf('router', name),
-        ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
+        ports: [HTTP],
       },
       service,
     ),
@@ -60,14 +74,23 @@ export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> 
 }
 
 /** Of the admin port, within the cluster only: `spec.router.service` is about the other one. */
-export function adminService({ metadata: { name, namespace } }: McpGateway): Kube<V1Service> {
+export function adminService(gateway: McpGateway): Kube<V1Service> {
+  return onAdminPort(gateway, adminServiceName(gateway.metadata.name), { type: 'ClusterIP' })
+}
+
+/** Its name has the addresses of all routers that are ready: they tell each other what they have counted. */
+export function peersService(gateway: McpGateway): Kube<V1Service> {
+  return onAdminPort(gateway, peersServiceName(gateway.metadata.name), { clusterIP: 'None' })
+}
+
+function onAdminPort({ metadata }: McpGateway, name: string, spec: Kube<V1Service>['spec']): Kube<V1Service> {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: adminServiceName(name), namespace, labels: labelsOf('router', name) },
+    metadata: { name, namespace: metadata.namespace, labels: labelsOf('router', metadata.name) },
     spec: {
-      type: 'ClusterIP',
-      selector: selectorOf('router', name),
+      ...spec,
+      selector: selectorOf('router', metadata.name),
       ports: [{ name: 'admin', port: ADMIN_PORT, targetPort: 'admin', protocol: 'TCP' }],
     },
   }

@@ -16,7 +16,7 @@ const server = mcpServerSchema.parse({
   spec: { npm: { package: 'a' } },
 })
 
-test('what is written as ConfigMaps is read back, and each of them fits', () => {
+test('slices written as ConfigMaps are read back, and each fits', () => {
   const catalog: ServerCatalog = {
     server: 'git',
     protocol: '2025-11-25',

@@ -9,6 +9,8 @@ import { ANNOTATION, type Component, labelsOf, selectorOf } from './names.ts'
 export type PodParts = {
   component: Component
   instance: string
+  /** Whose pod it is, by id; absent: nobody's. */
+  user?: string
   annotations: Record<string, string>
   spec: JsonOf<V1PodSpec>
 }
@@ -28,7 +30,10 @@ export function podTemplate(
   const { labels, annotations } = isObject(metadata) ? metadata : {}
   const template = {
     metadata: {
-      labels: merge(labels ?? {}, labelsOf(parts.component, parts.instance)) as Record<string, string>,
+      labels: merge(labels ?? {}, labelsOf(parts.component, parts.instance, parts.user)) as Record<
+        string,
+        string
+      >,
       annotations: merge(annotations ?? {}, parts.annotations) as Record<string, string>,
     },
     spec: merge(own, spec),
@@ -62,6 +67,15 @@ export function spread(
     topologySpreadConstraints: [node],
     affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [zone] } },
   }
+}
+
+/** All pods on one node, also those of two revisions: a volume that is ReadWriteOnce is of one node. */
+export function onOneNode(component: Component, instance: string): Pick<JsonOf<V1PodSpec>, 'affinity'> {
+  const term = {
+    topologyKey: 'kubernetes.io/hostname',
+    labelSelector: { matchLabels: selectorOf(component, instance) },
+  }
+  return { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }
 }
 
 function withResources(spec: JsonOf<V1PodSpec>, name: string, resources: JsonObject): JsonOf<V1PodSpec> {

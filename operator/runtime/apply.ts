@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { ApiError, isConflict } from '../../core/kube/api-error.ts'
+import { ApiError, isConflict, isNotFound } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import { contains } from './contains.ts'
+import { adopt, foreignEntries } from './foreign-fields.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
-import { controllerOf, isOwnedBy, ownedBy } from './owner-reference.ts'
+import { controllerOf, isOwnedBy, ownedBy, ownerText } from './owner-reference.ts'
 
 export const APPLIED_ANNOTATION = 'portolan.dev/applied'
 /** Objects whose last write is remembered; others may get one more write that changes nothing. */
@@ -19,7 +20,7 @@ const TYPE_ERROR = /failed to (create typed patch|convert new) object/
 const METADATA_KINDS = ['ConfigMap', 'Secret']
 
 export type ApplierOptions = {
-  client: Pick<KubeClient, 'get' | 'apply' | 'delete'>
+  client: Pick<KubeClient, 'get' | 'apply' | 'delete' | 'patchMetadata'>
   log: Log
   metrics: OperatorMetrics
   fieldManager: string
@@ -28,11 +29,18 @@ export type ApplierOptions = {
 /** Finds an object in a cache, metadata only for METADATA_KINDS; if it returns undefined, the API server is asked. */
 export type Observed = (ref: ObjectRef) => KubeObject | undefined
 
+/** An object of another owner, and who that is, as far as the object says. */
+export type TakenRef = ObjectRef & { owner?: string }
+
+/** Fields that others set in one of our objects, and that were removed. */
+export type Drift = { ref: ObjectRef; managers: string[]; fields: string[] }
+
 export type Applied = {
   /** Existing objects with our names that `owner` does not control. If there are any, nothing was written. */
-  taken: ObjectRef[]
+  taken: TakenRef[]
   /** How many objects were sent to the API server. */
   written: number
+  drift: Drift[]
   /** The API server's message if it refused an object as invalid; the objects after it were not sent. */
   refused?: string
 }
@@ -72,17 +80,20 @@ export function createApplier(options: ApplierOptions): Applier {
         wanted.push({ object, hash: hashOf(object), found })
       }
       const taken = wanted.filter(({ found }) => found && !isOwnedBy(found, owner))
-      if (taken.length > 0) return { taken: taken.map(({ object }) => refOf(object)), written: 0 }
+      const drift: Drift[] = []
+      if (taken.length > 0) return { taken: taken.map(takenRef), written: 0, drift }
       const unsettled = wanted.filter(one => !written.isSettled(one))
       for (const [at, one] of unsettled.entries()) {
         try {
+          const removed = await takeOver(options, one, signal)
           written.remember(await write(options, one, signal), one.hash)
+          if (removed) drift.push(removed)
         } catch (error) {
           if (!isRefusal(error)) throw error
-          return { taken: [], written: at, refused: error.message }
+          return { taken: [], written: at, drift, refused: refusalOf(error, one.object) }
         }
       }
-      return { taken: [], written: unsettled.length }
+      return { taken: [], written: unsettled.length, drift }
     },
     async prune(owner, keep, owned, signal) {
       const kept = new Set(keep.map(keyOfRef))
@@ -117,6 +128,7 @@ class Written {
     const last = this.#last.get(uid)
     const isKnown = last?.hash === hash
     if (isKnown && last.resourceVersion === resourceVersion) return true
+    if (foreignEntries(found).length > 0) return false
     const wanted = comparable(object)
     // With metadata only, a write since ours may have changed content that we do not see.
     const isAsWanted = isMetadataOnly(found)
@@ -126,6 +138,39 @@ class Written {
     this.remember(found, hash)
     return true
   }
+}
+
+/** Without a kind, the API server's message says nothing of what is missing. */
+function refusalOf(error: ApiError, { kind, apiVersion }: KubeObject): string {
+  return isNotFound(error)
+    ? `this cluster has no ${kind} of ${apiVersion}: install its CustomResourceDefinition`
+    : error.message
+}
+
+/** Makes the fields that others set ours, since server-side apply removes only what it owns. undefined if there are none. */
+async function takeOver(
+  { client, log, fieldManager }: ApplierOptions,
+  { object, found }: Wanted,
+  signal: AbortSignal,
+): Promise<Drift | undefined> {
+  if (!found || foreignEntries(found).length === 0) return undefined
+  const ref = refOf(object)
+  const now = await client.get(ref, signal)
+  const adopted = now && adopt(now, fieldManager)
+  if (!adopted) return undefined
+  const { managedFields, managers, fields } = adopted
+  const { resourceVersion = '' } = now.metadata
+  await client.patchMetadata(ref, { resourceVersion, managedFields }, signal)
+  log.warn(
+    { kind: ref.kind, namespace: ref.namespace, name: ref.name, managers, fields },
+    'fields of others removed',
+  )
+  return { ref, managers, fields }
+}
+
+function takenRef({ object, found }: Wanted): TakenRef {
+  const owner = found && ownerText(found)
+  return { ...refOf(object), ...(owner !== undefined && { owner }) }
 }
 
 /** Returns the object as stored. */
@@ -147,9 +192,13 @@ async function write(
   return now
 }
 
-/** Whether retrying is pointless: an invalid value (422), or a value of a wrong type, for which apply answers 500. */
+/**
+ * Whether retrying is pointless: an invalid value (422), a value of a wrong type, for which apply answers 500, or a kind that the API server
+ * does not know (404).
+ */
 function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false
+  if (isNotFound(error)) return true
   return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))
 }
 

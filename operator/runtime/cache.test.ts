@@ -1,4 +1,4 @@
-/** What is kept of objects, and what is not: a cluster has many that are nothing to us. */
+/** What the caches keep of objects: a cluster has many that do not concern us. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -11,7 +11,7 @@ import { createCache } from './cache.ts'
 const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'other', uid: 'o', controller: true }]
 const metadata = { namespace: 'team', uid: 'u', resourceVersion: '7', ownerReferences }
 
-test('of metadata only names, versions and owners are kept, and what we wrote ourselves', async () => {
+test('of metadata only names, versions, owners and our own annotations are kept', async () => {
   const labels = { release: 'x'.repeat(1_000) }
   const theirs = { ...metadata, name: 'theirs', labels, annotations: { note: 'long' }, finalizers: ['x'] }
   const ours = {
@@ -28,7 +28,7 @@ test('of metadata only names, versions and owners are kept, and what we wrote ou
   })
 })
 
-test('of whole objects all is kept but who wrote which field, and the copy that kubectl leaves', async () => {
+test('of whole objects everything except managedFields and the copy of kubectl is kept', async () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', note: 'kept' }
   const given = { ...metadata, name: 'whole', annotations, managedFields: [{}] }
   const kept = await cacheOf({}, given)

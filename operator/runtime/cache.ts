@@ -3,6 +3,7 @@ import type { Query } from '../../core/kube/client.ts'
 import { type Listener, ListWatch, type ListWatchOptions } from '../../core/kube/list-watch.ts'
 import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts'
 import { LABEL, PRODUCT } from '../plan/names.ts'
+import { foreignEntries } from './foreign-fields.ts'
 
 const OWN_ANNOTATIONS = 'portolan.dev/'
 
@@ -66,20 +67,22 @@ export function createCache<T extends KubeObject>(
   }
 }
 
-/** Drops managedFields and kubectl's copy of the manifest, which are unused and may be larger than the rest. */
+/** Drops managedFields, but for those of others in our objects, and kubectl's copy of the manifest: they may be larger than the rest. */
 function slim<T extends KubeObject>(object: T): T {
-  const {
-    managedFields: _,
-    annotations,
-    ...metadata
-  } = object.metadata as T['metadata'] & {
-    managedFields?: unknown
-  }
+  const { managedFields: _, annotations, ...metadata } = object.metadata
+  const managedFields = foreignEntries(object)
   const { 'kubectl.kubernetes.io/last-applied-configuration': __, ...kept } = annotations ?? {}
-  return { ...object, metadata: { ...metadata, ...(annotations ? { annotations: kept } : {}) } }
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(annotations && { annotations: kept }),
+      ...(managedFields.length > 0 && { managedFields }),
+    },
+  }
 }
 
-/** Keeps only name, version and owner: most of a cluster's ConfigMaps and Secrets do not concern us. */
+/** Keeps only name, version and owner, unless it is ours or has an annotation of ours: most of a cluster's ConfigMaps and Secrets do not concern us. */
 function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, labels, annotations } = metadata
   const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith(OWN_ANNOTATIONS))
@@ -89,7 +92,7 @@ function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): 
     uid,
     resourceVersion,
     ...(ownerReferences && { ownerReferences }),
-    ...(labels?.[LABEL.managedBy] === PRODUCT && { labels }),
+    ...((own.length > 0 || labels?.[LABEL.managedBy] === PRODUCT) && { labels }),
     ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
   }
   return { apiVersion, kind, metadata: kept } as T

@@ -29,7 +29,7 @@ before(
 )
 after(() => api?.stop())
 
-test('of Secrets and ConfigMaps only metadata is kept, under their own kind, after changes too', {
+test('of Secrets and ConfigMaps only metadata is kept, under their own kind, also after changes', {
   skip,
 }, async t => {
   await api.kubectl(['apply', '-f', '-'], JSON.stringify(configMap('seen', { secret: 'content' })))
@@ -46,7 +46,9 @@ test('of Secrets and ConfigMaps only metadata is kept, under their own kind, aft
   for (const kept of [first, now]) assert.doesNotMatch(JSON.stringify(kept), /content|other|managedFields/)
 })
 
-test('namespaces that are not watched are not seen, those that are look like one', { skip }, async t => {
+test('objects in namespaces that are not watched are not seen; several watches look like one', {
+  skip,
+}, async t => {
   const { caches, until } = await start(t, ['one', 'two'])
   await Promise.all(
     ['one', 'two', 'three'].map(namespace => api.client.apply(server('here', namespace), manager)),
@@ -59,7 +61,7 @@ test('namespaces that are not watched are not seen, those that are look like one
   assert.equal(caches.servers.get('one/here'), undefined)
 })
 
-test('what a server owns is found by its uid, its pods by their labels, and every change is told', {
+test('the objects of a server are found by its uid and its pods by their labels, and every change is reported', {
   skip,
 }, async t => {
   const { caches, until, told } = await start(t)
@@ -77,7 +79,7 @@ test('what a server owns is found by its uid, its pods by their labels, and ever
   assert.ok(told().length >= 4)
 })
 
-test('an object that changes hands is told to both', { skip }, async t => {
+test('a changed owner is reported to the old and the new owner', { skip }, async t => {
   const { caches, until, told } = await start(t)
   const [first, second] = await Promise.all([
     api.client.apply(server('first'), manager),
@@ -92,7 +94,7 @@ test('an object that changes hands is told to both', { skip }, async t => {
   assert.deepEqual(told().sort(), ['McpServer one/first', 'McpServer one/first', 'McpServer one/second'])
 })
 
-test('a resync tells of every server again, though nothing changed', { skip }, async t => {
+test('a resync reports every server again, although nothing changed', { skip }, async t => {
   await api.client.apply(server('again'), manager)
   const clock = createManualClock()
   const caches = createCaches({ client: api.client, namespaces: ['one'], log, clock, resyncMs: 600_000 })
@@ -105,7 +107,7 @@ test('a resync tells of every server again, though nothing changed', { skip }, a
   assert.ok(again.includes('again'))
 })
 
-test('an API server that was killed and started again: all caches catch up', { skip }, async t => {
+test('after a restart of the API server all caches catch up', { skip }, async t => {
   const { caches, until } = await start(t)
   await api.kill()
   assert.deepEqual(caches.unsynced, [])

@@ -1,7 +1,9 @@
 /** The operator's caches: list-watches of all kinds that it reads or writes. */
 import type {
   V1Deployment,
+  V1Ingress,
   V1NetworkPolicy,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1PodDisruptionBudget,
   V1Role,
@@ -17,12 +19,13 @@ import { type Kube, type KubeObject, keyOf, type ObjectRef } from '../../core/ku
 import type { Log } from '../../core/log.ts'
 import type { Condition } from '../../crds/conditions.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
+import { HTTP_ROUTE } from '../plan/exposure.ts'
 import { LABEL, MANAGED_SELECTOR } from '../plan/names.ts'
 import { type Cache, createCache, type Namespaces, type WatchedCache } from './cache.ts'
 import { indexBy } from './index-by.ts'
 import { controllerOf } from './owner-reference.ts'
 
-/** A McpServer or McpGateway as in the API server; its spec is not parsed yet. */
+/** A McpServer, McpGateway or McpScript as in the API server; its spec is not parsed yet. */
 export type Manifest = KubeObject & {
   spec?: unknown
   status?: { conditions?: readonly Condition[]; [field: string]: unknown }
@@ -45,8 +48,8 @@ export type Caches = Kinds & {
   find(ref: ObjectRef): KubeObject | undefined
   /** All objects that the one with this uid controls. */
   ownedBy(uid: string): KubeObject[]
-  /** The pods of a server (`component` is `server`) or of a gateway (`router`). */
-  podsOf(namespace: string, component: 'server' | 'router', name: string): Kube<V1Pod>[]
+  /** The pods of a server (`component` is `server`), of its users (`user`), or of a gateway (`router`). */
+  podsOf(namespace: string, component: 'server' | 'user' | 'router', name: string): Kube<V1Pod>[]
   /** Calls `listener` for every change of an object that a server or gateway controls, including pods. */
   onOwnedChange(listener: (owner: Owner) => void): void
   /** Kinds that are not listed yet. If one stays, RBAC rights or its CRD are missing. */
@@ -61,7 +64,11 @@ type Kinds = ReturnType<typeof createKinds>
 
 const RBAC = 'rbac.authorization.k8s.io/v1'
 /** Kind of the owner, by the component label of its pods. */
-const OWNER_KINDS: Readonly<Record<string, string>> = { server: 'McpServer', router: 'McpGateway' }
+const OWNER_KINDS: Readonly<Record<string, string>> = {
+  server: 'McpServer',
+  user: 'McpServer',
+  router: 'McpGateway',
+}
 const OWN_KINDS = Object.values(OWNER_KINDS)
 
 /** Sends no requests before `run`. */
@@ -69,7 +76,7 @@ export function createCaches(options: CachesOptions): Caches {
   const kinds = createKinds(options)
   const all: WatchedCache<KubeObject>[] = Object.values(kinds)
   const byKind = new Map(all.map(cache => [cache.kind, cache]))
-  const { servers, gateways, pods, ...made } = kinds
+  const { servers, gateways, scripts, pods, ...made } = kinds
   const ownedBy = indexBy<KubeObject>(Object.values(made), object => controllerOf(object)?.uid)
   const podsOf = indexBy(
     [pods],
@@ -100,14 +107,15 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
   const common = { client, namespaces, log, clock }
   const ofUsers = (kind: string) =>
     createCache<Manifest>({ ...common, resyncMs, query: { apiVersion: API_VERSION, kind } })
-  const made = <T extends KubeObject>(apiVersion: string, kind: string) =>
-    createCache<T>({ ...common, query: { apiVersion, kind, labelSelector: MANAGED_SELECTOR } })
+  const made = <T extends KubeObject>(apiVersion: string, kind: string, optional = false) =>
+    createCache<T>({ ...common, optional, query: { apiVersion, kind, labelSelector: MANAGED_SELECTOR } })
   /** Also objects of others, because manifests refer to them; never their content. */
   const metadata = (kind: string) =>
     createCache<KubeObject>({ ...common, query: { apiVersion: 'v1', kind, metadataOnly: true } })
   return {
     servers: ofUsers('McpServer'),
     gateways: ofUsers('McpGateway'),
+    scripts: ofUsers('McpScript'),
     deployments: made<Kube<V1Deployment>>('apps/v1', 'Deployment'),
     pods: made<Kube<V1Pod>>('v1', 'Pod'),
     services: made<Kube<V1Service>>('v1', 'Service'),
@@ -115,8 +123,11 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
     roles: made<Kube<V1Role>>(RBAC, 'Role'),
     roleBindings: made<Kube<V1RoleBinding>>(RBAC, 'RoleBinding'),
     networkPolicies: made<Kube<V1NetworkPolicy>>('networking.k8s.io/v1', 'NetworkPolicy'),
+    ingresses: made<Kube<V1Ingress>>('networking.k8s.io/v1', 'Ingress'),
+    httpRoutes: made<KubeObject>(HTTP_ROUTE.apiVersion, HTTP_ROUTE.kind, true),
     disruptionBudgets: made<Kube<V1PodDisruptionBudget>>('policy/v1', 'PodDisruptionBudget'),
     autoscalers: made<Kube<V2HorizontalPodAutoscaler>>('autoscaling/v2', 'HorizontalPodAutoscaler'),
+    claims: made<Kube<V1PersistentVolumeClaim>>('v1', 'PersistentVolumeClaim'),
     configMaps: metadata('ConfigMap'),
     secrets: metadata('Secret'),
   }

@@ -8,7 +8,7 @@ const desired = {
   spec: { replicas: 1, containers: [{ name: 'server', args: ['--port', '8080'] }], volumes: [] },
 }
 
-test('what the API server added does not count', () => {
+test('fields that the API server added are no difference', () => {
   const observed = {
     metadata: { labels: { app: 'a', more: 'b' }, uid: '1' },
     spec: {
@@ -21,13 +21,13 @@ test('what the API server added does not count', () => {
   assert.equal(contains(observed, desired), true)
 })
 
-test('an empty object must be there, an empty list need not, an absent value is no wish', () => {
+test('a desired empty object must exist, an empty list need not, and an undefined value is not compared', () => {
   assert.equal(contains({}, { emptyDir: {} }), false)
   assert.equal(contains({}, { volumes: [], nothing: undefined }), true)
   assert.equal(contains({ volumes: ['more'] }, { volumes: [] }), false)
 })
 
-test('another value, another order, one item more or less, and another type are drift', () => {
+test('another value, order, length or type is a difference', () => {
   for (const change of [
     { metadata: { labels: {} } },
     { spec: { ...desired.spec, replicas: 2 } },

@@ -1,4 +1,4 @@
-/** A controller by the clock: failures, bugs, hangs, and its end. */
+/** A controller with a manual clock: failures, bugs, hangs, and close. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
@@ -31,7 +31,7 @@ function start(t: TestContext, reconcile: Reconcile, workers = 1, tracer?: Trace
 
 const turn = () => new Promise<void>(resolve => setImmediate(resolve))
 
-test('several keys are worked on at once, as many as there are workers', async t => {
+test('as many keys are reconciled at once as there are workers', async t => {
   const begun: string[] = []
   const gate = Promise.withResolvers<undefined>()
   const { queue } = start(
@@ -50,7 +50,7 @@ test('several keys are worked on at once, as many as there are workers', async t
   assert.deepEqual(begun, ['a', 'b', 'c'])
 })
 
-test('a key that asks for it is looked at again later', async t => {
+test('a key can ask to be reconciled again later', async t => {
   let times = 0
   const { clock, queue } = start(t, async () => (++times === 1 ? { afterMs: 5_000 } : undefined))
   queue.add('a')
@@ -63,7 +63,7 @@ test('a key that asks for it is looked at again later', async t => {
   assert.equal(times, 2)
 })
 
-test('a fault is told once for a streak and tried again with backoff; success ends the streak', async t => {
+test('a fault is logged once for a series and retried with backoff; a success ends the series', async t => {
   const answers = [fault, fault, nothing, fault]
   const { clock, queue, lines } = start(t, async () => answers.shift()?.())
   queue.add('a')
@@ -83,7 +83,7 @@ test('a fault is told once for a streak and tried again with backoff; success en
   )
 })
 
-test('each reconcile is a span with its key, and with the code of what failed', async t => {
+test('each reconcile is a span with its key, and with the code of a failure', async t => {
   const collector = await startCollector()
   t.after(collector.close)
   const wanted = tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
@@ -102,7 +102,7 @@ test('each reconcile is a span with its key, and with the code of what failed', 
   )
 })
 
-test('a bug is told each time with its stack, and tried again', async t => {
+test('a bug is logged each time with its stack, and retried', async t => {
   let times = 0
   const { clock, queue, lines } = start(t, async () => {
     times++
@@ -120,7 +120,7 @@ test('a bug is told each time with its stack, and tried again', async t => {
   assert.match(lines[0]?.err?.stack ?? '', /controller\.test/)
 })
 
-test('the API server is left alone for as long as it asks', async t => {
+test('the delay is at least the Retry-After of the API server', async t => {
   let times = 0
   const { clock, queue } = start(t, async () => {
     if (++times === 1) throw new ApiError(429, 'TooManyRequests', 'busy', { retryAfterMs: 3_000 })
@@ -150,7 +150,7 @@ test('a conflict is tried again without a warning', async t => {
   )
 })
 
-test('a reconcile that hangs is given up after a minute, even where it does not listen', async t => {
+test('a reconcile that hangs is abandoned after a minute, even if it ignores its signal', async t => {
   let times = 0
   const { clock, queue, lines } = start(t, () => {
     times++
@@ -166,7 +166,7 @@ test('a reconcile that hangs is given up after a minute, even where it does not 
   assert.equal(times, 2)
 })
 
-test('at its end it finishes what is under way and begins nothing new', async t => {
+test('closing finishes running reconciles and starts no new ones', async t => {
   const begun: string[] = []
   const gate = Promise.withResolvers<undefined>()
   let aborted = false
@@ -187,7 +187,7 @@ test('at its end it finishes what is under way and begins nothing new', async t 
   assert.deepEqual([begun, aborted], [['a'], false])
 })
 
-test('what does not finish in time is cut off at its end', async t => {
+test('a reconcile that does not finish in time is aborted by closing', async t => {
   const { clock, queue, stop, ended, lines } = start(t, async (_key, signal) => {
     await once(signal, 'abort')
     throw signal.reason
@@ -201,7 +201,7 @@ test('what does not finish in time is cut off at its end', async t => {
   assert.deepEqual(lines, [])
 })
 
-test('what is under way when the lease is lost is cut off at once', async t => {
+test('running reconciles are aborted at once when the lease is lost', async t => {
   const { queue, stop, ended } = start(t, async (_key, signal) => {
     await once(signal, 'abort')
     throw signal.reason

@@ -2,8 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type { V1Secret } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
+import { instanceBearer } from '../../core/catalog/instances.ts'
+import { Fault } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
+import { decodedData, encodedValue } from '../../core/kube/secret.ts'
 import type { Log } from '../../core/log.ts'
 import type { EnsuredSecret } from '../plan/plan.ts'
 import type { Observed } from './apply.ts'
@@ -16,7 +20,13 @@ const MAX_REMEMBERED = 20_000
 
 type Secret = Kube<V1Secret>
 /** `seen`: its metadata, if it is cached. */
-type Wanted = { object: KubeObject; owner: KubeObject; keys: readonly string[]; seen: KubeObject | undefined }
+type Wanted = Required<Pick<EnsuredSecret, 'keys' | 'values'>> & {
+  object: KubeObject
+  owner: KubeObject
+  seen: KubeObject | undefined
+  /** What the values depend on, where they are secret. */
+  source?: string
+}
 
 export type SecretKeeperOptions = {
   client: Pick<KubeClient, 'get' | 'apply'>
@@ -34,43 +44,86 @@ export type SecretKeeper = (
   secrets: readonly EnsuredSecret[],
   observed: Observed,
   signal: AbortSignal,
-) => Promise<{ taken: ObjectRef[]; written: number }>
+) => Promise<{
+  taken: ObjectRef[] /** Without those of instances, on whose versions no plan depends. */
+  written: number
+}>
 
 export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
-  /** By uid: the resourceVersion at which a Secret had all its keys. */
+  /** By uid: the resourceVersion at which a Secret had all its keys, and these values. */
   const whole = new BoundedMap<string | undefined>(MAX_REMEMBERED)
+  const stateOf = (resourceVersion: string | undefined, { values, source }: Wanted) =>
+    `${resourceVersion} ${source ?? canonicalJson(values)}`
   const ensure = async (wanted: Wanted, signal: AbortSignal): Promise<'taken' | 'whole' | 'written'> => {
-    const { object, owner, keys, seen } = wanted
+    const { object, owner, seen } = wanted
     const { uid = '', resourceVersion } = seen?.metadata ?? {}
-    if (resourceVersion && whole.get(uid) === resourceVersion) return 'whole'
+    if (resourceVersion && whole.get(uid) === stateOf(resourceVersion, wanted)) return 'whole'
     const found = await options.client.get<Secret>(refOf(object), signal)
     if (found && !isOwnedBy(found, owner)) return 'taken'
-    const isWhole = found && keys.every(key => found.data?.[key])
+    const isWhole = found && has(found, wanted)
     const { metadata } = isWhole ? found : await write(options, wanted, found, signal)
-    whole.set(metadata.uid ?? '', metadata.resourceVersion)
+    whole.set(metadata.uid ?? '', stateOf(metadata.resourceVersion, wanted))
     return isWhole ? 'whole' : 'written'
+  }
+  const made = async (secret: EnsuredSecret, wanted: Wanted, observed: Observed, signal: AbortSignal) => {
+    const { instance, namespace } = secret
+    if (!instance) return wanted
+    const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: instance.of }
+    const source = `${instance.user} ${observed(ref)?.metadata.resourceVersion}`
+    const { uid = '', resourceVersion } = wanted.seen?.metadata ?? {}
+    const known = { ...wanted, source }
+    if (resourceVersion && whole.get(uid) === stateOf(resourceVersion, known)) return known
+    return { ...known, keys: [], values: await instanceValues(options, secret, ref, signal) }
   }
   return async (owner, secrets, observed, signal) => {
     const result = { taken: [] as ObjectRef[], written: 0 }
-    for (const { keys, ...metadata } of secrets) {
+    for (const secret of secrets) {
+      const { keys, values = {}, instance: _, ...metadata } = secret
       const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata }, owner)
       const ref = refOf(object)
-      const outcome = await ensure({ object, owner, keys, seen: observed(ref) }, signal)
+      const wanted = { object, owner, keys, values, seen: observed(ref) }
+      const outcome = await ensure(await made(secret, wanted, observed, signal), signal)
       if (outcome === 'taken') result.taken.push(ref)
-      if (outcome === 'written') result.written++
+      if (outcome === 'written' && !secret.instance) result.written++
     }
     return result
   }
 }
 
+/** The values of the Secret of an instance: made of those of the server, so that routers can make them too. */
+async function instanceValues(
+  { client }: SecretKeeperOptions,
+  { keys, instance }: EnsuredSecret,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const values = decodedData((await client.get<Secret>(ref, signal))?.data)
+  return Object.fromEntries(
+    keys.map(key => {
+      const token = values[key] ?? ''
+      if (token === '') throw new Fault('unavailable', `Secret ${ref.name} has no ${key} yet`)
+      return [key, instanceBearer(token, instance?.user ?? '')]
+    }),
+  )
+}
+
+function has({ data = {} }: Secret, { keys, values }: Wanted): boolean {
+  return (
+    keys.every(key => data[key]) &&
+    Object.entries(values).every(([key, value]) => data[key] === encodedValue(value))
+  )
+}
+
 /** Gives missing keys a value; `found` is the existing Secret, whose other keys stay. */
 async function write(
   { client, log, metrics, fieldManager }: SecretKeeperOptions,
-  { object, keys }: Wanted,
+  { object, keys, values }: Wanted,
   found: Secret | undefined,
   signal: AbortSignal,
 ): Promise<Secret> {
-  const data = Object.fromEntries(keys.map(key => [key, found?.data?.[key] || randomValue()]))
+  const known = Object.entries(values).map(([key, value]) => [key, encodedValue(value)] as const)
+  const random = keys.map(key => [key, found?.data?.[key] || randomValue()] as const)
+  const data = Object.fromEntries([...random, ...known])
   // The uid, or no force if none was found, makes it a conflict if another client created the Secret meanwhile.
   const metadata = { ...object.metadata, ...(found ? { uid: found.metadata.uid } : {}) }
   const secret: Secret = { ...object, metadata, type: 'Opaque', data }
@@ -83,5 +136,5 @@ async function write(
 
 /** The `data` value of a text that is base64url of random bytes. */
 function randomValue(): string {
-  return Buffer.from(randomBytes(KEY_BYTES).toString('base64url')).toString('base64')
+  return encodedValue(randomBytes(KEY_BYTES).toString('base64url'))
 }

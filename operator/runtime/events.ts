@@ -7,7 +7,8 @@ import { messageOf } from '../../core/errors.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
-import { type Condition, REASON } from '../../crds/conditions.ts'
+import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
+import type { Drift } from './apply.ts'
 
 const CONTROLLER = 'portolan.dev/operator'
 /** An object's event of one reason is not sent again within this time. */
@@ -31,9 +32,14 @@ export type EventRecorderOptions = {
   clock: Clock
 }
 
+/** `once`: events that are equal in this are not repeated for a while. */
+type Told = { once: string; action: string; reason: string; note: string; type: 'Normal' | 'Warning' }
+
 export type EventRecorder = {
   /** Sends one event for each changed condition. Resolves when they were sent or dropped; never rejects. */
   conditionsChanged(object: KubeObject, changed: readonly Condition[]): Promise<void>
+  /** Sends an event about fields that others had set in an object of `owner`. Never rejects. */
+  driftRemoved(owner: KubeObject, drift: Drift): Promise<void>
 }
 
 export function createEventRecorder({ client, instance, log, clock }: EventRecorderOptions): EventRecorder {
@@ -49,12 +55,12 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
     return false
   }
 
-  const send = async (object: KubeObject, condition: Condition) => {
-    const { type, status, reason } = condition
-    if (underWay >= MAX_UNDER_WAY || isRepeated(`${object.metadata.uid} ${type} ${status} ${reason}`)) return
+  const send = async (object: KubeObject, event: Told) => {
+    const { reason } = event
+    if (underWay >= MAX_UNDER_WAY || isRepeated(`${object.metadata.uid} ${event.once}`)) return
     underWay++
     try {
-      await client.create(eventOf(object, condition, instance, clock.now()))
+      await client.create(eventOf(object, event, instance, clock.now()))
     } catch (error) {
       log.debug(
         { kind: object.kind, name: object.metadata.name, reason, error: messageOf(error) },
@@ -67,14 +73,42 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
 
   return {
     conditionsChanged: async (object, changed) => {
-      await Promise.all(changed.map(condition => send(object, condition)))
+      await Promise.all(worthAnEvent(changed).map(condition => send(object, toldOf(condition))))
     },
+    driftRemoved: (owner, drift) => send(owner, toldOfDrift(drift)),
+  }
+}
+
+/** Available and Progressing follow from what Ready tells; only an outage of another reason is told. */
+function worthAnEvent(changed: readonly Condition[]): Condition[] {
+  return changed.filter(({ type, status, reason }) => {
+    if (type !== CONDITION.available) return type !== CONDITION.progressing
+    return (
+      status === 'False' && !changed.some(other => other.type === CONDITION.ready && other.reason === reason)
+    )
+  })
+}
+
+function toldOf({ type, status, reason, message }: Condition): Told {
+  const isNormal = status === 'True' || NORMAL_REASONS.includes(reason)
+  const once = `${type} ${status} ${reason}`
+  return { once, action: type, reason, note: message, type: isNormal ? 'Normal' : 'Warning' }
+}
+
+function toldOfDrift({ ref: { kind, name }, managers, fields }: Drift): Told {
+  const message = `${kind} "${name}": fields set by ${managers.join(', ')} were removed: ${fields.join(', ')}`
+  return {
+    once: `drift ${message}`,
+    action: 'Apply',
+    reason: 'DriftRemoved',
+    note: `${message}. What pods need belongs in the manifest's spec.pod`,
+    type: 'Warning',
   }
 }
 
 function eventOf(
   object: KubeObject,
-  condition: Condition,
+  { action, reason, note, type }: Told,
   instance: string,
   now: number,
 ): Kube<EventsV1Event> {
@@ -87,10 +121,10 @@ function eventOf(
     eventTime: `${new Date(now).toISOString().slice(0, -1)}000Z`,
     reportingController: CONTROLLER,
     reportingInstance: instance,
-    action: condition.type,
-    reason: condition.reason,
+    action,
+    reason,
     regarding: { apiVersion, kind, name, namespace, uid, resourceVersion },
-    note: condition.message.slice(0, MAX_NOTE_CHARACTERS),
-    type: condition.status === 'True' || NORMAL_REASONS.includes(condition.reason) ? 'Normal' : 'Warning',
+    note: note.slice(0, MAX_NOTE_CHARACTERS),
+    type,
   }
 }

@@ -1,4 +1,4 @@
-/** What the health server answers to those who ask for something odd. */
+/** How the health server answers unusual requests. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
@@ -7,7 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { serveHealth } from './health-server.ts'
 import { createOperatorMetrics } from './operator-metrics.ts'
 
-test('a path that is no path is not found, and is nobody’s bug', async t => {
+test('an invalid path is answered with 404, and is no bug', async t => {
   const log = createLog({ level: 'silent' })
   const options = { port: 0, obstacle: () => undefined, metrics: createOperatorMetrics(), log }
   const server = await serveHealth(options)

@@ -1,9 +1,9 @@
 /** Metrics of each McpServer and McpGateway: conditions, tools, age of lists, newest feed. Read from the caches at each scrape. */
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../core/async.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
 import { keyOf } from '../../core/kube/object.ts'
-import { CONDITION } from '../../crds/conditions.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { Caches, Manifest } from './caches.ts'
 
 /** The outcome of reading the lists of one server. */
@@ -16,12 +16,13 @@ export type DiscoveryRecord = {
   intervalMs: number
 }
 
-export type ObjectCaches = Pick<Caches, 'servers' | 'gateways'> & {
+export type ObjectCaches = Pick<Caches, 'servers' | 'gateways' | 'scripts'> & {
   configMaps: Pick<Caches['configMaps'], 'get'>
 }
 
 export type ObjectMetrics = {
   discovered(record: DiscoveryRecord): void
+  woke(server: string): void
   /** Sets the caches to read from; before, there are no series. */
   watchObjects(caches: ObjectCaches): void
 }
@@ -32,11 +33,12 @@ export const MAX_OBJECT_SERIES = 2_000
 type Label = 'server' | 'gateway'
 type Objects = () => readonly (readonly [key: string, object: Manifest])[]
 type Line = readonly [labels: Record<string, string>, value: number]
-type List = { readAt: number; intervalMs: number }
+type List = { readAt: number | undefined; intervalMs: number }
 
 export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMetrics {
   let caches: ObjectCaches | undefined
-  const all = () => [caches?.servers, caches?.gateways].flatMap(kind => [...(kind?.objects.values() ?? [])])
+  const all = () =>
+    [caches?.servers, caches?.gateways, caches?.scripts].flatMap(kind => [...(kind?.objects.values() ?? [])])
   const servers: Objects = () => [...(caches?.servers.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
   const gateways: Objects = () => [...(caches?.gateways.objects ?? [])].slice(0, MAX_OBJECT_SERIES)
   exportCounts(registry, all)
@@ -44,6 +46,7 @@ export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMet
   exportConditions(registry, 'gateway', gateways)
   exportTools(registry, servers)
   const lists = exportLists(registry, servers, clock)
+  const sleep = exportSleep(registry, servers)
   const feeds = 'Newest generation of the feed for the routers of a gateway.'
   exportEach(registry, 'portolan_feed_generation', feeds, 'gateway', gateways, key => {
     const [namespace = '', gateway = ''] = key.split('/')
@@ -52,17 +55,20 @@ export function createObjectMetrics(registry: Registry, clock: Clock): ObjectMet
   })
   return {
     discovered: lists.discovered,
+    woke: sleep.woke,
     watchObjects(watched) {
       caches = watched
       watched.servers.onChange((before, now) => {
-        if (before && !now) lists.forget(keyOf(before))
+        if (!before || now) return
+        lists.forget(keyOf(before))
+        sleep.forget(keyOf(before))
       })
     },
   }
 }
 
 function exportCounts(registry: Registry, objects: () => readonly Manifest[]): void {
-  const help = 'McpServers and McpGateways by status and reason of their condition Ready.'
+  const help = 'McpServers, McpGateways and McpScripts by status and reason of their condition Ready.'
   exportGauge(registry, 'portolan_objects', help, ['kind', 'ready', 'reason'], () => {
     const states = objects().map(({ kind, status }) => {
       const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
@@ -101,22 +107,56 @@ function exportTools(registry: Registry, servers: Objects): void {
   exportEach(registry, 'portolan_server_tool_tokens', tokens, 'server', servers, tokensOf)
 }
 
+/** Servers with `scaling.min: 0`; wakes are counted by the leader. */
+function exportSleep(registry: Registry, servers: Objects) {
+  const wakes = new Map<string, number>()
+  const asleep = 'Whether a server that may sleep is asleep: 1, or 0.'
+  exportEach(registry, 'portolan_server_asleep', asleep, 'server', servers, (_, server) => {
+    const { scaling } = (server.spec ?? {}) as { scaling?: { min?: number } }
+    return scaling?.min === 0 ? Number(isAsleep(server)) : undefined
+  })
+  new Counter({
+    name: 'portolan_wakes_total',
+    help: 'How often a server was woken; counted by the leader.',
+    labelNames: ['namespace', 'server'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [key, count] of wakes) this.inc(labelsOf(key, 'server'), count)
+    },
+  })
+  return {
+    woke(server: string) {
+      if (wakes.has(server) || wakes.size < MAX_OBJECT_SERIES) wakes.set(server, (wakes.get(server) ?? 0) + 1)
+    },
+    forget: (server: string) => void wakes.delete(server),
+  }
+}
+
+function isAsleep({ status }: Manifest): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
+  return ready?.reason === REASON.asleep
+}
+
 /** For servers that this operator asked: only the leader has these series. */
 function exportLists(registry: Registry, servers: Objects, clock: Clock) {
   const lists = new Map<string, List>()
-  const perServer = (name: string, help: string, ms: (list: List) => number) =>
-    exportEach(registry, name, help, 'server', servers, key => {
-      const list = lists.get(key)
-      return list && ms(list) / 1_000
+  const perServer = (name: string, help: string, ms: (list: List) => number | undefined) =>
+    exportEach(registry, name, help, 'server', servers, (key, server) => {
+      // Nothing reads the lists of one that sleeps, and so they are not late.
+      const list = isAsleep(server) ? undefined : lists.get(key)
+      const value = list && ms(list)
+      return value === undefined ? undefined : value / 1_000
     })
   const age = 'Time since the lists of a server were last read; reported by the leader.'
-  perServer('portolan_list_age_seconds', age, ({ readAt }) => clock.now() - readAt)
+  perServer('portolan_list_age_seconds', age, ({ readAt }) =>
+    readAt === undefined ? undefined : clock.now() - readAt,
+  )
   const interval = 'How often the lists of a server should be read.'
   perServer('portolan_list_interval_seconds', interval, ({ intervalMs }) => intervalMs)
   return {
     discovered({ server, ok, intervalMs }: DiscoveryRecord) {
-      // If the first attempt fails, the age of the list is unknown: it counts from then.
-      const readAt = ok ? clock.now() : (lists.get(server)?.readAt ?? clock.now())
+      const readAt = ok ? clock.now() : lists.get(server)?.readAt
       lists.set(server, { readAt, intervalMs })
     },
     forget: (server: string) => void lists.delete(server),

@@ -1,4 +1,4 @@
-/** What the operator's metrics say of servers and gateways is what stands in its caches at the scrape. */
+/** The operator's metrics of servers and gateways are read from its caches at the scrape. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
@@ -25,7 +25,7 @@ test('every condition has its reason, and a value of 1 where it is true', async 
   ])
 })
 
-test('a gateway tells the newest generation that is written for its routers', async () => {
+test('the metric of a gateway is the newest generation written for its routers', async () => {
   const gateways = {
     'team/tools': manifest('McpGateway', [condition('Ready', 'False', 'Starting')]),
     'team/unfed': manifest('McpGateway', []),
@@ -37,7 +37,7 @@ test('a gateway tells the newest generation that is written for its routers', as
   assert.deepEqual(await lines('portolan_feed_generation'), ['{namespace="team",gateway="tools"} 4711'])
 })
 
-test('a list ages from its last discovery, or from the first that failed, until its server is gone', async () => {
+test('the age of a list counts from its last read, until the server is deleted; a list that was never read has no age', async () => {
   const servers: Record<string, Manifest> = { 'team/a': manifest('McpServer', []) }
   const { metrics, clock, lines, gone } = watched(servers)
   assert.deepEqual(await lines('portolan_list_age_seconds'), [])
@@ -45,10 +45,11 @@ test('a list ages from its last discovery, or from the first that failed, until 
   metrics.discovered(record)
   clock.advance(5_000)
   metrics.discovered(record)
-  assert.deepEqual(await lines('portolan_list_age_seconds'), ['{namespace="team",server="a"} 5'])
+  assert.deepEqual(await lines('portolan_list_age_seconds'), [])
   assert.deepEqual(await lines('portolan_list_interval_seconds'), ['{namespace="team",server="a"} 600'])
   metrics.discovered({ ...record, ok: true })
   clock.advance(1_000)
+  metrics.discovered(record)
   assert.deepEqual(await lines('portolan_list_age_seconds'), ['{namespace="team",server="a"} 1'])
   gone('team', 'a')
   assert.deepEqual(await lines('portolan_list_age_seconds'), [])

@@ -15,6 +15,8 @@ export type OperatorMetrics = ObjectMetrics & {
   /** Counts a request that may have changed an object; do not call it for events and leases. */
   wrote(kind: string, verb: WriteVerb): void
   leading(yes: boolean): void
+  /** A server, `namespace/name`, was asleep and is started. */
+  woke(server: string): void
   /** `pending`: how many texts have no vector yet; called at each scrape. */
   watchVectors(pending: () => number): void
   encoded(texts: number): void
@@ -23,7 +25,7 @@ export type OperatorMetrics = ObjectMetrics & {
 }
 
 export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetrics {
-  const registry = createRegistry()
+  const registry = createRegistry('operator')
   const registers = [registry]
   const reconcile = new Histogram({
     name: 'portolan_reconcile_duration_seconds',
@@ -61,6 +63,7 @@ export function createOperatorMetrics(clock: Clock = systemClock): OperatorMetri
       reconcile.observe({ controller, result }, durationMs / 1_000),
     wrote: (kind, verb) => writes.inc({ kind, verb }),
     leading: yes => leader.set(yes ? 1 : 0),
+    woke: objects.woke,
     ...vectors,
     discovered(record) {
       discovery.observe({ outcome: record.ok ? 'ok' : 'failed' }, record.durationMs / 1_000)

@@ -27,3 +27,13 @@ export function isOwnedBy(object: KubeObject, owner: KubeObject): boolean {
   const message = `${object.kind} ${object.metadata.name} of the deleted ${owner.kind} ${controller.name} still exists: waiting for its garbage collection`
   throw new Fault('conflict', message, { retryable: true })
 }
+
+/** Who an object belongs to, as it says itself: its controller, a Helm release, or what manages it. */
+export function ownerText(object: KubeObject): string | undefined {
+  const { annotations = {}, labels = {} } = object.metadata
+  const controller = controllerOf(object)
+  if (controller) return `the ${controller.kind} "${controller.name}"`
+  const release = annotations['meta.helm.sh/release-name']
+  if (release !== undefined) return `the Helm release "${release}"`
+  return labels['app.kubernetes.io/managed-by']
+}

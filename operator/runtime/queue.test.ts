@@ -1,4 +1,4 @@
-/** The queue by the clock: who waits, who comes again, and when. */
+/** The queue with a manual clock: order, repetition and delays of keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
@@ -18,7 +18,7 @@ test('keys come in the order in which they were added, each once', async () => {
   assert.deepEqual([await next(), await next(), queue.depth], ['a', 'b', 0])
 })
 
-test('who waits gets the next key, and several that wait get one each', async () => {
+test('a waiting worker gets the next key, and several get one each', async () => {
   const { queue, next } = start()
   const taken = Promise.all([next(), next()])
   queue.add('a')
@@ -27,7 +27,7 @@ test('who waits gets the next key, and several that wait get one each', async ()
   assert.deepEqual(await taken, ['a', 'b'])
 })
 
-test('a key is never worked on twice at once; one added meanwhile comes again after that, once', async () => {
+test('a key is never reconciled twice at once; if added meanwhile, it follows once', async () => {
   const { queue, next } = start()
   queue.add('a')
   await next()
@@ -41,7 +41,7 @@ test('a key is never worked on twice at once; one added meanwhile comes again af
   assert.equal(queue.depth, 0)
 })
 
-test('of two times for a key the earlier counts, and it comes once', async () => {
+test('of two times for a key the earlier one counts, once', async () => {
   const { clock, queue, next } = start()
   queue.addAfter('a', 500)
   queue.addAfter('a', 100)
@@ -56,7 +56,7 @@ test('of two times for a key the earlier counts, and it comes once', async () =>
   assert.equal(queue.depth, 0)
 })
 
-test('a key whose time comes while it is worked on waits for the end of that', async () => {
+test('a key that becomes due while it is reconciled waits for the end', async () => {
   const { clock, queue, next } = start()
   queue.add('a')
   await next()
@@ -95,7 +95,7 @@ test('a failed key waits as long as the server asks', () => {
   assert.equal(queue.depth, 1)
 })
 
-test('who waits leaves when its signal aborts, and takes no key with it', async () => {
+test('a waiting worker whose signal aborts takes no key', async () => {
   const { queue, next } = start()
   const stop = new AbortController()
   const waiting = queue.next(stop.signal)

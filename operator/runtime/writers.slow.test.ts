@@ -1,4 +1,4 @@
-/** Status, Secrets and events on a real API server: who owns what, and that nothing is written twice. */
+/** Status, Secrets and events on a real API server: ownership, and no unnecessary writes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { EventsV1Event, V1Secret } from '@kubernetes/client-node'
@@ -35,7 +35,7 @@ before(
 )
 after(() => api?.stop())
 
-test('two managers write one status, each its own part of the conditions too', { skip }, async () => {
+test('two managers write their own parts and conditions of one status', { skip }, async () => {
   const object = await createServer('shared')
   const { ofServer, ofDiscovery } = writers()
   await ofServer(
@@ -60,7 +60,7 @@ test('two managers write one status, each its own part of the conditions too', {
   assert.deepEqual([status?.protocol, status?.endpoint], ['1', undefined])
 })
 
-test('a status that is there already is not written, whatever others wrote beside it', { skip }, async () => {
+test('an unchanged status is not written, whatever others added', { skip }, async () => {
   const object = await createServer('same')
   const { ofServer, ofDiscovery } = writers()
   const status = {
@@ -77,7 +77,7 @@ test('a status that is there already is not written, whatever others wrote besid
   assert.equal((await read('same')).metadata.resourceVersion, before.metadata.resourceVersion)
 })
 
-test('before the cache has what was written it is not written again', { skip }, async () => {
+test('a status is not written again before the cache has it', { skip }, async () => {
   const stale = await createServer('stale')
   const { clock, ofServer } = writers()
   const status = { conditions: [condition('Ready', 'True', 'Ready')] }
@@ -86,7 +86,7 @@ test('before the cache has what was written it is not written again', { skip }, 
   assert.equal((await ofServer(stale, status, never)).written, false)
 })
 
-test('the time of a condition moves with its status alone; every other reason counts as a change', {
+test('the transition time of a condition changes only with its status', {
   skip,
 }, async () => {
   const object = await createServer('times')
@@ -157,7 +157,7 @@ test("a Secret of somebody else's is never touched", { skip }, async () => {
   assert.equal((await readSecret('mcp-foreign')).metadata.resourceVersion, theirs.metadata.resourceVersion)
 })
 
-test('a change of a condition is told once in ten minutes, as a warning where it is bad', {
+test('a changed condition is an event, once in ten minutes, and a warning if it is bad', {
   skip,
 }, async () => {
   const object = await createServer('told')

@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Authentication, AuthenticationOptions } from './authentication.ts'
 
 export type AccessState = {
-  /** The keys of each issuer of JSON Web Tokens. */
+  /** The keys of each issuer of JSON Web Tokens, and of the API server if ServiceAccounts are admitted. */
   keys: KeyState[]
   report: AccessReport
 }
@@ -24,7 +24,7 @@ export function createAccessStates({
   authentication: Pick<Authentication, 'keys'>
 }): AccessStates {
   const made = new WeakMap<Catalog, AccessReport>()
-  let told: ReadonlySet<string> = new Set()
+  let logged: ReadonlySet<string> = new Set()
   const reportOf = (catalog: Catalog): AccessReport => {
     const report =
       made.get(catalog) ?? reportAccess({ ...catalog, ...catalog.config, tokens: tokensOf(catalog) })
@@ -41,8 +41,8 @@ export function createAccessStates({
       authentication.keys(catalog.config.access)
       const { findings } = reportOf(catalog)
       for (const { reason, path, message } of findings)
-        if (!told.has(message)) log.warn({ reason, path, detail: message }, 'a rule of access is useless')
-      told = new Set(findings.map(({ message }) => message))
+        if (!logged.has(message)) log.warn({ reason, path, detail: message }, 'a rule of access is useless')
+      logged = new Set(findings.map(({ message }) => message))
     },
   }
 }

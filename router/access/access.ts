@@ -1,42 +1,63 @@
 /** The catalogs that callers see: the whole one, or what their rules leave of it, made once for each combination of rules. */
-import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { createSizedCache, type SizedCache } from '../../core/sized-cache.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { restrict } from '../catalog/restrict.ts'
-import { viewOf } from './view.ts'
+import { createRestriction } from '../catalog/restrict.ts'
+import { type View, viewOf } from './view.ts'
 
 /** Returns what a caller sees of a catalog. Results belong to the catalog, so that no decision survives a change of rules or servers. */
 export type Access = (catalog: Catalog, identity: Identity) => Catalog
 
-/** Combinations of rules in use at a time; others are made anew when they are needed again. */
-const MAX_VIEWS = 64
+/** Tools, resources and so on in all restricted catalogs that are kept; others are made anew when they are needed again. */
+const ROOM = 500_000
+/** What a restricted catalog takes besides these, in the same unit. */
+const OVERHEAD = 500
+const EVERYTHING = 'everything'
 
-export function createAccess(): Access {
+/** `room`: for tests. */
+export function createAccess(room = ROOM): Access {
   const known = new WeakMap<Catalog, Views>()
   return (catalog, identity) => {
     let views = known.get(catalog)
     if (!views) {
-      views = { byIdentity: new WeakMap(), byRules: new BoundedMap(MAX_VIEWS) }
+      views = {
+        byIdentity: new WeakMap(),
+        seen: createSizedCache(room, sizeOf),
+        restrict: createRestriction(catalog),
+      }
       known.set(catalog, views)
     }
-    let seen = views.byIdentity.get(identity)
-    if (!seen) {
-      seen = seenBy(catalog, identity, views)
-      views.byIdentity.set(identity, seen)
-    }
-    return seen
+    return seenBy(catalog, identity, views)
   }
 }
 
-type Views = { byIdentity: WeakMap<Identity, Catalog>; byRules: BoundedMap<Catalog> }
+/**
+ * `seen`: by view. Identities keep their view alone, and no catalog: there may be as many combinations of rules as callers, and each is
+ * remembered as long as its credential.
+ */
+type Views = {
+  byIdentity: WeakMap<Identity, View | typeof EVERYTHING>
+  seen: SizedCache<Catalog>
+  restrict: (view: View) => Catalog
+}
 
-function seenBy(catalog: Catalog, identity: Identity, { byRules }: Views): Catalog {
-  const view = viewOf(catalog.config.access, identity)
-  if (!view) return catalog
-  let seen = byRules.get(view.key)
-  if (!seen) {
-    seen = restrict(catalog, view)
-    byRules.set(view.key, seen)
+function seenBy(catalog: Catalog, identity: Identity, { byIdentity, seen, restrict }: Views): Catalog {
+  const known = byIdentity.get(identity)
+  const view = known ?? viewOf(catalog.config.access, identity) ?? EVERYTHING
+  if (view === EVERYTHING) {
+    if (!known) byIdentity.set(identity, view)
+    return catalog
   }
-  return seen
+  let found = seen.get(view.key)
+  if (!found) {
+    found = restrict(view)
+    seen.set(view.key, found)
+  }
+  // Callers with equal views share one.
+  if (!known) byIdentity.set(identity, found.view ?? view)
+  return found
+}
+
+function sizeOf({ tools, extras }: Catalog): number {
+  return OVERHEAD + tools.length + extras.length
 }

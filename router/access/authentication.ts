@@ -3,21 +3,27 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
-import type { KeyState } from '../../core/catalog/access-verdicts.ts'
+import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
 import { messageOf } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import type { RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
 import { KEYS_UNAVAILABLE, type Refused, readBearer, refused } from './bearer.ts'
+import { isInternal, NOT_OF_A_REPLICA } from './internal-credential.ts'
+import { createIssuerKeyring, type IssuerKeyring } from './issuer-keyring.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
 import { createJwtVerifier, type JwtVerifier } from './jwt.ts'
+import { TooManyWait } from './key-waits.ts'
 import { createNamedTokensOf } from './named-tokens.ts'
-import type { ServiceAccounts } from './service-accounts.ts'
+import type { ServiceAccounts, Verified } from './service-accounts.ts'
+import { isTrusted, trustedUntilMs } from './trust.ts'
 
 export type Authentication = {
   /** Who sends a request with this `Authorization` header. At once if the credential is known; never rejects. */
   identify(access: AccessConfig, authorization: string | undefined): Found | Promise<Found>
-  /** How the keys of each issuer of JSON Web Tokens stand; fetches those that are due, so that no request has to wait for them. */
+  /** How the keys of each issuer stand, of the API server too if ServiceAccounts are admitted; fetches those that are due, so that no request has to wait for them. */
   keys(access: AccessConfig): KeyState[]
   close(): Promise<void>
 }
@@ -29,6 +35,8 @@ export type AuthenticationOptions = {
   secret: (name: string) => Readonly<Record<string, string>> | undefined
   /** Absent outside a cluster. */
   accounts?: ServiceAccounts
+  /** As in IssuerKeysOptions. */
+  remotes?: Partial<RemoteRules>
   clock: Clock
   log: Log
   /** Told of the keys of issuers. */
@@ -37,36 +45,48 @@ export type AuthenticationOptions = {
 
 /** Verified credentials that are remembered; the oldest are forgotten first. */
 const MAX_REMEMBERED = 10_000
-/** A verified credential is verified again after this time, so that a key that was withdrawn stops working. */
-const TRUST_MS = 5 * 60_000
 /** Credentials that are being verified at a time. */
 const MAX_VERIFYING = 256
 
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const { clock, secret } = options
+  const { clock, secret, accounts, metrics } = options
   const tokensOf = createNamedTokensOf()
+  const keyring = createIssuerKeyring(options)
   let current: Verifier | undefined
   const verifierOf = (auth: AuthConfig): Verifier => {
-    if (current?.auth !== auth) current = verifierFor(auth, current, options)
+    if (current?.auth !== auth) current = verifierFor(auth, current, keyring, options)
     return current
   }
-  options.metrics.watchKeys(() => current?.jwt.keyAges() ?? new Map())
+  metrics.watchKeys(() => {
+    const clusterMs = accounts?.keys.ageMs()
+    const cluster: [string, number][] = clusterMs === undefined ? [] : [[CLUSTER_KEYS, clusterMs]]
+    return new Map([...(current?.jwt.keyAges() ?? []), ...cluster])
+  })
+  accounts?.keys.watch(ok => metrics.keysFetched(CLUSTER_KEYS, ok))
+  // There before they count: else their first increase is not seen.
+  if (accounts) for (const ok of [true, false]) metrics.keysFetched(CLUSTER_KEYS, ok, 0)
   return {
     identify({ auth }, authorization) {
       if (!auth) return ANONYMOUS
       const current = verifierOf(auth)
+      // Good ones are known before this.
+      if (isInternal(authorization)) return NOT_OF_A_REPLICA
       const token = readBearer(authorization)
       if (token === undefined) return auth.anonymous ? ANONYMOUS : NO_TOKEN
       if (typeof token !== 'string') return token
       const key = hash('sha256', token, 'base64')
       const known = current.remembered.get(key)
-      if (known && known.untilMs > clock.now()) return known.identity
+      if (known && isTrusted(known, clock)) return known.identity
       // Looked up each time, so that a token that was taken out of the Secret ends at once.
       const named = auth.tokens && tokensOf(secret(auth.tokens.secretName)).find(token)
       return named ?? verifyOnce(current, key, token, options)
     },
-    keys: ({ auth }) => (auth ? verifierOf(auth).jwt.keys() : []),
-    close: async () => current?.jwt.close(),
+    keys({ auth }) {
+      if (!auth) return []
+      const cluster = auth.serviceAccounts && accounts ? [accounts.keys.state()] : []
+      return [...verifierOf(auth).jwt.keys(), ...cluster]
+    },
+    close: keyring.close,
   }
 }
 
@@ -92,14 +112,20 @@ type Verifier = {
 }
 
 /** A config with another `auth` begins anew, so that nobody stays admitted by the one before. */
-function verifierFor(auth: AuthConfig, before: Verifier | undefined, means: AuthenticationOptions): Verifier {
+function verifierFor(
+  auth: AuthConfig,
+  before: Verifier | undefined,
+  keyring: IssuerKeyring,
+  means: AuthenticationOptions,
+): Verifier {
   const key = canonicalJson(auth)
   if (before?.key === key) return { ...before, auth }
-  void before?.jwt.close()
+  const keys = keyring.adopt(auth.jwt)
+  const issuers = auth.jwt.map((issuer, at) => [issuer, keys[at] as IssuerKeys] as const)
   return {
     auth,
     key,
-    jwt: createJwtVerifier(auth.jwt, auth.revoked, means),
+    jwt: createJwtVerifier(issuers, auth.revoked, means),
     remembered: new BoundedMap(MAX_REMEMBERED),
     verifying: new Map(),
   }
@@ -118,16 +144,14 @@ function verifyOnce(
   if (verifying.size >= MAX_VERIFYING) return BUSY
   const found = verify(verifier, token, options)
     .then(result => {
-      if (!('id' in result)) return result
+      if ('status' in result) return result
       // The same token keeps its identity, so that what is cached by identity stays and it is new only once.
-      const identity = remembered.get(key)?.identity ?? result
-      remembered.set(key, {
-        identity,
-        untilMs: Math.min(identity.expiresMs, options.clock.now() + TRUST_MS),
-      })
+      const identity = remembered.get(key)?.identity ?? result.identity
+      remembered.set(key, { identity, untilMs: trustedUntilMs({ ...result, identity }, options.clock) })
       return identity
     })
     .catch(error => {
+      if (error instanceof TooManyWait) return BUSY
       options.log.warn({ error: messageOf(error) }, 'a token could not be verified')
       return KEYS_UNAVAILABLE
     })
@@ -140,9 +164,9 @@ async function verify(
   { auth, jwt }: Verifier,
   token: string,
   { accounts }: AuthenticationOptions,
-): Promise<Found> {
+): Promise<Verified | Refused> {
   const user = await jwt.verify(token)
-  if (user) return user
+  if (user) return 'status' in user ? user : { identity: user, untilMs: user.expiresMs }
   const account = auth.serviceAccounts && (await accounts?.verify(token, auth.serviceAccounts))
   return account ?? UNKNOWN
 }

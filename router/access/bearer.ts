@@ -14,6 +14,7 @@ export type Refused = {
 export type RefusedReason =
   | 'NoToken'
   | 'MalformedHeader'
+  | 'ReplicaSignature'
   | 'UnknownToken'
   | 'Unverifiable'
   | 'Expired'
@@ -26,6 +27,8 @@ export type RefusedReason =
   | 'TooManyGroups'
   | 'MissingScopes'
   | 'OtherNamespace'
+  | 'ReviewDenied'
+  | 'ReviewUnavailable'
   | 'KeysUnavailable'
   | 'Busy'
 
@@ -37,8 +40,12 @@ export function readBearer(authorization: string | undefined): string | Refused 
   if (authorization === undefined) return undefined
   const token = authorization.length > MAX_TOKEN ? undefined : BEARER.exec(authorization)?.[1]
   if (token !== undefined) return token
+  return malformed('MalformedHeader')
+}
+
+export function malformed(reason: RefusedReason): Refused {
   const message = 'The header Authorization must be one "Bearer <token>" of at most 16 KiB.'
-  return { status: 400, error: 'invalid_request', reason: 'MalformedHeader', message }
+  return { status: 400, error: 'invalid_request', reason, message }
 }
 
 export const KEYS_UNAVAILABLE: Refused = {

@@ -25,7 +25,7 @@ export function createFailedLogins(clock: Clock): FailedLogins {
       if (!isFailure(refused)) return undefined
       const now = clock.now()
       const key = networkOf(address)
-      const spent = spentAfter(COST, spentBy.get(key), now)
+      const spent = spentAfter(COST, spentBy, key, now)
       const waitMs = spent - now - COST.burstMs
       if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: TEXT }
       spentBy.set(key, spent)

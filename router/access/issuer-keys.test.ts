@@ -1,8 +1,9 @@
-/** How the keys of an issuer stand: while it answers, while it is away, and when another one answers in its place. */
+/** The state of an issuer's keys: while it answers, while it is unreachable, and when another server answers at its address. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
 import { authVerdict } from '../../core/catalog/access-verdicts.ts'
@@ -13,20 +14,26 @@ import { createIssuerKeys } from './issuer-keys.ts'
 const NOW = Date.UTC(2026, 0, 1)
 const MINUTES = 60_000
 
-async function issuer(t: TestContext) {
-  let answers: 'well' | 'not' | 'as another' = 'well'
+/** An address of this machine outside loopback: it stands for another machine. */
+const ELSEWHERE = Object.values(networkInterfaces())
+  .flatMap(addresses => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address
+
+async function issuer(t: TestContext, host = '127.0.0.1', keysAt?: string) {
+  let answers: 'well' | 'not' | 'as another' | 'never' = 'well'
   const server = createServer((request, response) => {
-    if (answers === 'not') return response.writeHead(500).end()
-    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    if (answers === 'never') return
+    if (answers === 'not') return void response.writeHead(500).end()
+    const own = `http://${host}:${(server.address() as AddressInfo).port}`
     const issuer = answers === 'well' ? own : `${own}/`
-    const metadata = { issuer, jwks_uri: `${own}/keys` }
-    return response.end(JSON.stringify(request.url === '/keys' ? { keys: [] } : metadata))
+    const metadata = { issuer, jwks_uri: keysAt ?? `${own}/keys` }
+    response.end(JSON.stringify(request.url === '/keys' ? { keys: [] } : metadata))
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const config: JwtIssuerConfig = {
     name: 'login',
-    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    issuer: `http://${host}:${(server.address() as AddressInfo).port}`,
     audiences: ['a'],
     keysFrom: { discovery: true },
     usernameClaim: 'sub',
@@ -43,16 +50,18 @@ async function issuer(t: TestContext) {
   })
   t.after(async () => {
     await keys.close()
+    server.closeAllConnections()
     server.close()
   })
   const verdict = () => authVerdict({ anonymous: false, jwt: [config] }, [keys.state()])
   return {
     clock,
+    keys,
     answer: (how: typeof answers) => {
       answers = how
     },
     verdict,
-    /** Asks until there is another answer than the reason given. */
+    /** Repeats the request until the reason differs from the one given. */
     async changesFrom(reason: string) {
       for (;;) {
         const found = verdict()
@@ -63,7 +72,7 @@ async function issuer(t: TestContext) {
   }
 }
 
-test('keys are fetched before a token needs them; while the issuer is away they are stale, and after a day useless', async t => {
+test('keys are fetched before the first token; while the issuer is unreachable they are stale, and expire after a day', async t => {
   const { clock, answer, verdict, changesFrom } = await issuer(t)
   assert.equal(verdict().status, 'Unknown')
   assert.deepEqual(await changesFrom('Starting'), {
@@ -88,7 +97,7 @@ test('keys are fetched before a token needs them; while the issuer is away they 
   assert.equal((await changesFrom('KeysUnavailable')).reason, 'Ready')
 })
 
-test('an issuer that is away at the start has no keys, and is asked again', async t => {
+test('an issuer that is unreachable at the start has no keys, and is retried', async t => {
   const { clock, answer, changesFrom } = await issuer(t)
   answer('not')
   assert.equal((await changesFrom('Starting')).reason, 'KeysUnavailable')
@@ -97,10 +106,52 @@ test('an issuer that is away at the start has no keys, and is asked again', asyn
   assert.equal((await changesFrom('KeysUnavailable')).reason, 'Ready')
 })
 
-test('metadata that names another issuer is told as that', async t => {
+test('while an issuer does not answer, a few tokens with unknown keys wait for it, and the others get 503 with Retry-After', async t => {
+  const { clock, answer, changesFrom, keys } = await issuer(t)
+  await changesFrom('Starting')
+  answer('never')
+  clock.advance(1 * MINUTES)
+  const outcomes: string[] = []
+  const unknown = { payload: '', signature: '', protected: '' }
+  const finds = Array.from({ length: 100 }, (_, at) =>
+    Promise.resolve(keys.find({ alg: 'ES256', kid: `unknown-${at}` }, unknown)).catch(error =>
+      outcomes.push(error.constructor.name),
+    ),
+  )
+  while (outcomes.length < 68) await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(new Set(outcomes), new Set(['TooManyWait']))
+  // The metadata are asked for at two addresses, one after the other.
+  while (outcomes.length < 100) {
+    clock.advance(5_000)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all(finds)
+  assert.deepEqual(outcomes.slice(68), Array(32).fill('JWKSNoMatchingKey'))
+})
+
+test('metadata that names another issuer is refused, and the reason says so', async t => {
   const { answer, changesFrom } = await issuer(t)
   answer('as another')
   const { status, reason, message } = await changesFrom('Starting')
   assert.deepEqual([status, reason], ['False', 'IssuerMismatch'])
   assert.match(message, /is of another issuer/)
+})
+
+test('if the metadata of a remote issuer names a keys URL on loopback, nothing is requested there', {
+  skip: ELSEWHERE === undefined && 'this machine has no address besides loopback',
+}, async t => {
+  let connections = 0
+  const service = createTcpServer(socket => {
+    connections++
+    socket.destroy()
+  })
+  service.listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  t.after(() => service.close())
+  const { port } = service.address() as AddressInfo
+  const { changesFrom } = await issuer(t, ELSEWHERE, `https://127.0.0.1:${port}/keys`)
+  const { reason, message } = await changesFrom('Starting')
+  assert.equal(reason, 'KeysUnavailable')
+  assert.match(message, /names no usable jwks_uri/)
+  assert.equal(connections, 0)
 })

@@ -12,7 +12,7 @@ import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { type Refused, type RefusedReason, refused } from './bearer.ts'
-import { createIssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
+import type { IssuerKeys, IssuerKeysOptions } from './issuer-keys.ts'
 
 export type JwtVerifier = {
   /** Undefined: the token is of none of the issuers. Rejects with Fault `unavailable` while there are no keys. */
@@ -21,7 +21,6 @@ export type JwtVerifier = {
   keys(): KeyState[]
   /** By issuer, in milliseconds; without issuers whose keys are not fetched, or not yet. */
   keyAges(): Map<string, number>
-  close(): Promise<void>
 }
 
 /** Asymmetric algorithms only: a shared secret would let every gateway mint tokens. */
@@ -46,17 +45,16 @@ const MAX_SUBJECT = 512
 /** Types of tokens that are no access tokens: identity assertions (draft-ietf-oauth-identity-assertion-authz-grant). */
 const OTHER_TYPES = ['oauth-id-jag+jwt', 'logout+jwt', 'dpop+jwt', 'secevent+jwt']
 
+/** `issuers`: each with its keys. */
 export function createJwtVerifier(
-  issuers: readonly JwtIssuerConfig[],
+  issuers: readonly (readonly [JwtIssuerConfig, IssuerKeys])[],
   revoked: readonly Revocation[],
-  means: IssuerKeysOptions,
+  means: Pick<IssuerKeysOptions, 'clock' | 'metrics'>,
 ): JwtVerifier {
   // Counters must be there before they count: else their first increase is not seen.
-  for (const { name, keysFrom } of issuers)
+  for (const [{ name, keysFrom }] of issuers)
     if (keysFrom) for (const ok of [true, false]) means.metrics.keysFetched(name, ok, 0)
-  const known = new Map(
-    issuers.map(issuer => [issuer.issuer, { issuer, keys: createIssuerKeys(issuer, means) }]),
-  )
+  const known = new Map(issuers.map(([issuer, keys]) => [issuer.issuer, { issuer, keys }]))
   return {
     async verify(token) {
       const claimed = readClaimed(token)
@@ -88,9 +86,6 @@ export function createJwtVerifier(
           return age === undefined ? [] : [[issuer.name, age] as const]
         }),
       ),
-    close: async () => {
-      await Promise.all(known.values().map(({ keys }) => keys.close()))
-    },
   }
 }
 
@@ -125,7 +120,7 @@ function identityOf(
 ): Identity | Refused {
   const { sub = '', exp = 0, iat = 0, jti } = payload
   // A signed token may still have anything in its claims.
-  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT)
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT || !sub.isWellFormed())
     return refused('UnacceptableClaim', 'The token has no usable subject.')
   const skewMs = issuer.clockSkewMs
   if (iat * 1_000 > nowMs + skewMs) return refused('NotYetValid', 'The token is not valid yet.')
@@ -146,13 +141,15 @@ function identityOf(
     }
   const groups = groupsOf(payload[issuer.groupsClaim] as JsonValue | undefined)
   if (!groups) return refused('TooManyGroups', `The token names more than ${MAX_GROUPS} groups.`)
-  const name = payload[issuer.usernameClaim]
+  const name = nameOf(payload, issuer)
+  if (name === undefined)
+    return refused('UnacceptableClaim', `The token has no usable claim ${issuer.usernameClaim}.`)
   return Object.freeze({
     id: `user:${issuer.name}:${encodeURIComponent(sub)}`,
     kind: 'user',
     issuer: issuer.name,
     subject: sub,
-    name: typeof name === 'string' && name !== '' ? name.slice(0, MAX_SUBJECT) : sub,
+    name,
     groups,
     scopes,
     claims: payload as JsonObject,
@@ -160,6 +157,18 @@ function identityOf(
     actor: isObject(payload.act) ? textOf(payload.act.sub) : undefined,
     expiresMs: exp * 1_000 + skewMs,
   } satisfies Identity)
+}
+
+/**
+ * Rules name users by this claim alone: a subject could be equal to the name of another user. As in Kubernetes, an email address must not be
+ * one that the issuer says is not verified: anybody could give it.
+ */
+function nameOf(payload: JWTPayload, { usernameClaim }: JwtIssuerConfig): string | undefined {
+  const name = Object.hasOwn(payload, usernameClaim) ? payload[usernameClaim] : undefined
+  const isDoubtful =
+    usernameClaim === 'email' && 'email_verified' in payload && payload.email_verified !== true
+  const isUsable = typeof name === 'string' && name !== '' && name.length <= MAX_SUBJECT
+  return isUsable && !isDoubtful ? name : undefined
 }
 
 /** OpenID Connect Core 1.0, section 2: only an ID token answers a `nonce` or has the hash of an access token. */

@@ -27,7 +27,7 @@ function start(limits: Partial<RateLimit>[], routers?: number) {
   return { clock, call, limiter, config }
 }
 
-test('a caller may call so often, then waits; another one has a limit of its own', () => {
+test('a caller that reached its limit has to wait; another caller has its own limit', () => {
   const { clock, call, limiter, config } = start([{}])
   assert.deepEqual([call(), call(), call()], [undefined, undefined, 30_000])
   assert.equal(call(BOB), undefined)

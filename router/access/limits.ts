@@ -1,4 +1,8 @@
-/** Rate limits by the generic cell rate algorithm (ITU-T I.371): one number a limit and caller, the time at which it is spent. */
+/**
+ * Limits of requests and calls. Rates go by the generic cell rate algorithm (ITU-T I.371): one number a limit and caller, the time at which
+ * it is spent. Limits over an hour or more are quotas, which count.
+ */
+import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RateLimit } from '../../core/catalog/access-config.ts'
@@ -6,8 +10,12 @@ import { matches } from '../../core/catalog/policy.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { createQuotas, type Quotas } from './quotas.ts'
+import type { WindowCounts } from './window-counts.ts'
 
 export type Limits = {
+  /** Puts the limits of a config in force before the first request does. */
+  adopt(config: RouterConfig): void
   /** Counts a request of any kind. Returns the limit that refuses it; then it counts for none. */
   request(config: RouterConfig, identity: Identity): Limited | undefined
   /** Counts a call of a tool, by the upstream's own name. */
@@ -20,27 +28,41 @@ export type Limited = { waitMs: number; text: string }
 /** Callers remembered for each limit; the oldest are forgotten first. */
 const MAX_CALLERS = 100_000
 const EVERYONE = ''
+/** Longer ids stand in quotas as their digest. */
+const MAX_ID = 128
 
-export function createLimits(clock: Clock): Limits {
-  let last: { config: RouterConfig; rules: readonly Rule[] } | undefined
-  const rulesOf = (config: RouterConfig): readonly Rule[] => {
-    if (last?.config !== config) last = { config, rules: rulesFor(config, last?.rules) }
+/** `quotas`: those that are shared with other routers. */
+export function createLimits(
+  clock: Clock,
+  quotas: Pick<Quotas, 'adopt'> = createQuotas('alone', clock),
+): Limits {
+  let last: { limits: readonly RateLimit[]; routers: number; rules: readonly Rule[] } | undefined
+  // Each view has a config of its own, with the same limits.
+  const rulesOf = ({ access: { rateLimits: limits }, routers = 1 }: RouterConfig): readonly Rule[] => {
+    if (last?.limits !== limits || last.routers !== routers)
+      last = { limits, routers, rules: rulesFor(limits, routers, quotas.adopt(limits), last?.rules) }
     return last.rules
   }
   const take = (rules: readonly Rule[], identity: Identity): Limited | undefined => {
     const now = clock.now()
     const due: [Rule, string, number][] = []
     for (const rule of rules) {
-      const caller = rule.limit.per === 'Caller' ? identity.id : EVERYONE
-      const spent = spentAfter(rule, rule.spent.get(caller), now)
+      const caller = rule.limit.per === 'Caller' ? idOf(identity) : EVERYONE
+      const quotaMs = rule.quota?.waitMs(caller, rule.bound) ?? 0
+      if (quotaMs > 0) return { waitMs: Math.ceil(quotaMs), text: rule.text }
+      const spent = spentAfter(rule, rule.spent, caller, now)
       const waitMs = spent - now - rule.burstMs
       if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: rule.text }
       due.push([rule, caller, spent])
     }
-    for (const [rule, caller, spent] of due) rule.spent.set(caller, spent)
+    for (const [rule, caller, spent] of due) {
+      rule.spent.set(caller, spent)
+      rule.quota?.add(caller)
+    }
     return undefined
   }
   return {
+    adopt: config => void rulesOf(config),
     request(config, identity) {
       const rules = rulesOf(config)
       return rules.length === 0
@@ -65,41 +87,59 @@ export function createLimits(clock: Clock): Limits {
 /** The time that one request costs, and what may be spent ahead. */
 type Cost = { costMs: number; burstMs: number }
 
+/** `quota`: the counts of a long limit, which routers share. Absent: the rate alone limits. */
 type Rule = Cost & {
   key: string
   limit: RateLimit
   text: string
   spent: BoundedMap<number>
+  quota: WindowCounts | undefined
+  bound: { limit: number; routers: number }
 }
 
-/** Limits that stay the same keep their counts. Each of several routers allows its share. */
-function rulesFor({ access, routers = 1 }: RouterConfig, before: readonly Rule[] = []): Rule[] {
+/** Limits that stay the same keep their counts. Each of several routers allows its share of a rate. */
+function rulesFor(
+  limits: readonly RateLimit[],
+  routers: number,
+  quotas: readonly (WindowCounts | undefined)[],
+  before: readonly Rule[] = [],
+): Rule[] {
   const known = new Map(before.map(rule => [rule.key, rule]))
-  return access.rateLimits.map((limit, at) => {
+  return limits.map((limit, at) => {
     const key = `${at} ${routers} ${canonicalJson(limit)}`
-    const costMs = (limit.everyMs * routers) / limit.limit
-    // A share of a burst is at least one request.
-    const burstMs = costMs * Math.max(1, limit.burst / routers)
-    return (
-      known.get(key) ?? {
-        key,
-        limit,
-        costMs,
-        burstMs,
-        text: textOf(limit),
-        spent: new BoundedMap(MAX_CALLERS),
-      }
-    )
+    const spent = known.get(key)?.spent ?? new BoundedMap<number>(MAX_CALLERS)
+    const quota = quotas[at]
+    const bound = { limit: limit.limit, routers }
+    return { key, limit, ...costOf(limit, routers, quota), text: textOf(limit), spent, quota, bound }
   })
 }
 
+/** A quota without a burst of its own has no rate: its requests may come at any time. */
+function costOf({ limit, everyMs, burst }: RateLimit, routers: number, quota?: WindowCounts): Cost {
+  if (quota && burst >= limit) return { costMs: 0, burstMs: 0 }
+  const costMs = (everyMs * routers) / limit
+  // A share of a burst is at least one request.
+  return { costMs, burstMs: costMs * Math.max(1, burst / routers) }
+}
+
 /**
- * The time at which a limit is spent after one request more; the request is refused if that is more than `burstMs` ahead. Never further
- * ahead than a full burst before it: otherwise a clock that was set back would lock callers out.
+ * The time at which a limit is spent after one request more; the request is refused if that is more than `burstMs` ahead. After the clock
+ * was set back, `spent` keeps a full burst of the new time: otherwise callers would be locked out until the clock has caught up.
  */
-export function spentAfter({ costMs, burstMs }: Cost, spent: number | undefined, now: number): number {
-  const until = Math.min(Math.max(spent ?? now, now), now + burstMs)
-  return until + costMs
+export function spentAfter(
+  { costMs, burstMs }: Cost,
+  spent: BoundedMap<number>,
+  key: string,
+  now: number,
+): number {
+  const until = Math.max(spent.get(key) ?? now, now)
+  if (until <= now + burstMs) return until + costMs
+  spent.set(key, now + burstMs)
+  return now + burstMs + costMs
+}
+
+function idOf({ id }: Identity): string {
+  return id.length <= MAX_ID ? id : hash('sha256', id)
 }
 
 function covers({ counts, servers, tools }: RateLimit, server: string, tool: string): boolean {

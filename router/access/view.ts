@@ -1,6 +1,6 @@
 /** What a caller may use: the union of what its rules grant, within the most that the gateway offers. Pure. */
 import type { AccessConfig, AccessRule, Grant, ToolGrant } from '../../core/catalog/access-config.ts'
-import { concerns, isGranted, isToolGranted } from '../../core/catalog/grants.ts'
+import { concerns, isGranted, isToolGranted, isToolGrantedBy } from '../../core/catalog/grants.ts'
 import { matches } from '../../core/catalog/policy.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
@@ -34,18 +34,11 @@ export function viewOf({ rules, tools: most }: AccessConfig, identity: Identity)
   }
 }
 
-/** What a view says of one server: the same as the view, sooner for many questions. */
-export function viewOfServer(view: View, server: RouterServer): View {
-  const own = (rules: readonly AccessRule[]) =>
-    rules.filter(rule => concerns(rule, server)).map(rule => ({ ...rule, servers: [server.name] }))
-  return { ...view, granting: own(view.granting), challenging: own(view.challenging) }
-}
-
 /** Whether a tool is visible. */
 export function seesTool(view: View, server: RouterServer, definition: ToolDefinition): boolean {
   return (
     isToolGranted(view.most, server, definition) &&
-    rulesFor(view, server).some(({ tools }) => isToolGranted(tools, server, definition))
+    rulesFor(view, server).some(rule => isToolGrantedBy(rule, server, definition))
   )
 }
 
@@ -109,8 +102,13 @@ function grantsAll({ allow, deny }: Grant): boolean {
   return allow.includes('*') && deny.length === 0
 }
 
-function rulesFor({ granting, challenging }: View, server: RouterServer): AccessRule[] {
-  return [...granting, ...challenging].filter(rule => concerns(rule, server))
+/** The rules of a view that are about a server. `isAbout`: whether a rule is, for callers that remember it. */
+export function rulesFor(
+  { granting, challenging }: View,
+  server: RouterServer,
+  isAbout: (rule: AccessRule, server: RouterServer) => boolean = concerns,
+): AccessRule[] {
+  return [...granting, ...challenging].filter(rule => isAbout(rule, server))
 }
 
 function isUriGranted({ allow, deny }: Grant, { spelled, meant }: UriForms): boolean {

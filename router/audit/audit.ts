@@ -9,17 +9,18 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { createOnce } from '../meta/once.ts'
-import type { Asked, CallRecord, RecordedRequest } from '../observer.ts'
+import type { Asked, CallRecord, RecordedRequest, ScriptRecord } from '../observer.ts'
 import { type Decision, lineOf, policyOf, shownAddress } from './line.ts'
 import { createMerger } from './merge.ts'
-import { callOf, missOf, searchOf } from './of-requests.ts'
+import { callOf, missOf, scriptOf, searchOf } from './of-requests.ts'
 import { type AuditSink, createAuditSink } from './sink.ts'
 
 export type Audit = {
   called(record: CallRecord): void
   searched(durationMs: number, by: RecordedRequest): void
+  scriptRan(record: ScriptRecord): void
   missed(by: RecordedRequest, asked: Asked): void
-  /** A request of this caller was admitted: a login, if its credential is new here. */
+  /** A request of this caller was admitted. If its credential is new to this router, that is a login. */
   admitted(config: RouterConfig, identity: Identity, address: string | undefined): void
   /** A request was decided upon before its body was read. */
   decided(config: RouterConfig, decision: Decision): void
@@ -73,6 +74,10 @@ export function createAudit({ current, metrics, clock, replica, stream = standar
     },
     searched(durationMs, by) {
       if (by.catalog.config.access.audit) decided(by.catalog.config, searchOf(durationMs, by))
+    },
+    scriptRan(record) {
+      const { config } = record.by.catalog
+      if (config.access.audit) decided(config, scriptOf(record))
     },
     missed(by, asked) {
       const decision = missOf(by, asked, whole(by.catalog))

@@ -1,4 +1,4 @@
-/** What a name stands for in the whole catalog, if its caller may not use it: only audit and metrics may tell this from what does not exist. Pure. */
+/** Finds what a name means in the whole catalog if its caller may not use it. Only audit and metrics may distinguish that from an unknown name. Pure. */
 import { parseListedName, parseResource, parseToolPath } from '../../core/catalog/names.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { nearlyNamed } from '../meta/calling/find-called.ts'
@@ -10,7 +10,7 @@ import { shownUri, type Target } from './line.ts'
 /** Catalogs: the whole one, and what the caller sees of it. */
 export type Catalogs = { whole: Catalog; seen: Catalog }
 
-/** Undefined: there is no such thing, for nobody. */
+/** Undefined: nothing has this name, for any caller. */
 export function hiddenTarget(
   catalogs: Catalogs,
   { kind, text, server }: Asked,
@@ -47,8 +47,9 @@ function hiddenServer({ whole, seen }: Catalogs, name: string): Target | undefin
 /** `server`: the one whose own endpoint was asked. */
 function hiddenResource({ whole }: Catalogs, text: string, server: string | undefined): Target | undefined {
   if (server !== undefined) return { server, uri: shownUri(text) }
+  // Always searched: otherwise, with many templates, the time of an answer would reveal that a server exists.
+  const [own] = whole.resourcesByOwnUri.get(text) ?? whole.templates.filter(({ uri }) => mayMatch(uri, text))
   const parsed = parseResource(text)
   if (parsed && whole.servers.has(parsed.server)) return { server: parsed.server, uri: shownUri(parsed.uri) }
-  const [own] = whole.resourcesByOwnUri.get(text) ?? whole.templates.filter(({ uri }) => mayMatch(uri, text))
   return own && { server: own.server, uri: shownUri(text) }
 }

@@ -1,4 +1,4 @@
-/** A line of the audit stream, and what of a request may stand in it: never tokens, headers or results. Pure. */
+/** Builds the lines of the audit stream, and decides what of a request they contain: never tokens, headers or results. Pure. */
 import { hash } from 'node:crypto'
 import type { AccessConfig, AuditArguments } from '../../core/catalog/access-config.ts'
 import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts'
@@ -18,6 +18,10 @@ export type Decision = {
   method?: string
   target?: Target
   outcome?: string
+  /** Id of the script that made the call, or that the line is about. */
+  script?: string
+  /** Id of the script that called the script that the line is about. */
+  parent?: string
   ms?: number
   /** Of the server's answer. */
   bytes?: number
@@ -28,7 +32,7 @@ export type Decision = {
 /** Where a request comes from. `client` and `session` are as in the request log, `trace` is the id of its trace. */
 export type From = { client?: string; session?: string; address?: string; trace?: string }
 
-/** Names are those of servers and manifests, never text of a request, but for a URI. */
+/** Names come from servers and manifests, never from the text of a request, except for `uri`. */
 export type Target = { server?: string; tool?: string; prompt?: string; uri?: string }
 
 /** Raised when a field changes its meaning. */
@@ -65,6 +69,8 @@ export function lineOf(
     trace: from.trace,
     target,
     outcome,
+    script: decision.script,
+    parent: decision.parent,
     ms: ms === undefined ? undefined : Math.round(ms * 100) / 100,
     bytes,
     arguments: decision.arguments,
@@ -84,7 +90,7 @@ function credentialOf({ identity, reason }: Decision): string {
   return kinds[identity.kind]
 }
 
-/** Digests a gateway's rules, so that lines tell under which ones they were decided. */
+/** A digest of a gateway's rules and limits, by which lines show under which rules they were decided. */
 export function policyOf({ rules, tools, rateLimits }: AccessConfig): string {
   return hash('sha256', canonicalJson({ rules, tools, rateLimits })).slice(0, 16)
 }

@@ -18,7 +18,7 @@ function merging() {
   return { told, clock, merger }
 }
 
-test('ten of a kind are told at once, the others of the same second as a number', () => {
+test('of equal lines ten are written at once, and the others of the same second as a count', () => {
   const { told, clock, merger } = merging()
   for (let time = 0; time < 13; time++) merger.add({ kind: 'denied', who: 'ada' })
   assert.deepEqual(told, Array(10).fill('denied ada 1'))
@@ -31,7 +31,7 @@ test('ten of a kind are told at once, the others of the same second as a number'
   assert.equal(clock.pending(), 0)
 })
 
-test('beyond a thousand kinds a second what only few have in common is left out, and nothing is forgotten', () => {
+test('beyond a thousand kinds a second details are dropped, and every event is still counted', () => {
   const { told, clock, merger } = merging()
   for (let at = 0; at < 5_000; at++) merger.add({ kind: 'denied', who: `caller-${at}` })
   assert.equal(told.length, 1_010)

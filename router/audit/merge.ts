@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../core/async.ts'
 
 export type Merger<Event> = {
   add(event: Event): void
-  /** Tells what was counted so far. */
+  /** Writes the counts so far. */
   flush(): void
 }
 
@@ -11,7 +11,7 @@ export type MergerOptions<Event> = {
   clock: Clock
   /** Equal for events that are alike. */
   keyOf: (event: Event) => string
-  /** An event without what only few have in common: of these there are few kinds. */
+  /** The event without its details, so that few different ones remain; used when there are too many kinds. */
   blur: (event: Event) => Event
   /** Gets an event, and for a merged one how many it stands for. */
   tell: (event: Event, count?: number) => void

@@ -1,4 +1,4 @@
-/** What audit and metrics say of requests that are refused before their body is read. Pure. */
+/** The decisions, for audit and metrics, about requests that are refused before their body is read. Pure. */
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Refused } from '../access/bearer.ts'
 import type { Limited } from '../access/limits.ts'

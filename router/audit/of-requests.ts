@@ -1,17 +1,20 @@
-/** What audit and metrics say of a request: allowed by which rule, denied, or limited. */
+/** The decisions, for audit and metrics, about requests: allowed by which rule, denied, or limited. */
+import { hash } from 'node:crypto'
+import { SCRIPTS } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { contextOf } from '../../core/trace.ts'
 import { type Granted, grantsAlone, type View } from '../access/view.ts'
 import type { Once } from '../meta/once.ts'
-import type { Asked, CallRecord, RecordedRequest } from '../observer.ts'
+import type { Asked, CallRecord, RecordedRequest, ScriptRecord } from '../observer.ts'
 import { type Catalogs, hiddenTarget } from './hidden.ts'
 import { type Decision, type From, recorded, shownAddress, shownUri, type Target } from './line.ts'
 
 type Known = Catalogs & { once: Once }
 
 const LONGEST_NAME = 256
+const LONGEST_SOURCE = 16_384
 
 export function callOf(record: CallRecord, known: Known): Decision {
   const { by, asked, limited, scopes, outcome, totalMs: ms } = record
@@ -22,7 +25,7 @@ export function callOf(record: CallRecord, known: Known): Decision {
   const { audit } = known.seen.config.access
   if (!audit && !limited && !scopes)
     return { event: 'call', decision: 'allowed', from: {}, rule: ruleOf(record, known) }
-  const common = { identity, from: fromOf(by), method: record.method, outcome, ms }
+  const common = { identity, from: fromOf(by), method: record.method, outcome, script: record.script, ms }
   const target = targetOf(record)
   if (limited) {
     const decision = 'limited' as const
@@ -54,7 +57,27 @@ export function searchOf(ms: number, by: RecordedRequest): Decision {
   }
 }
 
-/** Undefined: what was asked for does not exist, for nobody. */
+/** The text of a script is recorded as arguments are: whole only with `Full`, else its digest and length. */
+export function scriptOf({ id, outcome, totalMs: ms, source, reviewed, parent, by }: ScriptRecord): Decision {
+  const { audit } = by.catalog.config.access
+  const digest = `sha256:${hash('sha256', source)}`
+  const text = audit?.arguments === 'Full' && source.length <= LONGEST_SOURCE ? source : undefined
+  return {
+    event: 'call',
+    decision: 'allowed',
+    identity: by.request.caller.identity,
+    from: fromOf(by),
+    method: 'script',
+    outcome,
+    ...(reviewed !== undefined && { target: { server: SCRIPTS, tool: reviewed } }),
+    script: id,
+    parent,
+    ms,
+    arguments: { digest, characters: source.length, code: text },
+  }
+}
+
+/** Undefined: what was asked for does not exist, for any caller. */
 export function missOf(by: RecordedRequest, asked: Asked, known: Known): Decision | undefined {
   const target = known.seen.view && hiddenTarget(known, asked, known.once)
   if (!target) return undefined

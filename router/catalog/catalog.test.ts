@@ -1,4 +1,4 @@
-/** What a catalog is built from, and what is taken over from the one before. */
+/** What a catalog is built from, and what is reused of the previous one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { searchTexts } from '../../core/catalog/search-text.ts'
@@ -18,7 +18,7 @@ test('tools are found by both names, and by search ids that match', () => {
   }
 })
 
-test('a change of state builds nothing anew, and changes what is shown and counted', () => {
+test('a changed state rebuilds nothing, and changes what is visible and counted', () => {
   const before = build(SERVERS)
   const hidden = { status: { state: 'failed', hidden: true } as const }
   const after = build({ ...SERVERS, forge: { ...forge, server: { ...forge.server, ...hidden } } }, before)
@@ -43,7 +43,7 @@ test('a change of state builds nothing anew, and changes what is shown and count
   assert.ok(after.generation > before.generation)
 })
 
-test('a changed list builds its own server anew and keeps the others', () => {
+test('a changed list rebuilds only its own server', () => {
   const before = build(SERVERS)
   const tools = [
     ...(wiki.offers?.tools ?? []),
@@ -69,7 +69,7 @@ test('a changed policy or description of a server changes what is offered', () =
   assert.notEqual(described.index, before.index)
 })
 
-test('vectors of a list change nothing of what is offered', () => {
+test('new vectors change nothing that is offered', () => {
   const before = build(SERVERS)
   const snapshot = snapshotOf(SERVERS, {}, ++generation)
   const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0])]]))
@@ -93,7 +93,7 @@ test('every tool, resource and prompt is found by the text that its encoder gets
   assert.deepEqual(routes.map(({ textKey }) => textKey).sort(), keys.sort())
 })
 
-test('a server that was never discovered is known, with nothing to offer', () => {
+test('a server that was never discovered is listed without tools', () => {
   const catalog = build({ fresh: { server: { status: { state: 'starting', hidden: false } } } })
   assert.equal(catalog.servers.get('fresh')?.status.state, 'starting')
   assert.deepEqual([catalog.totals.servers, catalog.totals.tools, catalog.catalogs.size], [1, 0, 0])
@@ -108,7 +108,7 @@ test('names that a listed name cannot hold are mapped, without collisions', () =
   for (const tool of catalog.tools) assert.equal(catalog.toolByName.get(tool.listedName), tool)
 })
 
-test('building gives way at least every 50 tools', () => {
+test('building yields at least every 50 tools', () => {
   const tools = Array.from({ length: 500 }, (_, i) => ({ name: `tool_${i}`, inputSchema: {} }))
   const steps = buildCatalog(snapshotOf({ big: { offers: { tools } } }, {}, 1))
   let yields = 0

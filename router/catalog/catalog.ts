@@ -23,24 +23,27 @@ type Offer = Routes & {
   readonly extraIndex: LexicalIndex
 }
 
+/** Finds what has a name. */
+export type Lookup<V> = Pick<ReadonlyMap<string, V>, 'get' | 'has'>
+
 /** Everything offered, by the names that callers use. */
 export type Routes = {
   parts: readonly ServerPart[]
   tools: readonly ToolRoute[]
   /** By tool path and by listed name. */
-  toolByName: ReadonlyMap<string, ToolRoute>
+  toolByName: Lookup<ToolRoute>
   /** By the upstream's own name, which several servers may share. */
-  toolsByOwnName: ReadonlyMap<string, readonly ToolRoute[]>
+  toolsByOwnName: Lookup<readonly ToolRoute[]>
   /** Tools that are kept from agents, by tool path and by listed name. */
   heldByName: ReadonlyMap<string, HeldRoute>
   prompts: readonly PromptRoute[]
-  promptByName: ReadonlyMap<string, PromptRoute>
+  promptByName: Lookup<PromptRoute>
   /** By the upstream's own name, which several servers may share. */
-  promptsByOwnName: ReadonlyMap<string, readonly PromptRoute[]>
+  promptsByOwnName: Lookup<readonly PromptRoute[]>
   resources: readonly ResourceRoute[]
   templates: readonly ResourceRoute[]
   /** Resources and templates by the upstream's own URI, which several servers may share. */
-  resourcesByOwnUri: ReadonlyMap<string, readonly ResourceRoute[]>
+  resourcesByOwnUri: Lookup<readonly ResourceRoute[]>
   extras: readonly Extra[]
 }
 
@@ -117,7 +120,7 @@ function* buildOffer(parts: readonly ServerPart[], previous?: Catalog): Generato
 }
 
 /** Collects what the parts offer. Yields between steps. */
-export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Routes> {
+function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Routes> {
   const tools = parts.flatMap(part => part.tools)
   const prompts = parts.flatMap(part => part.prompts)
   const resources = parts.flatMap(part => part.resources).sort(byShownUri)
@@ -125,9 +128,6 @@ export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Rout
   yield
   const toolByName = new Map<string, ToolRoute>()
   for (const tool of tools) toolByName.set(tool.path, tool).set(tool.listedName, tool)
-  const heldByName = new Map<string, HeldRoute>()
-  for (const tool of parts.flatMap(part => part.held))
-    heldByName.set(tool.listedName, tool).set(tool.path, tool)
   const promptByName = new Map<string, PromptRoute>()
   for (const prompt of prompts) promptByName.set(prompt.path, prompt).set(prompt.listedName, prompt)
   yield
@@ -146,7 +146,7 @@ export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Rout
     tools,
     toolByName,
     toolsByOwnName,
-    heldByName,
+    heldByName: heldByNameIn(parts),
     prompts,
     promptByName,
     promptsByOwnName,
@@ -157,7 +157,13 @@ export function* buildRoutes(parts: readonly ServerPart[]): Generator<void, Rout
   }
 }
 
-/** What depends on the servers' states: the servers, what of the routes is shown, and its counts. */
+/** The held tools of some parts. */
+export function heldByNameIn(parts: readonly ServerPart[]): Map<string, HeldRoute> {
+  const held = parts.flatMap(part => part.held)
+  return new Map(held.flatMap(tool => [tool.listedName, tool.path].map(name => [name, tool] as const)))
+}
+
+/** What depends on the servers' states: the servers, the visible routes, and their counts. */
 export function stateOf({ generation, config, catalogs }: Snapshot, offer: Routes) {
   const servers = new Map(config.servers.map(server => [server.name, server]))
   const isHidden = (item: { server: string }): boolean => servers.get(item.server)?.status.hidden !== false

@@ -4,6 +4,9 @@ const LETTERS_A_TOKEN = 12
 const DIGITS_A_TOKEN = 3
 const SIGNS_A_TOKEN = 4
 const OTHER_SCRIPT_TOKENS = 0.8
+/** The tokenizer splits characters of scripts that it has hardly seen into their bytes: up to three, or two for each half of a surrogate pair. */
+const RARE_SCRIPT_TOKENS = 3
+const SURROGATE_TOKENS = 2
 /** Margin that keeps cut texts within their budget. */
 const CUT_MARGIN = 1.1
 
@@ -23,10 +26,11 @@ export function estimateTokens(text: string): number {
   let run = 0
   let before = SPACE
   for (let i = 0; i < text.length; i++) {
-    const kind = kindOf(text.charCodeAt(i))
+    const code = text.charCodeAt(i)
+    const kind = kindOf(code)
     const sameWord = kind === before || (kind === LOWER && before === UPPER)
     run = sameWord ? run + 1 : 0
-    if (kind === OTHER) tokens += OTHER_SCRIPT_TOKENS
+    if (kind === OTHER) tokens += otherTokens(code)
     else if (kind !== SPACE && run % lengthOf(kind) === 0) tokens++
     before = kind
   }
@@ -51,6 +55,19 @@ function kindOf(code: number): number {
   if (code >= 65 && code <= 90) return UPPER
   if (code >= 48 && code <= 57) return DIGIT
   return code < 128 ? SIGN : OTHER
+}
+
+/** Called for each character of texts that may be long, so without a list that is searched. */
+function otherTokens(code: number): number {
+  if (isOfCommonBlock(code)) return OTHER_SCRIPT_TOKENS
+  return code >= 0xd800 && code <= 0xdfff ? SURROGATE_TOKENS : RARE_SCRIPT_TOKENS
+}
+
+/** Blocks of Unicode that have tokens of their own: Latin to Thai, punctuation, kana, Chinese, Korean, and full-width forms. */
+function isOfCommonBlock(code: number): boolean {
+  if (code < 0x3000) return code <= 0xe7f || (code >= 0x2010 && code <= 0x2026)
+  if (code < 0xac00) return code <= 0x30ff || (code >= 0x4e00 && code <= 0x9fff)
+  return code <= 0xd7a3 || (code >= 0xff00 && code <= 0xff5f)
 }
 
 function lengthOf(kind: number): number {

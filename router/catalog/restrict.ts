@@ -1,25 +1,55 @@
 /** The catalog as one caller sees it: what its view does not grant is not in it, and so cannot be found, named, counted or reached. Pure. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import { seesPrompt, seesResource, seesTool, type View, viewOfServer } from '../access/view.ts'
-import { buildRoutes, type Catalog, routeOf, stateOf } from './catalog.ts'
+import { seesPrompt, seesResource, seesTool, type View } from '../access/view.ts'
+import { type Catalog, stateOf } from './catalog.ts'
+import { createGrantedTools } from './granted-tools.ts'
+import { partOfRoutes } from './part-routes.ts'
 import type { VectorTable } from './search/search-index.ts'
-import type { ServerPart } from './server-part.ts'
+import type { ServerPart, ToolRoute } from './server-part.ts'
 
 /**
- * Returns a catalog that contains only what `view` grants. It is searched in the whole's indexes with the statistics of the granted part:
- * those of what is hidden would change scores and corrections.
+ * Returns a function that makes a catalog with only what a view grants. It is searched in the whole's indexes with the statistics of the
+ * granted part: those of what is hidden would change scores and corrections.
  */
-export function restrict(catalog: Catalog, view: View): Catalog {
-  const wholes = new Map(catalog.parts.map(part => [part.server, part]))
-  const seen = catalog.config.servers.flatMap(server => seenOf(catalog, view, server, wholes))
-  const parts = seen.flatMap(({ part }) => (part ? [part] : []))
-  const routes = finish(buildRoutes(parts))
+export function createRestriction(catalog: Catalog): (view: View) => Catalog {
+  const { config, catalogs, tools } = catalog
+  const granted = createGrantedTools()
+  const parts = new Map(catalog.parts.map(part => [part.server, part]))
+  const places = placesOf(catalog)
+  return view => {
+    const mask = new Uint8Array(tools.length)
+    const seen = config.servers.flatMap((server): Seen[] => {
+      const [part, list] = [parts.get(server.name), catalogs.get(server.name)]
+      const rules = granted.rulesFor(view, server)
+      // One that was never discovered exists if a rule speaks of it.
+      if (!part || !list) return rules.length > 0 ? [{ server }] : []
+      const isSeen = granted.seen(view, rules, server, part)
+      mask.set(isSeen, places.first.get(part))
+      const here = { ...view, granting: rules, challenging: [] }
+      return seenOf(list, restrictPart(part, isSeen, here, server), part, server)
+    })
+    const hasTool = (tool: ToolRoute) => mask[places.of.get(tool) ?? -1] === 1
+    return assemble(catalog, view, seen, hasTool)
+  }
+}
+
+function assemble(
+  catalog: Catalog,
+  view: View,
+  seen: readonly Seen[],
+  hasTool: (tool: ToolRoute) => boolean,
+): Catalog {
+  const parts = seen.flatMap(({ part }) => part ?? [])
+  const routes = partOfRoutes(catalog, parts, hasTool)
   const config = { ...catalog.config, servers: seen.map(({ server }) => server) }
   const catalogs = new Map(seen.flatMap(({ server, list }) => (list ? [[server.name, list] as const] : [])))
   const state = stateOf({ generation: catalog.generation, config, catalogs }, routes)
-  const tools = lazily(() => membersOf(catalog.tools, routes.tools))
-  const extras = lazily(() => membersOf(catalog.extras.map(routeOf), routes.extras.map(routeOf)))
+  const tools = lazily(() => membersOf(catalog.tools, hasTool))
+  const extras = lazily(() => {
+    const own = new Set(routes.extras)
+    return membersOf(catalog.extras, extra => own.has(extra))
+  })
   const index = lazily(() => catalog.index.under(tools()))
   const extraIndex = lazily(() => catalog.extraIndex.under(extras()))
   const vectors = lazily(
@@ -45,26 +75,26 @@ export function restrict(catalog: Catalog, view: View): Catalog {
   }
 }
 
-/** The places of some items among all, ascending. */
-function membersOf<T>(all: readonly T[], some: readonly T[]): Int32Array {
-  const wanted = new Set(some)
-  return Int32Array.from(all.keys().filter(place => wanted.has(all[place] as T)))
+/** The places of the items that are in a part, ascending. */
+function membersOf<T>(all: readonly T[], isIn: (item: T) => boolean): Int32Array {
+  return Int32Array.from(all.keys().filter(place => isIn(all[place] as T)))
+}
+
+/** Where each part's tools begin among all, and each tool's place. */
+function placesOf({ parts, tools }: Catalog) {
+  const first = new Map<ServerPart, number>()
+  let next = 0
+  for (const part of parts) {
+    first.set(part, next)
+    next += part.tools.length
+  }
+  return { first, of: new Map(tools.map((tool, place) => [tool, place])) }
 }
 
 type Seen = { server: RouterServer; part?: ServerPart; list?: ServerCatalog }
 
-/** A server of which nothing is granted does not exist for the caller. One that was never discovered exists if a rule speaks of it. */
-function seenOf(
-  catalog: Catalog,
-  view: View,
-  server: RouterServer,
-  parts: ReadonlyMap<string, ServerPart>,
-): Seen[] {
-  const part = parts.get(server.name)
-  const list = catalog.catalogs.get(server.name)
-  const here = viewOfServer(view, server)
-  if (!part || !list) return here.granting.length + here.challenging.length > 0 ? [{ server }] : []
-  const own = restrictPart(part, here, server)
+/** A server of which nothing is granted does not exist for the caller. */
+function seenOf(list: ServerCatalog, own: ServerPart, part: ServerPart, server: RouterServer): Seen[] {
   const count = countOf(own)
   if (count === 0) return []
   // What is granted whole is shared, as most of a view often is.
@@ -78,8 +108,8 @@ function countOf({ tools, held, prompts, resources, templates }: ServerPart): nu
   return tools.length + held.length + prompts.length + resources.length + templates.length
 }
 
-function restrictPart(part: ServerPart, view: View, server: RouterServer): ServerPart {
-  const isSeen = part.tools.map(({ definition }) => seesTool(view, server, definition))
+/** `isSeen`: for each of its tools. `view`: with the rules that are about the server. */
+function restrictPart(part: ServerPart, isSeen: Uint8Array, view: View, server: RouterServer): ServerPart {
   const tools = part.tools.filter((_tool, at) => isSeen[at])
   return {
     ...part,
@@ -113,6 +143,7 @@ function partOfTable(table: VectorTable, members: Int32Array): VectorTable {
   const similarities = new Float32Array(members.length)
   return {
     pending: members.reduce((pending, document) => pending + (table.isKnown(document) ? 0 : 1), 0),
+    isFamiliar: table.isFamiliar,
     isKnown: place => table.isKnown(members[place] as number),
     similarities(query) {
       const whole = table.similarities(query)
@@ -127,13 +158,5 @@ function lazily<T>(make: () => T): () => T {
   return () => {
     made ??= { value: make() }
     return made.value
-  }
-}
-
-/** Runs a generator to its end without giving way. */
-function finish<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
   }
 }

@@ -1,14 +1,23 @@
 /** The admin port of a router in a cluster: health, metrics, status, and the catalog and server endpoints for sidecars. */
+import { peerAddress } from '../../core/addresses.ts'
+import { isOnThisMachine } from '../../core/console/guarded.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { admitsAccount } from '../access/admits.ts'
 import type { Refused } from '../access/bearer.ts'
+import { loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { addOperatorConsole, type OperatorConsole } from '../console/for-operator.ts'
+import type { ClusterLogins } from '../logins/cluster-logins.ts'
 import type { Newest } from '../source/newest.ts'
+import type { Wishes } from '../waking/wishes.ts'
 import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
 import { addCatalogPages } from './catalog-pages.ts'
-import { addMcpRoute } from './mcp-route.ts'
+import { addEvents } from './events.ts'
+import { addLoginsPage } from './logins-page.ts'
+import { addMcpRoute, type Identify, type McpRouteOptions } from './mcp-route.ts'
+import { addQuotaPage, type QuotaPageOptions } from './quota-exchange.ts'
 import { serverRoute } from './routes.ts'
 import {
   addHealth,
@@ -19,6 +28,9 @@ import {
   sendMetrics,
 } from './serve.ts'
 import type { Authenticator } from './service-account.ts'
+import { createStanding } from './standing.ts'
+import { reviewStanding } from './standing-reviews.ts'
+import { addUsersPage, type UsersPage } from './users-page.ts'
 
 export type AdminOptions = AppOptions & {
   host: string
@@ -28,8 +40,18 @@ export type AdminOptions = AppOptions & {
   metrics: MetricsPage
   /** The status that the operator polls; never secrets. */
   status: () => JsonObject
+  /** What `/events` tells the operator of. */
+  wishes: Wishes
+  /** Logins of users: what `/events` tells of too, what other routers ask for, and `portolan logins`. */
+  logins?: ClusterLogins
   /** Content of /debug/status. Absent: the page is not served. */
   debugStatus?: () => JsonObject
+  /** Content of /debug/users, for callers in this pod only. */
+  users?: UsersPage
+  /** What the other routers of the gateway are told. */
+  exchanging: QuotaPageOptions
+  /** What the operator's console asks for. Absent: it is not served. */
+  console?: OperatorConsole
   /** Absent: nothing is served to sidecars. */
   sidecars?: Sidecars
 }
@@ -38,6 +60,7 @@ export type AdminOptions = AppOptions & {
 type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & {
   authenticate: Authenticator
   served: Newest<Catalog>
+  audit: NonNullable<McpRouteOptions['audit']>
   /** The catalog as a pod's ServiceAccount sees it. */
   seenBy: (catalog: Catalog, identity: Identity) => Catalog
 }
@@ -49,11 +72,25 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   addHealth(app, options.ready)
   app.fastify.get('/metrics', async (_request, reply) => sendMetrics(metrics, reply))
   app.fastify.get('/status', (_request, reply) => reply.send(status()))
+  const { wishes, logins } = options
+  addEvents(app, wishes, logins ? [wishes, logins.store] : [wishes], options.clock)
+  // By port-forward: other pods may reach this port too.
+  if (options.users) addUsersPage(app, options.users, onlyHere)
+  if (logins) {
+    logins.renewals.addPage(app, logins.logins, name => logins.host.serverOf(name))
+    addLoginsPage(app, logins, onlyHere)
+  }
   if (debugStatus) app.fastify.get('/debug/status', (_request, reply) => reply.send(debugStatus()))
+  addQuotaPage(app, options.exchanging)
+  if (options.console) addOperatorConsole(app, options.console)
   if (sidecars) {
-    const { served, seenBy } = sidecars
+    const { served, seenBy, audit } = sidecars
     const authenticate = admittedBy(sidecars)
-    const onRequest = guardedBy(authenticate)
+    const onRequest = guardedBy(authenticate, sidecars)
+    // The guard let it in, and so it is known.
+    const identify: Identify = (_access, authorization) => authenticate(authorization)
+    const standing = createStanding(identify)
+    void reviewStanding(standing, { served, clock: options.clock, log: options.log }, app.draining)
     addCatalogPages(app, { served, onRequest, authenticate, seenBy, clock: options.clock })
     addMcpRoute(app, {
       url: '/servers/:server/mcp',
@@ -62,19 +99,25 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
       ...createFront(app, { ...options, ...sidecars }),
       config: () => served.current()?.config,
       configSeenBy: identity => seenBy(served.current() as Catalog, identity).config,
-      // The guard let it in, and so it is known.
-      identify: (_access, authorization) => authenticate(authorization),
+      identify,
+      standing,
+      audit,
       lookup: (config, { server }) => serverRoute({ ...config, exposeServers: true }, server ?? ''),
     })
   }
   return app.listen(options.host, options.port)
 }
 
+const onlyHere: OnRequest = (request, reply, done) => {
+  if (isOnThisMachine(request.raw)) done()
+  else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
+}
+
 /** Whom the gateway's `auth` admits, too: a pod gets nothing by its router that it would not get by itself. */
 function admittedBy({ authenticate, served }: Sidecars): Authenticator {
   return async authorization => {
-    const found = await authenticate(authorization)
     const auth = served.current()?.config.access.auth
+    const found = await authenticate(authorization, auth?.serviceAccounts?.reviewMs)
     const isAdmitted = 'status' in found || !auth || auth.anonymous || admitsAccount(auth, found.subject)
     return isAdmitted ? found : NOT_ADMITTED
   }
@@ -87,11 +130,13 @@ const NOT_ADMITTED: Refused = {
     'This gateway does not admit the ServiceAccounts of this namespace: see its spec.auth.serviceAccounts.',
 }
 
-/** Lets authenticated callers continue and answers all others. */
-function guardedBy(authenticate: Authenticator): OnRequest {
+/** Lets authenticated callers continue; records and answers all others. */
+function guardedBy(authenticate: Authenticator, { audit, served }: Sidecars): OnRequest {
   return (request, reply, done) => {
     void authenticate(request.headers.authorization).then(found => {
       if ('id' in found) return done()
+      const config = served.current()?.config
+      if (config) audit.decided(config, loginRefused(found, peerAddress(request.raw.socket)))
       if (found.status === 401) reply.header('www-authenticate', 'Bearer')
       respond(reply, found.status, TRANSPORT_ERROR, found.message)
     })

@@ -1,6 +1,8 @@
 /** The base of the router's HTTP servers: fastify with limits, plain errors, and a shutdown that loses no call. */
+
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { listenOn } from '../../core/addresses.ts'
 import { type Clock, delay } from '../../core/async.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -9,6 +11,7 @@ import { type Bodies, createBodies } from '../../core/mcp/server/bodies.ts'
 import { watchConnections } from '../../core/mcp/server/connections.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
+import { watchQuiet } from '../../core/mcp/server/quiet.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import { answerBroken, MAX_HEADER_BYTES } from './broken.ts'
 
@@ -36,7 +39,7 @@ export type AppOptions = {
   log: Log
   clock: Clock
   /**
-   * How long closing still accepts requests. Each is the last on its connection, so callers that keep connections open learn that
+   * How long closing still accepts requests, and some seconds more while they come. Each is the last on its connection, so callers that keep connections open learn that
    * they need a new one before they lose a call. Default: 0.
    */
   lingerMs?: number
@@ -44,6 +47,8 @@ export type AppOptions = {
 
 /** Up to half of them may be used by open streams: see the front's limit of streams. */
 const MAX_CONNECTIONS = 8_192
+/** How long closing accepts requests at most, after `lingerMs`. */
+const LONGEST_LINGER_MS = 10_000
 /** Limits for receiving a whole request, and its headers; checked every few seconds. */
 const REQUEST_TIMEOUT_MS = 60_000
 const HEAD_TIMEOUT_MS = 20_000
@@ -54,12 +59,16 @@ const KEEP_ALIVE_MS = 620_000
 export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   const app = bareApp(log)
   const connections = watchConnections(app.server, clock)
+  const quiet = watchQuiet(app.server, clock)
   const inFlight = new InFlight()
   const end = new AbortController()
   async function close(drainMs: number): Promise<void> {
     end.abort()
     connections.end()
-    if (lingerMs > 0) await delay(clock, lingerMs)
+    if (lingerMs > 0) {
+      await delay(clock, lingerMs)
+      await quiet.wait(Math.min(drainMs, LONGEST_LINGER_MS))
+    }
     app.server.close()
     await inFlight.drain(drainMs, clock)
     await app.close()
@@ -133,7 +142,7 @@ function answerError(log: Log, error: HttpError, reply: FastifyReply): void {
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
   try {
-    await app.listen({ host, port })
+    await listenOn(host, host => app.listen({ host, port }))
   } catch (cause) {
     await app.close()
     const code = (cause as NodeJS.ErrnoException).code

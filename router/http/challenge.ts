@@ -19,7 +19,7 @@ export function challengeHeaders(
   const parameters = [
     refused.error && `error="${refused.error}"`,
     refused.error && `error_description="${refused.message.replaceAll(/["\\]/g, '')}"`,
-    hasMetadata(access) && `resource_metadata="${access.url}${METADATA_PATH}${path}"`,
+    hasMetadata(access) && `resource_metadata="${access.url}${METADATA_PATH}${resourceOf(path)}"`,
     scopes.length > 0 && `scope="${scopes.join(' ')}"`,
   ].filter(parameter => parameter)
   return ['www-authenticate', parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`]
@@ -50,6 +50,12 @@ export function resourceMetadata(access: AccessConfig | undefined, path: string)
     bearer_methods_supported: ['header'],
     ...(scopes.length > 0 && { scopes_supported: scopes }),
   }
+}
+
+/** The path of a resource that there may be; otherwise the root, so that no other part of a request target is repeated. */
+function resourceOf(path: string): string {
+  const plain = path.replace(/\/$/, '')
+  return RESOURCE_PATH.test(plain) ? plain : ''
 }
 
 /** The paths at which MCP is served, and the root. */

@@ -1,9 +1,9 @@
-/** Where any Host is ours, as in a cluster, a page may ask the host that it came from by https, and no other. */
+/** If any Host is accepted, as in a cluster, a page may call only its own host, over https. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from './guard.ts'
 
-test('with * any host may be asked, and a page only its own, by https', () => {
+test('with * any Host is accepted, but the Origin of a page must be the same host over https', () => {
   const guard = createGuard('0.0.0.0', ['*', 'ui.example'])
   const host = 'tools-gateway.default.svc:8080'
   assert.equal(guard.refusal({ host }), undefined)
@@ -21,7 +21,7 @@ test('with * any host may be asked, and a page only its own, by https', () => {
   assert.match(guard.refusal({}) ?? '', /is not allowed/)
 })
 
-test('an allowed name is compared as browsers write it, whatever its case, form or port', () => {
+test('allowed hosts are compared in the form that browsers use, whatever their case, form or port', () => {
   const guard = createGuard('::1', ['FD00:0:0::5', 'Tools.Example', 'ui.example:8443', 'münchen.example'])
   for (const host of ['[fd00::5]:8080', 'tools.example', 'UI.example', 'xn--mnchen-3ya.example', '[::1]']) {
     assert.equal(guard.refusal({ host }), undefined, host)
@@ -31,7 +31,7 @@ test('an allowed name is compared as browsers write it, whatever its case, form 
     assert.match(guard.refusal({ host }) ?? '', /not allowed/)
 })
 
-test('a page may read the id of its session, and when to come again', () => {
+test('pages may read the headers with the session id and Retry-After', () => {
   const cors = createGuard('localhost', []).corsHeaders({ origin: 'http://localhost:1' })
   const exposed = cors['access-control-expose-headers']?.split(', ')
   assert.deepEqual(exposed, ['mcp-session-id', 'mcp-protocol-version', 'retry-after', 'www-authenticate'])

@@ -1,6 +1,8 @@
 /** An MCP endpoint at a path: checks requests, reads their bodies within limits, and answers here or forwards to the owning replica. */
+
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { peerAddress } from '../../core/addresses.ts'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { Log } from '../../core/log.ts'
@@ -9,10 +11,12 @@ import { SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/protocol/erro
 import type { Endpoint } from '../../core/mcp/server/endpoint.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
+import { MAX_BATCH_MESSAGES } from '../../core/mcp/server/read-message.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import type { Found } from '../access/authentication.ts'
 import type { Refused } from '../access/bearer.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
+import { type InternalCredentials, isInternal, NOT_OF_A_REPLICA } from '../access/internal-credential.ts'
 import { type Limited, type Limits, limitedSentence } from '../access/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused, requestLimited, serverHidden } from '../audit/of-http.ts'
@@ -36,6 +40,8 @@ export type McpRouteOptions = {
   configSeenBy?: (identity: Identity) => RouterConfig
   /** Absent: every caller is anonymous. */
   identify?: Identify
+  /** Whether a replica's credential was issued for the request that has it. Absent: `identify` accepts none. */
+  covers?: InternalCredentials['covers']
   /** Keeps requests whose callers are told apart. */
   standing?: Pick<Standing, 'add'>
   /** Absent: requests are not limited. */
@@ -61,6 +67,8 @@ const AUDIT_BLOCKED = 'Audit lines cannot be written, and requests must not go u
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
 /** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192
+
+const BATCH = /^\s*\[/
 
 /** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
@@ -156,6 +164,15 @@ function admitted(
     return
   }
   const take = (body?: string) => {
+    if (!isCovered(options, request, body)) {
+      refuseLogin(options, config, request, NOT_OF_A_REPLICA, raw)
+      return
+    }
+    const beyond = batchBeyond(options, config, identity, body)
+    if (beyond) {
+      audit?.decided(config, requestLimited(beyond, identity, addressOf(request)))
+      return refuseLimited(raw, beyond)
+    }
     if (app.inFlight.size >= MAX_IN_FLIGHT) return answerUnavailable(raw, 'Too many requests at once')
     try {
       forwardOrAnswer(options, config, route, { request, identity, body }, raw)
@@ -169,14 +186,46 @@ function admitted(
   else app.bodies.read(request.raw, raw, take)
 }
 
-/** Before the body is read. */
+/** A replica's credential is for one request, of which the body is part. */
+function isCovered({ covers }: McpRouteOptions, request: FastifyRequest, body: string | undefined): boolean {
+  const { method, url: path } = request
+  const { authorization } = request.headers
+  return !covers || !isInternal(authorization) || covers(authorization, { method, path, body })
+}
+
+/** Each message of a batch counts as a request; the first was counted before the body was read. */
+function batchBeyond(
+  { limits }: McpRouteOptions,
+  config: RouterConfig,
+  identity: Identity,
+  body: string | undefined,
+): Limited | undefined {
+  if (!limits || config.access.rateLimits.length === 0) return undefined
+  for (let left = batchSize(body) - 1; left > 0; left--) {
+    const limited = limits.request(config, identity)
+    if (limited) return limited
+  }
+  return undefined
+}
+
+function batchSize(body: string | undefined): number {
+  if (body === undefined || !BATCH.test(body)) return 1
+  try {
+    // Longer ones are refused as a whole: they must not cost more than the longest that is served.
+    return Math.min((JSON.parse(body) as unknown[]).length, MAX_BATCH_MESSAGES)
+  } catch {
+    // Refused where it is read.
+    return 1
+  }
+}
+
 function refuseLimited(raw: ServerResponse, limited: Limited): void {
   const seconds = `${Math.ceil(limited.waitMs / 1_000)}`
   refuse(raw, 429, limitedSentence(limited), ['retry-after', seconds])
 }
 
 function addressOf({ raw }: FastifyRequest): string | undefined {
-  return raw.socket.remoteAddress
+  return peerAddress(raw.socket)
 }
 
 function pathOf({ url }: FastifyRequest): string {

@@ -52,6 +52,10 @@ export function originOf(owner: string): string | undefined {
   const address = owner.slice(0, end).replaceAll('_', '.')
   const port = Number(owner.slice(end + 1))
   if (isIP(address) === 0 || !(port > 0 && port < 65_536)) return undefined
+  return originAt(address, port)
+}
+
+export function originAt(address: string, port: number): string {
   return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }
 
@@ -60,10 +64,10 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
   const known = new Set<string>()
   let last: { config?: RouterConfig; keepsClients: boolean } = { keepsClients: false }
 
-  /** Whether any server keeps state for its clients. Cached for each config because it is needed for every request. */
+  /** Whether any server keeps state for its clients or users. Cached for each config because it is needed for every request. */
   function keepsClients(config: RouterConfig): boolean {
     if (last.config !== config)
-      last = { config, keepsClients: config.servers.some(({ sessions }) => sessions === 'perClient') }
+      last = { config, keepsClients: config.servers.some(({ sessions }) => sessions !== 'shared') }
     return last.keepsClients
   }
 

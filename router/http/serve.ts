@@ -2,18 +2,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import { isOnThisMachine } from '../../core/console/guarded.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint, type EndpointOptions } from '../../core/mcp/server/endpoint.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
+import { addLaptopConsole, type LaptopConsole } from '../console/laptop.ts'
 import { type App, type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
 import { challengeFor, resourceMetadata } from './challenge.ts'
+import { addConnectPages, type ConnectHost } from './connect-pages.ts'
 import { createForwarder } from './forwarder.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { addMcpRoute, type Identify, type Lookup, type McpRouteOptions } from './mcp-route.ts'
 import { gatewayRoute, serverRoute } from './routes.ts'
+import { addUsersPage, type UsersPage } from './users-page.ts'
 
 export type Readiness = { ready: boolean; reason?: string }
 
@@ -38,6 +42,7 @@ export type ServeOptions = AppOptions &
     config: () => RouterConfig | undefined
     configSeenBy?: McpRouteOptions['configSeenBy']
     identify?: Identify
+    covers?: McpRouteOptions['covers']
     standing?: McpRouteOptions['standing']
     limits?: McpRouteOptions['limits']
     failedLogins?: McpRouteOptions['failedLogins']
@@ -47,6 +52,14 @@ export type ServeOptions = AppOptions &
     metrics?: MetricsPage
     /** Content of /debug/status, for callers on this machine only. Absent: the page is not served. */
     debugStatus?: () => JsonObject
+    /** Content of /debug/users; served if the status page is. */
+    users?: UsersPage
+    /** The pages at /connect. Absent: they are not served. */
+    connectHost?: ConnectHost
+    /** Whether their host takes whoever is at this machine for the user. */
+    knowsByMachine?: boolean
+    /** The console at /. Absent: it is not served. */
+    laptopConsole?: LaptopConsole
     /** Content of /debug/explain for a query; served if the status page is. */
     explain?: (query: string, limit: number, signal: AbortSignal) => Promise<JsonObject>
   }
@@ -56,7 +69,6 @@ export type MetricsPage = () => Promise<{ contentType: string; text: string }>
 const EXPLAIN_TIMEOUT_MS = 10_000
 const DEFAULT_EXPLAINED = 10
 const MOST_EXPLAINED = 50
-const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 
 /** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
@@ -65,8 +77,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, configSeenBy, identify, standing, limits, failedLogins, audit, log } = options
-  const means = { config, configSeenBy, identify, standing, limits, failedLogins, audit, log }
+  const { config, configSeenBy, identify, covers, standing, limits, failedLogins, audit, log } = options
+  const means = { config, configSeenBy, identify, covers, standing, limits, failedLogins, audit, log }
   const shared = { ...createFront(app, options), onRequest, ...means }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))
@@ -75,20 +87,29 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   addResourceMetadata(app, options, onRequest)
   addHealth(app, options.ready)
   addPages(app, options, onRequest)
+  if (options.laptopConsole) addLaptopConsole(app, options.laptopConsole, onRequest)
   return app.listen(options.host, options.port)
 }
 
-/** Protected resource metadata, from which clients learn where to log in. A plain 404 where there is nowhere. */
+/**
+ * Protected resource metadata, from which clients learn where to log in. A plain 404 where there is nowhere. Browsers ask before they read
+ * it (`OPTIONS`): the hook has set the headers that answer them.
+ */
 function addResourceMetadata({ fastify }: App, { config }: ServeOptions, onRequest: OnRequest): void {
-  const send = (path: string, reply: FastifyReply): FastifyReply => {
+  const method = ['GET', 'OPTIONS']
+  const send = (asked: string, path: string, reply: FastifyReply): FastifyReply => {
+    if (asked === 'OPTIONS') return reply.code(204).header('allow', method.join(', ')).send()
     const metadata = resourceMetadata(config()?.access, path)
     return metadata ? reply.send(metadata) : reply.code(404).send()
   }
   const url = '/.well-known/oauth-protected-resource'
-  fastify.get(url, { onRequest }, (_request, reply) => send('', reply))
-  fastify.get<{ Params: { '*': string } }>(`${url}/*`, { onRequest }, ({ params }, reply) =>
-    send(`/${params['*']}`, reply),
-  )
+  fastify.route({ method, url, onRequest, handler: (request, reply) => send(request.method, '', reply) })
+  fastify.route<{ Params: { '*': string } }>({
+    method,
+    url: `${url}/*`,
+    onRequest,
+    handler: (request, reply) => send(request.method, `/${request.params['*']}`, reply),
+  })
 }
 
 /** Creates an MCP endpoint and the forwarder to its replicas. Both close with the server; open streams do not delay that. */
@@ -133,13 +154,14 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
 }
 
 function addPages(
-  { fastify }: App,
-  { config, metrics, debugStatus, explain }: ServeOptions,
+  app: App,
+  { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, log }: ServeOptions,
   onRequest: OnRequest,
 ): void {
+  const { fastify } = app
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
-      if (LOOPBACK_ADDRESS.test(request.raw.socket.remoteAddress ?? '')) done()
+      if (isOnThisMachine(request.raw)) done()
       else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
     })
   // They name servers and tools, which not every caller may see where callers are told apart.
@@ -147,8 +169,11 @@ function addPages(
     (config()?.access.auth ? here : onRequest)(request, reply, done)
   if (metrics)
     fastify.get('/metrics', { onRequest: admitted }, async (_request, reply) => sendMetrics(metrics, reply))
+  // Where the user is not known by the machine, the pages themselves compare the Origin with the gateway's own.
+  if (connectHost) addConnectPages(app, connectHost, log, knowsByMachine ? here : anyone)
   if (!debugStatus) return
   fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))
+  if (users) addUsersPage(app, users, here)
   if (!explain) return
   fastify.get<{ Querystring: { query?: string; limit?: string } }>(
     '/debug/explain',
@@ -157,6 +182,8 @@ function addPages(
       explain(String(query), readLimit(limit), AbortSignal.timeout(EXPLAIN_TIMEOUT_MS)),
   )
 }
+
+const anyone: OnRequest = (_request, _reply, done) => done()
 
 function readLimit(limit: string | undefined): number {
   const asked = Number(limit ?? DEFAULT_EXPLAINED)

@@ -1,10 +1,11 @@
-/** Tokens are told by the issuer's keys, which may be replaced and may be away; what was found good is remembered until it ends. */
+/** Tokens are verified with the issuer's keys, which may change or be unavailable; verified tokens are remembered until they expire. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { createLog } from '../../core/log.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createServiceAccounts } from '../access/service-accounts.ts'
+import { createTokenReviews } from '../access/token-reviews.ts'
 import { createAuthenticator } from './service-account.ts'
 
 const ISSUER = 'https://kubernetes.default.svc'
@@ -12,7 +13,7 @@ const NOW = 1_800_000_000_000
 
 const CLAIMS: JWTPayload = { iss: ISSUER, aud: ['portolan'], sub: 'system:serviceaccount:team:agent' }
 
-test('a token of the namespace is let in; others are told why not', async () => {
+test('a token of the namespace is admitted; others are refused with the reason', async () => {
   const { sign, ask } = await begin()
   assert.equal(await ask(await sign()), undefined)
   assert.equal((await ask(undefined))?.status, 401)
@@ -33,7 +34,7 @@ test('a token of the namespace is let in; others are told why not', async () => 
   assert.equal((await ask(await foreign()))?.status, 401)
 })
 
-test('a token that was let in is let in until it ends, and then told so', async () => {
+test('an admitted token is admitted until it expires, and then refused with that reason', async () => {
   const { sign, ask, clock, reads } = await begin()
   const token = await sign()
   for (let times = 0; times < 3; times++) assert.equal(await ask(token), undefined)
@@ -58,6 +59,7 @@ test('while the API server is away keys that are known go on, and without any th
   setAway(true)
   assert.deepEqual((await ask(await sign()))?.status, 503)
   setAway(false)
+  clock.advance(5_001)
   assert.equal(await ask(await sign()), undefined)
   setAway(true)
   clock.advance(20 * 60_000)
@@ -73,12 +75,37 @@ test('a key that was taken back is trusted for ten minutes, by tokens that were 
   assert.equal((await ask(token))?.status, 401)
 })
 
+test('a clock that was set back trusts no token for longer', async () => {
+  const { sign, ask, clock, replaceKeys } = await begin()
+  const token = await sign()
+  assert.equal(await ask(token), undefined)
+  await replaceKeys()
+  clock.advance(-60 * 60_000)
+  assert.equal((await ask(token))?.status, 401)
+})
+
+test('where reviews are asked for, what was let in without one counts for nothing, and a deleted pod ends', async () => {
+  const { sign, ask, clock, reviews, deny } = await begin()
+  const token = await sign()
+  assert.equal(await ask(token), undefined)
+  assert.equal(reviews(), 0)
+  for (let times = 0; times < 3; times++) assert.equal(await ask(token, 60_000), undefined)
+  assert.equal(reviews(), 1)
+  deny()
+  clock.advance(59_999)
+  assert.equal(await ask(token, 60_000), undefined)
+  clock.advance(1)
+  assert.equal((await ask(token, 60_000))?.reason, 'ReviewDenied')
+  assert.equal(reviews(), 2)
+})
+
 /** An issuer whose keys can be replaced, and that can be away. */
 async function begin() {
   const clock = createManualClock(NOW)
   let number = 0
   let away = false
   let reads = 0
+  let reviews = 0
   const makeKey = async () => {
     const kid = `key-${++number}`
     const { publicKey, privateKey } = await generateKeyPair('RS256')
@@ -91,11 +118,22 @@ async function begin() {
     return path.startsWith('/.well-known') ? { issuer: ISSUER } : { keys: [key.jwk] }
   }
   const log = createLog({ level: 'silent' })
-  const accounts = createServiceAccounts({ read, clock })
+  const accepted = { authenticated: true, audiences: ['portolan'], username: CLAIMS.sub ?? '' }
+  let verdict = accepted
+  const ask = async () => {
+    reviews++
+    return verdict
+  }
+  const accounts = createServiceAccounts({ read, reviews: createTokenReviews({ ask, clock, log }), clock })
   const authenticate = createAuthenticator({ accounts, audience: 'portolan', namespace: 'team', log, clock })
   return {
     clock,
     reads: () => reads,
+    reviews: () => reviews,
+    /** The pod of the token is deleted. */
+    deny: () => {
+      verdict = { ...accepted, authenticated: false }
+    },
     setAway: (value: boolean) => {
       away = value
     },
@@ -108,8 +146,8 @@ async function begin() {
         .setExpirationTime(new Date(clock.now() + 3_000_000))
         .sign(key.privateKey),
     /** Why a token is refused; undefined if it is let in. */
-    ask: async (token: string | undefined) => {
-      const found = await authenticate(token === undefined ? undefined : `Bearer ${token}`)
+    ask: async (token: string | undefined, reviewMs?: number) => {
+      const found = await authenticate(token === undefined ? undefined : `Bearer ${token}`, reviewMs)
       return 'id' in found ? undefined : found
     },
   }

@@ -2,11 +2,13 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
+import { CONSOLE_AUDIENCE } from '../../core/console/cluster.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { KEYS_UNAVAILABLE, type Refused, readBearer, refused } from '../access/bearer.ts'
 import type { ServiceAccounts } from '../access/service-accounts.ts'
+import { isTrusted, trustedUntilMs } from '../access/trust.ts'
 
 export type AuthenticatorOptions = {
   accounts: ServiceAccounts
@@ -17,34 +19,62 @@ export type AuthenticatorOptions = {
   clock: Clock
 }
 
-/** Whose token an `Authorization` header has, or why it is refused. Never rejects. */
-export type Authenticator = (authorization: string | undefined) => Promise<Identity | Refused>
+/**
+ * Whose token an `Authorization` header has, or why it is refused. With `reviewMs`, the API server must have accepted it within this time,
+ * too. Never rejects.
+ */
+export type Authenticator = (
+  authorization: string | undefined,
+  reviewMs?: number,
+) => Promise<Identity | Refused>
 
-/** How long a verified token is trusted: beside the life of keys, so a revoked key is trusted for up to twice this. */
-const TRUST_MS = 5 * 60_000
 /** Verified tokens that are remembered; the oldest are forgotten first. */
 const MAX_REMEMBERED = 1_000
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, audience, namespace, log, clock } = options
   const good = new BoundedMap<{ identity: Identity; untilMs: number }>(MAX_REMEMBERED)
-  return async authorization => {
+  return async (authorization, reviewMs) => {
     const token = readBearer(authorization)
     if (typeof token !== 'string') return NO_TOKEN
-    const key = hash('sha256', token, 'base64')
+    // What was verified without a review counts for nothing where one is asked for.
+    const key = `${hash('sha256', token, 'base64')} ${reviewMs ?? ''}`
     const known = good.get(key)
-    if (known && known.untilMs > clock.now()) return known.identity
+    if (known && isTrusted(known, clock)) return known.identity
     try {
-      const found = await accounts.verify(token, { audiences: [audience], namespaces: [namespace] })
+      const admitted = { audiences: [audience], namespaces: [namespace], reviewMs }
+      const found = await accounts.verify(token, admitted)
       if (!found) return refused('UnknownToken', 'The token was not issued by this cluster.')
       if ('status' in found) return found
-      good.set(key, { identity: found, untilMs: Math.min(found.expiresMs, clock.now() + TRUST_MS) })
-      return found
+      good.set(key, { identity: found.identity, untilMs: trustedUntilMs(found, clock) })
+      return found.identity
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
       return KEYS_UNAVAILABLE
     }
   }
+}
+
+export type OperatorAuthenticatorOptions = Pick<AuthenticatorOptions, 'accounts' | 'log' | 'clock'> & {
+  namespace: string
+  /** The name of the operator's ServiceAccount. */
+  name: string
+}
+
+/** Admits one ServiceAccount, with a token that was made for the console. */
+export function createOperatorAuthenticator(options: OperatorAuthenticatorOptions): Authenticator {
+  const authenticate = createAuthenticator({ ...options, audience: CONSOLE_AUDIENCE })
+  const subject = `system:serviceaccount:${options.namespace}:${options.name}`
+  return async authorization => {
+    const found = await authenticate(authorization)
+    return 'status' in found || found.subject === subject ? found : NOT_THE_OPERATOR
+  }
+}
+
+const NOT_THE_OPERATOR: Refused = {
+  status: 403,
+  reason: 'OtherNamespace',
+  message: 'Only the operator may ask for this.',
 }
 
 const NO_TOKEN: Refused = {

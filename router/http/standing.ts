@@ -1,7 +1,7 @@
-/** The requests whose answers are still open: at each change of the config it is asked again whether their callers are admitted. */
+/** The requests whose answers are still open: now and then it is asked again whether their callers are admitted. */
 import type { ServerResponse } from 'node:http'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
-import type { Identity } from '../../core/mcp/identity.ts'
+import type { Identity, IdentityKind } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Found } from '../access/authentication.ts'
 import type { Identify } from './mcp-route.ts'
@@ -9,8 +9,8 @@ import type { Identify } from './mcp-route.ts'
 export type Standing = {
   /** Keeps a request until its answer is sent. */
   add(raw: ServerResponse, identity: Identity, authorization: string | undefined): void
-  /** Ends the answers to callers whose credentials are not admitted any more. */
-  review(access: AccessConfig): Promise<void>
+  /** Ends the answers to callers whose credentials are not admitted any more. `kind`: looks at callers of this kind only. */
+  review(access: AccessConfig, kind?: IdentityKind): Promise<void>
 }
 
 type Open = { identity: Identity; authorization: string | undefined }
@@ -25,8 +25,8 @@ export function createStanding(identify: Identify): Standing {
       open.set(raw, { identity, authorization })
       whenClosed(raw, () => open.delete(raw))
     },
-    async review(access) {
-      const left = [...open].values()
+    async review(access, kind) {
+      const left = [...open].filter(([, { identity }]) => !kind || identity.kind === kind).values()
       const worker = async () => {
         for (const [raw, { identity, authorization }] of left) {
           const found = identify(access, authorization)
@@ -38,7 +38,7 @@ export function createStanding(identify: Identify): Standing {
   }
 }
 
-/** Not while the keys are away: then nobody knows. */
+/** Not while the keys or the API server are away: then nobody knows. */
 function isOver(found: Found, { id }: Identity): boolean {
   return 'id' in found ? found.id !== id : found.status !== 503
 }

@@ -11,6 +11,7 @@ import type { Access } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
 import { ScopesMissing } from '../access/missing-scopes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Scripts } from '../code/scripts.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { textAt } from './arguments/given-arguments.ts'
@@ -24,7 +25,7 @@ import { createListChanges, type ListChanges, type ListChangesOptions } from './
 import { completeNatively, getPromptNatively, listNatively, readNatively } from './listing/native.ts'
 import { isDirect, type QueryEncoder, routeName, type Work } from './meta-tool.ts'
 import { createOnce } from './once.ts'
-import type { ProfileTools } from './profiles/profile.ts'
+import { metaToolNamed, type ProfileTools } from './profiles/profile.ts'
 import { PROFILES, wordsOf } from './profiles/profiles.ts'
 import { createActivatedSets } from './profiles/registry/activated.ts'
 import { subscribe } from './resources/subscribe.ts'
@@ -38,6 +39,8 @@ export type HandlerOptions = {
   current: () => Catalog
   /** Yields the newest catalog whenever it changes, so that clients can be notified of changed lists. Absent: no notifications. */
   watch?: ListChangesOptions['watch']
+  /** As in ListChangesOptions. */
+  settled?: ListChangesOptions['settled']
   /** What a caller sees of a catalog. */
   access: Access
   limits: Limits
@@ -46,20 +49,23 @@ export type HandlerOptions = {
   encodeQuery?: QueryEncoder
   /** Stores what is cut out of results. Absent: it is lost, and answers say so. */
   results?: KeptResults
+  /** Runs scripts of agents. Absent: none are run. */
+  scripts?: Scripts
   /** State of clients between their requests. Absent: clients get no notifications between requests. */
   clients?: Clients
 }
 
 export function createHandler(options: HandlerOptions): McpHandler {
-  const { current, watch, access, limits, pool, observer, encodeQuery, results, clients } = options
+  const { current, watch, settled, access, limits, pool } = options
+  const { observer, encodeQuery, results, scripts, clients } = options
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
   const once = createOnce()
   const seenBy = (identity: Identity) => access(current(), identity)
-  const changes = watch && createListChanges({ watch, access, once })
+  const changes = watch && createListChanges({ watch, access, once, settled })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
-  const means = { limits, pool, observer, encodeQuery, results, clients, activated, schemas, once }
+  const means = { limits, pool, observer, encodeQuery, results, scripts, clients, activated, schemas, once }
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const reply = dispatch(work, changes)
@@ -168,7 +174,7 @@ function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpRespo
   const { name, arguments: args = {} } = work.request.params
   if (typeof name !== 'string') return invalid('name is missing')
   if (!isObject(args)) return invalid('arguments is no object')
-  const metaTool = profile.tools.get(name)
+  const metaTool = metaToolNamed(work.catalog, profile, name)
   if (metaTool) {
     if (work.span) nameMetaTool(work.span, name)
     return metaTool.call(work, args)

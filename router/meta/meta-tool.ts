@@ -9,6 +9,7 @@ import type { McpRequest, McpRoute } from '../../core/mcp/server/handler.ts'
 import type { Span } from '../../core/trace.ts'
 import type { Limits } from '../access/limits.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Scripts } from '../code/scripts.ts'
 import type { RouterObserver, TokenRoute } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import type { SchemaChecks } from './arguments/schema-checks.ts'
@@ -38,6 +39,11 @@ export type Work = {
   readonly clients?: Clients
   /** Stores what is cut out of results. Absent: it is lost, and the answer says so. */
   readonly results?: KeptResults
+  /** Runs scripts of agents. Absent: none are run. */
+  readonly scripts?: Scripts
+  /** Id of the script that makes this request, and whether it is a reviewed one. */
+  readonly script?: string
+  readonly reviewed?: boolean
   /** performance.now() at the request's arrival. */
   readonly arrivedMs: number
   /** Span of the request; absent: not traced. */
@@ -50,8 +56,8 @@ export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector
 /** Sends the caller a notification that does not belong to its request: on its own stream if it has one, else before the answer. */
 export function tellCaller({ clients, request }: Work, notification: Notification): void {
   const { client, notify } = request.caller
-  const told = client !== undefined && clients?.notify(client, notification)
-  if (!told) notify?.(notification)
+  const delivered = client !== undefined && clients?.notify(client, notification)
+  if (!delivered) notify?.(notification)
 }
 
 /** Label under which the tokens of an answer are counted. */

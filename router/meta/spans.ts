@@ -57,6 +57,8 @@ function requestAttributes({ route, caller }: McpRequest, method: string): SpanA
   }
 }
 
+const NETWORKS = { stdio: 'pipe', http: 'tcp', sse: 'tcp', script: undefined }
+
 /** Names the span of a request that calls a meta-tool. */
 export function nameMetaTool(span: Span, name: string): void {
   span.rename(`tools/call ${name}`)
@@ -67,15 +69,16 @@ export function nameMetaTool(span: Span, name: string): void {
  * Begins the span of a request to a server, which must be sent with this span's context. The called server and tool are also
  * recorded on the caller's own span, whatever meta-tool the call came by.
  */
-export function beginSent(span: Span, { request, catalog }: Work, sent: Forwarded): Span {
+export function beginSent(span: Span, { request, catalog, script }: Work, sent: Forwarded): Span {
   const { server } = sent
   const known = catalog.catalogs.get(server.name)
   const name = targetOf(sent, known)
   const method = methodOf(sent.method)
   const about = (target: string): SpanAttributes =>
     sent.tool ? toolAttributes(target) : { 'gen_ai.prompt.name': target }
-  span.set({ 'portolan.server': server.name })
-  if (name !== undefined) {
+  // The span of a script is that of many calls.
+  if (script === undefined) span.set({ 'portolan.server': server.name })
+  if (script === undefined && name !== undefined) {
     const path = `${server.name}:${name}`
     span.rename(`${methodOf(request.method)} ${path}`)
     span.set(about(path))
@@ -86,8 +89,9 @@ export function beginSent(span: Span, { request, catalog }: Work, sent: Forwarde
     attributes: {
       'mcp.method.name': method,
       'mcp.protocol.version': known?.protocol,
-      'network.transport': server.transport === 'stdio' ? 'pipe' : 'tcp',
+      'network.transport': NETWORKS[server.transport],
       'portolan.server': server.name,
+      'portolan.script': script,
       ...(name !== undefined && about(name)),
     },
   })

@@ -66,7 +66,7 @@ function withVectors(catalog: Catalog, encoder: string, share = 1): Catalog {
 
 const pending = ({ vectors }: Catalog) => (vectors?.tools.pending ?? 0) + (vectors?.extras.pending ?? 0)
 
-test('vectors that came with the lists are used, those of another encoder are not', () => {
+test('vectors sent with the lists are used, those of another encoder are not', () => {
   const { equip, batches, encoder } = start()
   const prompts = [{ name: 'greet', description: 'Says hello' }]
   const built = build({ a: tools(4, 'read'), b: { offers: { ...tools(2, 'write').offers, prompts } } })
@@ -81,14 +81,14 @@ test('vectors that came with the lists are used, those of another encoder are no
   assert.equal(batches.length, 0)
 })
 
-test('a catalog that is the same but for its states keeps its tables', () => {
+test('a catalog in which only states changed keeps its vectors', () => {
   const { equip, encoder } = start()
   const first = equip(withVectors(build({ a: tools(3, 'read') }), encoder.id))
   const again = equip({ ...first, generation: 2, vectors: undefined })
   assert.equal(again.vectors, first.vectors)
 })
 
-test('what is missing is encoded in turn, a few of each server, and swapped in once a second and at the end', async t => {
+test('missing vectors are encoded in turn, a few of each server, and swapped in once a second and at the end', async t => {
   const { documents, equip, clock, batches, seen, next } = start(8)
   t.after(() => documents.close())
   const large = build({ large: tools(100, 'read') })
@@ -112,7 +112,7 @@ test('what is missing is encoded in turn, a few of each server, and swapped in o
   assert.equal(seen.vectors, 2)
 })
 
-test('a batch that fails is done again later and one by one, the others first', async t => {
+test('a failed batch is retried later, text by text, after the others', async t => {
   const { documents, equip, clock, batches, seen, next } = start(2)
   t.after(() => documents.close())
   equip(build({ a: tools(2, 'read'), b: tools(1, 'write') }))
@@ -133,7 +133,7 @@ test('a batch that fails is done again later and one by one, the others first', 
   assert.equal(seen.vectors, 1)
 })
 
-test('closing ends it, even in the middle of a batch', async () => {
+test('closing stops the encoding, even within a batch', async () => {
   const { documents, equip, batches, seen, next } = start(1)
   equip(build({ a: tools(3, 'read') }))
   documents.close()
@@ -141,7 +141,7 @@ test('closing ends it, even in the middle of a batch', async () => {
   assert.deepEqual([batches.length, seen.vectors, seen.errors.length], [1, 0, 0])
 })
 
-test('what was removed and comes back needs no encoding', async t => {
+test('a tool that was removed and added again needs no encoding', async t => {
   const { documents, equip, batches, next } = start(8)
   t.after(() => documents.close())
   const catalog = build({ a: tools(3, 'read') })

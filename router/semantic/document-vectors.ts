@@ -7,6 +7,7 @@ import type { CatalogVectors } from '../../core/catalog/server-catalog.ts'
 import { unpackVectors, type Vector } from '../../core/catalog/vectors.ts'
 import { prepareDots } from '../../core/encoder/dots.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { type Catalog, routeOf } from '../catalog/catalog.ts'
 import { createVectorTable } from '../catalog/search/vectors.ts'
 import type { PromptRoute, ResourceRoute, ServerPart, ToolRoute } from '../catalog/server-part.ts'
@@ -44,7 +45,7 @@ export class DocumentVectors {
   readonly #vectors: Map<string, Vector>
   readonly #makeDots = prepareDots()
   /** Vectors delivered with a list that have been copied to `#vectors`. */
-  #taken = new WeakSet<CatalogVectors>()
+  #seen = new WeakSet<CatalogVectors>()
   #catalog: Catalog | undefined
   /** Increases with every change to what the tables are made from. */
   #revision = 0
@@ -88,8 +89,8 @@ export class DocumentVectors {
     let brought = false
     for (const { server } of parts) {
       const vectors = catalogs.get(server)?.vectors
-      if (vectors?.encoder !== this.#options.encoder.id || this.#taken.has(vectors)) continue
-      this.#taken.add(vectors)
+      if (vectors?.encoder !== this.#options.encoder.id || this.#seen.has(vectors)) continue
+      this.#seen.add(vectors)
       for (const [key, vector] of unpackVectors(vectors)) this.#vectors.set(key, vector)
       brought = true
       yield
@@ -100,9 +101,10 @@ export class DocumentVectors {
   *#tablesOf({ tools, extras }: Catalog): Generator<void, Tables> {
     const ofTools = yield* this.#vectorsOf(tools)
     const ofExtras = yield* this.#vectorsOf(extras.map(routeOf))
+    const isFamiliar = this.#options.encoder.id === ENCODER_ID
     return {
-      tools: createVectorTable(ofTools, this.#makeDots),
-      extras: createVectorTable(ofExtras, this.#makeDots),
+      tools: createVectorTable(ofTools, this.#makeDots, isFamiliar),
+      extras: createVectorTable(ofExtras, this.#makeDots, isFamiliar),
     }
   }
 
@@ -123,7 +125,7 @@ export class DocumentVectors {
     if (unused.length <= MAX_UNUSED) return
     for (const key of unused.slice(0, -MAX_UNUSED)) this.#vectors.delete(key)
     // Forgotten vectors count as new if they are delivered again.
-    this.#taken = new WeakSet()
+    this.#seen = new WeakSet()
   }
 
   *#waitingOf({ parts }: Catalog): Generator<void, Map<string, Route[]>> {

@@ -4,7 +4,9 @@ import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
 import { deadline } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
 import { isObject } from '../../core/json.ts'
+import { createOutbound } from '../../core/outbound.ts'
 
 const MAX_CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000
@@ -27,13 +29,18 @@ export type EmbeddingsService = {
   close(): Promise<void>
 }
 
-export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): EmbeddingsService {
+/** `guard`: as in RemoteDeps. */
+export function connectEmbeddings(
+  address: EmbeddingsAddress,
+  clock: Clock,
+  guard?: HostGuard,
+): EmbeddingsService {
   const url = endpointUrl(address.url)
   const native = url.pathname.endsWith('/embed')
   const pool = new Pool(url.origin, {
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connect: createOutbound({ timeoutMs: CONNECT_TIMEOUT_MS, guard }),
     // The deadline covers silence.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -45,6 +52,7 @@ export function connectEmbeddings(address: EmbeddingsAddress, clock: Clock): Emb
   }
 
   async function ask(input: readonly string[], signal: AbortSignal): Promise<unknown> {
+    guard?.check(url)
     const question = native
       ? { inputs: input, truncate: true }
       : { model: address.model, input, encoding_format: 'float' }

@@ -1,4 +1,4 @@
-/** An embeddings service that is real but for its model: its shapes, its limits, and everything that goes wrong with it. */
+/** An embeddings service with a simple model: forms of requests, limits, and failures. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
 import { quantize, type Vector } from '../../core/catalog/vectors.ts'
 import { openVectorCache } from '../../core/encoder/vector-cache.ts'
+import { createRemoteGuard } from '../../core/mcp/client/remote-guard.ts'
 import { type EmbeddingsServer, embed, startEmbeddings } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { type EndpointOptions, openEndpoint } from './endpoint.ts'
@@ -37,7 +38,7 @@ function cosine(a: Vector, b: Vector): number {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))
 }
 
-test('it is asked at its base, at its whole address, and as text-embeddings-inference', async t => {
+test('the URL of a service may be its base, the whole URL, or that of text-embeddings-inference', async t => {
   const service = await start(t)
   const { origin } = new URL(service.url)
   for (const [url, path] of [
@@ -55,7 +56,7 @@ test('it is asked at its base, at its whole address, and as text-embeddings-infe
   }
 })
 
-test('vectors of documents come in order, each of its whole text with its name, from bounded batches', async t => {
+test('vectors are returned in order, each of the full text and the name, from bounded batches', async t => {
   const service = await start(t)
   const { encoder } = await open(t, service)
   const texts = many(50)
@@ -79,7 +80,7 @@ test('vectors of documents come in order, each of its whole text with its name, 
   )
 })
 
-test('what is kept on disk is not asked for again', async t => {
+test('vectors on disk are not requested again', async t => {
   const service = await start(t)
   const folder = mkdtempSync(join(tmpdir(), 'portolan-test-vectors-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -99,7 +100,7 @@ test('what is kept on disk is not asked for again', async t => {
   assert.equal(service.asked.length, asked + 3)
 })
 
-test('a service that fails is named by what is wrong, never by its address or its key', async t => {
+test('the error of a service says what is wrong, without its address or key', async t => {
   const service = await start(t)
   const { encoder } = await open(t, service, { apiKey: 'hush' })
   for (const [mood, message] of [
@@ -148,7 +149,7 @@ test('a query waits for one second and a batch for thirty, or until the caller l
   await assert.rejects(left, { code: 'cancelled' })
 })
 
-test('after three failed queries it is left alone for ten seconds, and then asked again', async t => {
+test('after three failed queries no request is sent for ten seconds', async t => {
   const service = await start(t)
   const clock = createManualClock()
   const { encoder } = await open(t, service, { clock })
@@ -168,7 +169,7 @@ test('after three failed queries it is left alone for ten seconds, and then aske
   assert.ok(await encoder.encodeQuery('a'))
 })
 
-test('other dimensions make it another encoder', async t => {
+test('a service with other dimensions is another encoder', async t => {
   const service = await start(t)
   const { encoder, others } = await open(t, service)
   service.dimensions = 128
@@ -181,8 +182,17 @@ test('other dimensions make it another encoder', async t => {
   assert.notEqual(again.encoder.id, encoder.id)
 })
 
-test('one that does not answer is not opened', async t => {
+test('a service that does not answer is not opened', async t => {
   const service = await start(t)
   service.mood = 401
   await assert.rejects(open(t, service), { code: 'unavailable', message: /401/ })
+})
+
+test('a service whose address is not allowed gets no request', async t => {
+  const service = await start(t)
+  const hosts = createRemoteGuard({ remoteHosts: [], refusedAddresses: [] })
+  for (const host of ['127.0.0.1', 'localhost'])
+    await assert.rejects(open(t, { url: service.url.replace('127.0.0.1', host) }, { hosts }), {
+      message: /address that is not allowed/,
+    })
 })

@@ -6,6 +6,7 @@ import { blend, quantize, type Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import type { VectorCache } from '../../core/encoder/vector-cache.ts'
 import { Fault } from '../../core/errors.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
 import { connectEmbeddings, type EmbeddingsAddress, type EmbeddingsService } from './embeddings-service.ts'
 
 export const QUERY_TIMEOUT_MS = 1_000
@@ -25,6 +26,8 @@ export type OpenCache = (encoder: string, dimensions: number) => Promise<VectorC
 
 export type EndpointOptions = EmbeddingsAddress & {
   clock: Clock
+  /** As in RemoteDeps. */
+  hosts?: HostGuard
   openCache?: OpenCache
   /** Called when the service's vectors have other dimensions than before: it is now another encoder and must be opened again. */
   onOther: () => void
@@ -33,7 +36,7 @@ export type EndpointOptions = EmbeddingsAddress & {
 /** Sends one request to the service. Throws Fault `unavailable` if it does not answer with a vector. */
 export async function openEndpoint(options: EndpointOptions, signal: AbortSignal): Promise<SentenceEncoder> {
   const { url, model, clock, openCache } = options
-  const service = connectEmbeddings(options, clock)
+  const service = connectEmbeddings(options, clock, options.hosts)
   try {
     const [greeting = []] = await service.embed([GREETING], GREETING_TIMEOUT_MS, signal)
     const address = createHash('sha256')

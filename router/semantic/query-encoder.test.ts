@@ -35,7 +35,7 @@ function start() {
   return { clock, waiting, answered, ended, encodeQuery }
 }
 
-test('equal queries under way are encoded once, and later ones not again', async () => {
+test('equal concurrent queries are encoded once, and later ones use the kept vector', async () => {
   const { waiting, answered, encodeQuery } = start()
   const both = Promise.all([encodeQuery('a', forever), encodeQuery('a', forever)])
   assert.equal(waiting.length, 1)
@@ -48,7 +48,7 @@ test('equal queries under way are encoded once, and later ones not again', async
   assert.deepEqual(answered, [undefined, undefined])
 })
 
-test('who waits too long, or leaves, goes without; the vector is there for the next', async () => {
+test('a search that waits too long continues without the vector, which is kept for the next', async () => {
   const { clock, waiting, answered, encodeQuery } = start()
   const late = encodeQuery('a', forever)
   const leaving = new AbortController()
@@ -66,7 +66,7 @@ test('who waits too long, or leaves, goes without; the vector is there for the n
   assert.deepEqual(answered, ['timeout', undefined])
 })
 
-test('a failure is no answer, and nothing that is kept', async () => {
+test('a failure gives no vector and is not kept', async () => {
   const { waiting, answered, ended, encodeQuery } = start()
   const failed = encodeQuery('a', forever)
   waiting[0]?.fail()
@@ -78,7 +78,7 @@ test('a failure is no answer, and nothing that is kept', async () => {
   assert.deepEqual(answered, ['failed', undefined])
 })
 
-test('of too many different queries at a time the last are searched by words at once', async () => {
+test('beyond the limit of concurrent queries, further searches use words at once', async () => {
   const { waiting, answered, encodeQuery } = start()
   const many = Array.from({ length: 64 }, (_, at) => encodeQuery(`query ${at}`, forever))
   assert.equal(await encodeQuery('one more', forever), undefined)
@@ -87,7 +87,7 @@ test('of too many different queries at a time the last are searched by words at 
   assert.ok((await Promise.all(many)).every(vector => vector !== undefined))
 })
 
-test('a thousand vectors are kept, those that were asked for last', async () => {
+test('the thousand most recently used vectors are kept', async () => {
   const { waiting, encodeQuery } = start()
   const ask = async (text: string) => {
     const vector = encodeQuery(text, forever)

@@ -95,7 +95,7 @@ test('tools are found by words at once, and by meaning when their vectors are ma
   assert.partialDeepStrictEqual(await status.json(), { search: { semantic: 'embedded', pending: 0 } })
 })
 
-test('an encoder that is not there is looked for again, and told of once', async t => {
+test('a missing encoder is looked for again, and logged once', async t => {
   let there = false
   const openEmbedded = async () => {
     if (!there) throw new Fault('io', 'the model is not there')
@@ -115,7 +115,7 @@ test('an encoder that is not there is looked for again, and told of once', async
   assert.deepEqual(told().filter(line => line.reason === reason).length, 1)
 })
 
-test('an encoder that is lost is closed, said to be gone, and opened again once it is there', async t => {
+test('a lost encoder is closed, reported, and opened again once it exists', async t => {
   const lose: (() => void)[] = []
   let closed = 0
   const openEmbedded = async (onLost: () => void) => {
@@ -136,7 +136,7 @@ test('an encoder that is lost is closed, said to be gone, and opened again once 
   assert.deepEqual([lose.length, closed], [3, 1])
 })
 
-test('semantic none neither opens nor asks an encoder; auto opens it while the router runs', async t => {
+test('semantic none opens no encoder; auto opens it while the router runs', async t => {
   let opened = 0
   let closed = 0
   const openEmbedded = async () => {
@@ -156,7 +156,7 @@ test('semantic none neither opens nor asks an encoder; auto opens it while the r
   assert.equal(opened, 1)
 })
 
-test('a service in place of the encoder: while it is away searches go on by words, and it comes back by itself', async t => {
+test('while an embeddings service is down searches use words, and its return is noticed', async t => {
   const embeddings = await service(t)
   const search = {
     semantic: 'auto',
@@ -187,7 +187,7 @@ test('a service in place of the encoder: while it is away searches go on by word
   assert.deepEqual(router.search(), { semantic: 'endpoint', reason: undefined, pending: 0 })
 })
 
-test('a key that is not known keeps the service off; one that changes is used from then on, and nothing is encoded anew', async t => {
+test('without its key a service is not used; a changed key is used from then on, without encoding anew', async t => {
   const embeddings = await service(t)
   const search = {
     semantic: 'auto',
@@ -210,7 +210,7 @@ test('a key that is not known keeps the service off; one that changes is used fr
   assert.equal(embeddings.asked.filter(({ texts }) => texts.length > 1).length, 2)
 })
 
-test('a service that changes its dimensions is another one: all is encoded anew', async t => {
+test('if a service changes its dimensions, all texts are encoded again', async t => {
   const embeddings = await service(t)
   const { router, clock, until, best } = await start(t, { semantic: 'auto', embeddings: at(embeddings) })
   await until(() => router.catalog()?.vectors?.tools.pending === 0)

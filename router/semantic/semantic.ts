@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../core/async.ts'
 import type { SearchConfig, SecretKey } from '../../core/catalog/router-config.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
 import type { Log } from '../../core/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
@@ -18,6 +19,8 @@ export type SemanticDependencies = {
   encodesDocuments: boolean
   /** The value of a Secret that the config refers to; undefined if it is not known. */
   secret: (key: SecretKey) => string | undefined
+  /** Which addresses an embeddings service may have. Absent: any. */
+  hosts?: HostGuard
   /** Absent: vectors of an embeddings service are kept in memory only. */
   openCache?: OpenCache
 }
@@ -157,9 +160,9 @@ function encoderOptionsOf(
       queryTimeoutMs: EMBEDDED_TIMEOUT_MS,
       encodesAtOnce: dependencies.encodesDocuments ? EMBEDDED_BATCH : undefined,
     }
-  const { openCache } = dependencies
+  const { openCache, hosts } = dependencies
   return {
-    open: (onOther, signal) => openEndpoint({ ...choice, clock, openCache, onOther }, signal),
+    open: (onOther, signal) => openEndpoint({ ...choice, clock, hosts, openCache, onOther }, signal),
     queryTimeoutMs: QUERY_TIMEOUT_MS,
     encodesAtOnce: ENDPOINT_BATCH,
   }

@@ -1,4 +1,4 @@
-/** When a snapshot is published: whole where that takes a moment, in parts where it takes longer, never half at first. */
+/** When a snapshot is published: complete if that is fast, otherwise in parts, but never the first one incomplete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -29,7 +29,7 @@ test('the first snapshot waits for everything, for up to 10 s', async () => {
   assert.deepEqual(await seen(), [5, 'files'])
 })
 
-test('what is late follows with the same generation, as soon as it is read', async () => {
+test('parts that are late follow in a snapshot of the same generation', async () => {
   const { adopt, answer, clock, seen } = begin()
   adopt(5, BOTH)
   await answer('files')
@@ -39,7 +39,7 @@ test('what is late follows with the same generation, as soon as it is read', asy
   assert.deepEqual(await seen(), [5, 'files', 'git'])
 })
 
-test('a later config waits a moment for what it wants, and not for what failed', async () => {
+test('a later config waits briefly for new parts, and not for those that failed', async () => {
   const { adopt, answer, clock, seen } = begin()
   adopt(5, new Map())
   assert.deepEqual(await seen(), [5])
@@ -55,7 +55,7 @@ test('a later config waits a moment for what it wants, and not for what failed',
   assert.deepEqual(await seen(), [7, 'files'])
 })
 
-test('a config without news in its lists is there at once, and one that is older by number counts as the newest', async () => {
+test('a config without changed lists is published at once, also if its number is lower', async () => {
   const { adopt, answer, seen } = begin()
   adopt(5, new Map([['files', '1']]))
   await answer('files')
@@ -65,7 +65,7 @@ test('a config without news in its lists is there at once, and one that is older
   assert.deepEqual(await seen(), [8])
 })
 
-test('only what is wanted is read, again where another version is, and never more than 16 at once', async () => {
+test('only wanted parts are read, again if their version changed, and at most 16 at once', async () => {
   const { adopt, kept, answer, reading } = begin()
   const many = Array.from({ length: 20 }, (_, at) => [`server-${at}`, '1'] as const)
   adopt(1, new Map(many))

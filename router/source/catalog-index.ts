@@ -22,14 +22,15 @@ export function catalogIndexOf({ generation, config, catalogs }: Snapshot): Cata
   }
 }
 
-/** A sidecar calls a server directly if it needs no Secret and is not run by the operator; the gateway calls the others for it. */
+/** A sidecar calls a server directly if it needs no Secret, tells no users apart and is not run by the operator; the gateway calls the others for it. */
 function forSidecar(server: RouterServer): RouterServer {
   const { endpoint } = server
   if (endpoint.kind !== 'http') return server
   const { headers = [], bearer, oauth, revision } = endpoint
   const needsSecret = bearer || oauth || headers.some(header => 'secret' in header)
-  return needsSecret || isOurPod(server, endpoint.url)
-    ? { ...server, endpoint: { kind: 'gateway', revision } }
+  // The gateway knows the pod as a user; the pod's own router knows nobody.
+  return needsSecret || server.sessions === 'perUser' || isOurPod(server, endpoint.url)
+    ? { ...server, users: undefined, endpoint: { kind: 'gateway', revision } }
     : server
 }
 

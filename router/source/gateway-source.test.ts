@@ -14,7 +14,7 @@ import { createGatewaySource } from './gateway-source.ts'
 
 const TURNS = 200
 
-test('replicas that never agree on what is the same are not asked without a pause', async t => {
+test('replicas that never agree are polled with a delay', async t => {
   let asked = 0
   const server = createServer((_request, response) => {
     const index = { generation: 7, config: { gateway: {}, servers: [] }, catalogs: {} }
@@ -49,7 +49,7 @@ test('replicas that never agree on what is the same are not asked without a paus
   assert.equal(asked, 3)
 })
 
-test('a catalog is read under its version: again where it has vectors now, and never another than was asked for', async t => {
+test('a catalog is read by its version: again when vectors are added, and never another one', async t => {
   const bare = catalogOf('files', { tools: [{ name: 'read', inputSchema: {} }] })
   const vectors = packVectors('hashing/1', new Map([['key', quantize([1, 0, -1])]]))
   let offered = bare

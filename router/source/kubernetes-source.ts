@@ -23,6 +23,8 @@ export type KubernetesSource = Source & {
   secret(name: string): SecretValues | undefined
   /** Servers whose newest slices, and Secrets whose newest version, were not read yet. */
   missing(): string[]
+  /** Why no changes have arrived for a while; undefined if they do, or if the API server is only away. */
+  stale(): string | undefined
 }
 
 export type KubernetesSourceOptions = {
@@ -33,6 +35,9 @@ export type KubernetesSourceOptions = {
   clock?: Clock
   random?: () => number
 }
+
+/** Credentials and rights that come back sooner, as after a restart of the API server, make nothing stale. */
+const STALE_MS = 30_000
 
 type ConfigMap = Kube<V1ConfigMap>
 
@@ -75,6 +80,10 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     },
     secret: name => secrets.get(name),
     missing: () => [...catalogs.missing(), ...secrets.missing().map(name => `secret/${name}`)],
+    stale() {
+      const { refusal } = feeds
+      return refusal && clock.now() - refusal.since >= STALE_MS ? refusal.message : undefined
+    },
   }
 }
 

@@ -7,13 +7,15 @@ import { searchTexts } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { packVectors, unpackVectors } from '../../core/catalog/vectors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { withoutScripts } from '../catalog/script-server.ts'
 import type { Snapshot } from './source.ts'
 
 /**
  * `seen`: the catalog as the pod's ServiceAccount sees it. Who calls the pod's own router is the pod, for which the rules were applied
  * here: it gets none, and admits everybody who reaches it.
  */
-export function podCatalog({ generation, config, catalogs, view }: Catalog): Snapshot {
+export function podCatalog(catalog: Catalog): Snapshot {
+  const { generation, config, catalogs, view } = withoutScripts(catalog)
   const servers = view
     ? config.servers.map(server => restrictPolicy(server, catalogs.get(server.name)))
     : config.servers

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { type Breaker, createBreaker, type Entry, type Verdict } from './breaker.ts'
 
-test('five failures in a row open it, four do not', () => {
+test('five failures in a row open the breaker, four do not', () => {
   const breaker = createBreaker(createManualClock())
   run(breaker, 'failure', 4)
   assert.equal(breaker.refusesForMs(), 0)
@@ -14,7 +14,7 @@ test('five failures in a row open it, four do not', () => {
   assert.deepEqual(breaker.status(), { state: 'open', failures: 5, retryInMs: 5_000 })
 })
 
-test('a success in between starts the count anew, an undecided call does not', () => {
+test('a success resets the count, an undecided call does not', () => {
   const breaker = createBreaker(createManualClock())
   run(breaker, 'failure', 4)
   run(breaker, 'undecided', 3)
@@ -23,7 +23,7 @@ test('a success in between starts the count anew, an undecided call does not', (
   assert.equal(breaker.status().state, 'closed')
 })
 
-test('after the pause one probe is let in, and only one', () => {
+test('after the pause exactly one call is allowed as a probe', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
   run(breaker, 'failure', 5)
@@ -39,7 +39,7 @@ test('after the pause one probe is let in, and only one', () => {
   assert.deepEqual(breaker.status(), { state: 'closed', failures: 0, retryInMs: 0 })
 })
 
-test('however long a server is down, one probe goes through each 5 s', () => {
+test('one probe is allowed every 5 s, however long a server is down', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
   run(breaker, 'failure', 5)
@@ -50,7 +50,7 @@ test('however long a server is down, one probe goes through each 5 s', () => {
   }
 })
 
-test('a probe that hangs does not hold up the next one', () => {
+test('a hanging probe does not delay the next one', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
   run(breaker, 'failure', 5)
@@ -64,7 +64,7 @@ test('a probe that hangs does not hold up the next one', () => {
   assert.equal(breaker.status().state, 'closed')
 })
 
-test('a probe that its caller gave up leaves the place to the next one', () => {
+test('a cancelled probe allows the next one', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
   run(breaker, 'failure', 5)
@@ -73,7 +73,7 @@ test('a probe that its caller gave up leaves the place to the next one', () => {
   assert.equal(breaker.enter()?.probe, true)
 })
 
-test('calls that were under way when it opened neither lengthen the pause nor steal the probe', () => {
+test('calls that began before the breaker opened neither lengthen the pause nor count as the probe', () => {
   const clock = createManualClock()
   const breaker = createBreaker(clock)
   const [late, ...calls] = Array.from({ length: 9 }, () => enter(breaker))
@@ -86,7 +86,7 @@ test('calls that were under way when it opened neither lengthen the pause nor st
   assert.equal(breaker.refusesForMs(), 5_000)
 })
 
-test('calls that began before another one succeeded say nothing of the server: one pod of two may be gone', () => {
+test('failures of calls that began before a success do not count: one of two pods may be gone', () => {
   const breaker = createBreaker(createManualClock())
   const hanging = Array.from({ length: 8 }, () => enter(breaker))
   run(breaker, 'success', 1)

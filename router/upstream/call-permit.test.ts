@@ -1,4 +1,4 @@
-/** What a call gives back of its member while its caller is asked, and takes again, with the clock turned by hand. */
+/** What a call releases while its caller is asked, and takes again, with a manual clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
@@ -14,7 +14,7 @@ const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 30_000, concurrency: 1, 
 const QUESTION = { method: 'elicitation/create', params: { message: 'Sure?' } }
 const MINUTE_MS = 60_000
 
-test('while the caller is asked, the time of the call stands still', async () => {
+test('the timeout of a call does not run while its caller is asked', async () => {
   const { pool, clock, answers, call } = start(asksOnce)
   const calling = call('a')
   await turn()
@@ -26,7 +26,7 @@ test('while the caller is asked, the time of the call stands still', async () =>
   assert.equal(clock.pending(), 0)
 })
 
-test('what was left of its time before the question is all that a call has after it', async () => {
+test('after a question a call has the rest of its time', async () => {
   const { clock, answers, call } = start(asksOnce, { hangs: true })
   const calling = call('a')
   calling.catch(() => {})
@@ -41,7 +41,7 @@ test('what was left of its time before the question is all that a call has after
   await assert.rejects(calling, { code: 'upstream_timeout' })
 })
 
-test('while the caller is asked, another call has the slot, and the first goes on without waiting for it', async () => {
+test('while its caller is asked, a call gives its slot to another, and continues without waiting for it', async () => {
   const { pool, answers, call, order } = start(asksOnce)
   const first = call('first')
   await turn()
@@ -56,7 +56,7 @@ test('while the caller is asked, another call has the slot, and the first goes o
   assert.deepEqual([pool.status()[0]?.active, pool.status()[0]?.asking], [0, undefined])
 })
 
-test('of several questions at once the last answer lets the call go on, and each slot is given back once', async () => {
+test('after several concurrent questions the last answer continues the call, and each slot is released once', async () => {
   const { pool, answers, call } = start(async (given, signal) => {
     await Promise.all([given.caller.ask?.(QUESTION, signal), given.caller.ask?.(QUESTION, signal)])
     return { result: {} }
@@ -71,7 +71,7 @@ test('of several questions at once the last answer lets the call go on, and each
   assert.equal(pool.status()[0]?.active, 0)
 })
 
-test('a caller that goes away during a question ends the call, and its slot is not given back twice', async () => {
+test('if the caller leaves during a question, the call ends, and its slot is released once', async () => {
   const { pool, call } = start(asksOnce)
   const leaving = new AbortController()
   const calling = call('a', leaving.signal)
@@ -87,7 +87,7 @@ test('a caller that goes away during a question ends the call, and its slot is n
   await pool.close()
 })
 
-test('a question that is never answered is no failure of the upstream, and a half-open breaker takes it for life', async () => {
+test('a question without an answer is no failure of the upstream, and shows a half-open breaker that the server is alive', async () => {
   let broken = true
   const { pool, clock, call, answers } = start(async (given, signal) => {
     if (broken) throw new Fault('upstream_died', 'gone')
@@ -105,7 +105,7 @@ test('a question that is never answered is no failure of the upstream, and a hal
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
-test('a server that is replaced while its caller thinks goes on for longer than a call may take', async () => {
+test('a server that is replaced during a question may finish the call later than a call may take', async () => {
   const { pool, clock, answers, call, closed } = start(asksOnce)
   const calling = call('a')
   await turn()
@@ -117,7 +117,7 @@ test('a server that is replaced while its caller thinks goes on for longer than 
   assert.deepEqual(await calling, { result: { name: 'a' } })
 })
 
-test('a server that is replaced while its caller thinks ends the call as one that died, not as one that was cancelled', async () => {
+test('a call whose server ends during a question fails as for a server that died, not as cancelled', async () => {
   const ends = new AbortController()
   const { pool, clock, call } = start(async given => {
     void given.caller.ask?.(QUESTION, ends.signal)

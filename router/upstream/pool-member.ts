@@ -1,12 +1,16 @@
 /** Calls to one server: its upstream, created at the first call, behind slots, time limits and a circuit breaker. */
-import type { Clock } from '../../core/async.ts'
+import { type Clock, delay } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
+import { isNotConnected } from '../../core/mcp/client/http/faults.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
+import { Waker } from '../waking/waker.ts'
+import { TRY_EVERY_MS, type Wishes } from '../waking/wishes.ts'
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
+import { MemberUse } from './member-use.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Results are read up to this size, whatever `maxResultBytes` is: their texts can only be cut after they were read. */
@@ -30,8 +34,17 @@ export type PoolMemberStatus = {
   waiting: number
   /** Calls whose callers are answering a question; absent: none. */
   asking?: number
+  /** Calls that wait for the server to be woken; absent: none. */
+  held?: number
+  /** Open subscriptions, and sessions of single clients or users; absent: none. */
+  subscriptions?: number
+  sessions?: number
   /** When the last call arrived, in milliseconds since the epoch. */
   lastCallAt?: number
+  /** For how long nothing has used the server through this router; absent while something does. */
+  idleMs?: number
+  /** With a pod for each user: by the digest of the user, for how long nothing has used it; 0 while something does. */
+  instances?: Record<string, number>
   breaker: BreakerStatus
 }
 
@@ -41,6 +54,7 @@ export type PoolMemberOptions = {
   clock: Clock
   /** Receives what the upstream sends to one client between that client's calls. */
   listener: SessionListener
+  wishes: Wishes
 }
 
 export class PoolMember {
@@ -49,10 +63,14 @@ export class PoolMember {
   readonly #slots: Slots
   readonly #breaker: Breaker
   readonly #ways: CallPermitOptions
+  readonly #waker: Waker
+  readonly #use: MemberUse
   #upstream: Upstream | undefined
   /** Whether the upstream is up, so that a call does not wait for a start. */
   #warm = false
   #closed = false
+  /** Aborts when it was replaced: calls that wait for the server to be woken go to its successor. */
+  readonly #replaced = new AbortController()
   /** Calls sent and not answered yet, paused ones included. */
   #underWay = 0
   #lastCallAt: number | undefined
@@ -65,6 +83,8 @@ export class PoolMember {
     this.#breaker = createBreaker(options.clock)
     const concurrency = () => this.#server.limits.concurrency
     this.#ways = { slots: this.#slots, breaker: this.#breaker, concurrency }
+    this.#waker = new Waker({ ...options, server: () => this.#server })
+    this.#use = new MemberUse(options.clock)
   }
 
   get server(): RouterServer {
@@ -73,18 +93,58 @@ export class PoolMember {
 
   /** Applies new limits of the same server. */
   adopt(server: RouterServer): void {
+    const fellAsleep = server.sleep?.asleep === true && this.#server.sleep?.asleep !== true
     this.#server = server
     this.#slots.admit(server.limits.concurrency)
+    if (fellAsleep && this.#underWay === 0) this.#letGo()
+  }
+
+  /** Closes the connections to pods that end: a call that comes now waits for another pod. */
+  #letGo(): void {
+    const upstream = this.#upstream
+    this.#upstream = undefined
+    this.#warm = false
+    upstream?.close().catch(() => {}) // its sessions end with its pods
   }
 
   /**
-   * Sends one request. Throws Faults; an upstream's JSON-RPC error is a normal answer. While the caller answers a question, the
-   * call's time is paused and another call may use its slot.
+   * Sends one request, after waking the server if it sleeps. Throws Faults; an upstream's JSON-RPC error is a normal answer. While the
+   * caller answers a question, the call's time is paused and another call may use its slot.
    */
   call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     if (signal.aborted) return Promise.reject(cancelled())
     this.#lastCallAt = this.#options.clock.now()
     if (this.#breaker.refusesForMs() > 0) return Promise.reject(openFault(this.#breaker))
+    return this.#waker.isNeeded ? this.#awake(call, signal) : this.#turn(call, signal)
+  }
+
+  /** A call that no connection could be opened for was not sent: its pod had just ended, and so it wakes the server again. */
+  async #awake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+    const { clock } = this.#options
+    const untilMs = clock.now() + this.#server.limits.startTimeoutMs
+    for (let isUp = this.#warm; ; isUp = false) {
+      if (!isUp) await this.#wake(untilMs - clock.now(), signal)
+      try {
+        return await this.#turn(call, signal)
+      } catch (error) {
+        if (!isNotConnected(error) || this.#closed || signal.aborted || clock.now() >= untilMs) throw error
+      }
+      await delay(clock, TRY_EVERY_MS, signal)
+    }
+  }
+
+  /** Throws Fault `upstream_asleep` with the detail `replaced` too, when this member was replaced meanwhile. */
+  async #wake(withinMs: number, signal: AbortSignal): Promise<void> {
+    const replaced = this.#replaced.signal
+    const ends = AbortSignal.any([signal, replaced])
+    try {
+      await this.#use.held(this.#waker.wake(withinMs, ends))
+    } catch (error) {
+      throw replaced.aborted && !signal.aborted ? replacedFault() : error
+    }
+  }
+
+  #turn(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const turn = this.#slots.acquire(this.#server.limits.concurrency, signal)
     return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
   }
@@ -96,14 +156,18 @@ export class PoolMember {
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
+    const { callTimeoutMs, startTimeoutMs } = this.#server.limits
+    if (this.#waker.isNeeded && !this.#warm) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
     const upstream = this.#open()
     if (!upstream.subscribe) return NO_SUBSCRIPTIONS
-    const { callTimeoutMs, startTimeoutMs } = this.#server.limits
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
     try {
       const answer = await upstream.subscribe(subscription, limit.signal)
       if (answer.error) limit.end()
-      else limit.pause()
+      else {
+        limit.pause()
+        this.#use.subscribed(signal)
+      }
       return answer
     } catch (error) {
       limit.end()
@@ -123,6 +187,7 @@ export class PoolMember {
 
   /** Closes once the calls in flight are done, at the latest after `withinMs`; 0: at once. */
   async retire(withinMs: number): Promise<void> {
+    this.#replaced.abort()
     if (withinMs > 0 && this.#underWay > 0) await this.#idle(withinMs)
     this.#closed = true
     await this.#upstream?.close()
@@ -137,39 +202,48 @@ export class PoolMember {
       waiting: this.#slots.waiting(),
       asking: Math.max(0, this.#underWay - active) || undefined,
       lastCallAt: this.#lastCallAt,
+      ...this.#use.status(this.#underWay + this.#slots.waiting(), this.#upstream?.sessions?.() ?? 0),
       breaker: this.#breaker.status(),
     }
   }
 
   /** Sends a call that has a slot, if the breaker allows it. If the call is ended early, throws the fault that ended it. */
   async #pass(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
-    const { sessions, limits } = this.#server
+    const { sessions, limits, endpoint, sleep } = this.#server
     const entry = this.#closed ? undefined : this.#breaker.enter()
     if (!entry) {
       this.#slots.release(limits.concurrency)
       throw this.#closed ? closedFault() : openFault(this.#breaker)
     }
     const up = this.#warm && sessions === 'shared'
+    const heldElsewhere = endpoint.kind === 'gateway' && sleep !== undefined
     // A call that may have to wait for the server's start gets the start's time in addition to its own, until it is sent.
-    const ms = limits.callTimeoutMs + (up ? 0 : limits.startTimeoutMs)
+    const ms = limits.callTimeoutMs + (up && !heldElsewhere ? 0 : limits.startTimeoutMs)
     const limit = new CallLimit(this.#options.clock, ms, signal)
     const permit = new CallPermit(this.#ways, entry, limit)
     this.#underWay++
     let verdict: Verdict = 'undecided'
     try {
-      const onSent = up ? undefined : () => limit.restart(limits.callTimeoutMs)
+      // Behind a gateway, it may be held there for the start's time.
+      const onSent = up || heldElsewhere ? undefined : () => limit.restart(limits.callTimeoutMs)
       const answer = await this.#open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
       this.#warm = true
       return answer
     } catch (error) {
       const fault: unknown = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : error
-      if (fault instanceof Fault && FAILURES.has(fault.code)) verdict = 'failure'
+      if (fault instanceof Fault && FAILURES.has(fault.code) && !this.#maySleep(fault)) verdict = 'failure'
       throw fault
     } finally {
       permit.end(verdict)
+      this.#use.ended()
       if (--this.#underWay === 0) this.#onIdle?.()
     }
+  }
+
+  /** A server that has just gone to sleep has not failed. */
+  #maySleep(fault: Fault): boolean {
+    return this.#waker.isNeeded && isNotConnected(fault)
   }
 
   #open(): Upstream {
@@ -207,6 +281,10 @@ const NO_SUBSCRIPTIONS: McpResponse = {
 
 function closedFault(): Fault {
   return new Fault('upstream_died', 'the upstream was closed before its answer')
+}
+
+function replacedFault(): Fault {
+  return new Fault('upstream_asleep', 'the server was configured anew', { details: { replaced: true } })
 }
 
 function openFault(breaker: Breaker): Fault {

@@ -1,4 +1,4 @@
-/** Limits, breakers and replaced upstreams of a pool, with the clock turned by hand. */
+/** Limits, breakers and replaced upstreams of a pool, with a manual clock. */
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ test('a server that the config does not name is a fault', async () => {
   await assert.rejects(pool.call('gone', CALL, new AbortController().signal), { code: 'not_found' })
 })
 
-test('the upstream is told how much it may read, and whose call it is', async () => {
+test('the upstream gets the caller and the limit of bytes to read', async () => {
   let sent: UpstreamCall | undefined
   const { pool } = start(given => {
     sent = given
@@ -38,7 +38,7 @@ test('the upstream is told how much it may read, and whose call it is', async ()
   assert.deepEqual([sent?.caller, sent?.maxBytes], [caller, 64 * 1_024 * 1_024])
 })
 
-test('more calls than the limit wait in line, first come first served', async () => {
+test('calls beyond the limit wait in a queue, first in, first out', async () => {
   const { pool, pending, order } = startPending()
   const calls = ['a', 'b', 'c', 'd'].map(name => call(pool, name))
   await turn()
@@ -55,7 +55,7 @@ test('more calls than the limit wait in line, first come first served', async ()
   assert.equal(pool.status()[0]?.active, 0)
 })
 
-test('the line is bounded in length and time', async () => {
+test('the queue is bounded in length and time', async () => {
   const { pool, clock } = startPending()
   const calls = Array.from({ length: 2 + 256 }, () => call(pool))
   for (const waiting of calls) waiting.catch(() => {})
@@ -65,7 +65,7 @@ test('the line is bounded in length and time', async () => {
   assert.equal(pool.status()[0]?.waiting, 0)
 })
 
-test('a caller that goes away leaves the line, or cancels its call', async () => {
+test('a caller that leaves is removed from the queue, or its call is cancelled', async () => {
   const { pool, order, pending } = startPending()
   const leaving = new AbortController()
   const first = pool.call('github', named('a'), leaving.signal)
@@ -83,7 +83,7 @@ test('a caller that goes away leaves the line, or cancels its call', async () =>
   await assert.rejects(pool.call('github', CALL, leaving.signal), { code: 'cancelled' })
 })
 
-test('calls leave no listener on a signal that outlives them', async () => {
+test('calls leave no listener on a signal that lives longer', async () => {
   const { pool, pending } = startPending()
   const session = new AbortController()
   const calls = ['a', 'b', 'c'].map(name => pool.call('github', named(name), session.signal))
@@ -96,7 +96,7 @@ test('calls leave no listener on a signal that outlives them', async () => {
   assert.equal(getEventListeners(session.signal, 'abort').length, 0)
 })
 
-test('a call ends with its timeout, and a server that has to start first gets the time for it on top', async () => {
+test('a call ends after its timeout; for a server that must start first, the start timeout is added', async () => {
   const { pool, clock, emit } = startPending()
   const cold = call(pool)
   await turn()
@@ -113,7 +113,7 @@ test('a call ends with its timeout, and a server that has to start first gets th
   assert.equal(clock.pending(), 0)
 })
 
-test('the time of a start no longer counts once the call is sent', async () => {
+test('the start timeout no longer counts once the call is sent', async () => {
   let sent: (() => void) | undefined
   const { pool, clock } = start(({ onSent }) => {
     sent = onSent
@@ -131,7 +131,7 @@ test('the time of a start no longer counts once the call is sent', async () => {
   assert.equal(clock.pending(), 0)
 })
 
-test('failures of the upstream open the breaker: calls are refused at once, then a probe heals it', async () => {
+test('failures open the breaker: calls are refused at once, until a successful probe closes it', async () => {
   let broken = true
   let reached = 0
   const { pool, clock } = start(() => {
@@ -169,7 +169,7 @@ test('errors that an upstream answers, refusals and cancellations leave the brea
   }
 })
 
-test('a changed server gets a new upstream, and the old one ends only after its calls', async () => {
+test('a changed server gets a new upstream, and the old one is closed after its calls', async () => {
   const { pool, pending, closed, made } = startPending()
   const before = call(pool, 'old')
   await turn()
@@ -200,7 +200,7 @@ test('an old upstream is not kept longer than a call may take', async () => {
   assert.deepEqual(closed, ['github@1'])
 })
 
-test('a change of limits or labels keeps the upstream, and counts at once', async () => {
+test('changed limits or labels keep the upstream, and take effect at once', async () => {
   const { pool, made, order } = startPending()
   const calls = ['a', 'b', 'c'].map(name => call(pool, name))
   for (const waiting of calls) waiting.catch(() => {})
@@ -222,7 +222,7 @@ test('a suspended server loses its upstream', async () => {
   await assert.rejects(call(pool), { code: 'not_found' })
 })
 
-test('a call that still waits when everything closes is answered', async () => {
+test('calls that wait during close are answered', async () => {
   const { pool, pending } = startPending()
   const calls = ['a', 'b', 'c'].map(name => call(pool, name))
   await turn()
@@ -231,7 +231,7 @@ test('a call that still waits when everything closes is answered', async () => {
   for (const waiting of calls) await assert.rejects(waiting, { code: 'upstream_died' })
 })
 
-test('closing ends all upstreams, retiring ones too', async () => {
+test('close closes all upstreams, also those being replaced', async () => {
   const { pool, closed } = startPending()
   call(pool).catch(() => {})
   await turn()

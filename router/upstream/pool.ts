@@ -1,19 +1,24 @@
 /** The upstreams of all servers, one member for each, kept in sync with the router config. */
 import type { Clock } from '../../core/async.ts'
+import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
+import type { ConnectedUser } from '../../core/mcp/user.ts'
+import { Wishes } from '../waking/wishes.ts'
+import { named } from './named-caller.ts'
 import { type PoolCall, PoolMember, type PoolMemberStatus } from './pool-member.ts'
+import { Retiring } from './retiring.ts'
 import { createSubscriptions } from './subscriptions.ts'
-
-/** The longest time for which a replaced upstream is kept for its calls in flight. */
-const LONGEST_RETIREMENT_MS = 5 * 60_000
+import { UserMembers, type UserMembersOptions, type UserStatus } from './user-members.ts'
 
 export type PoolOptions = {
-  /** Creates the upstream of a server without starting it. The pool closes the upstreams that it was given. */
-  connect: (server: RouterServer) => Upstream
+  /** Creates the upstream of a server, or that of one of its users, without starting it. The pool closes the upstreams that it was given. */
+  connect: (server: RouterServer, user?: ConnectedUser) => Upstream
   clock: Clock
+  /** What calls wait for. Default: what calls of this pool wait for. */
+  wishes?: Wishes
 }
 
 export type Pool = {
@@ -37,63 +42,134 @@ export type Pool = {
   forget(client: string): void
   /** One entry for each server, sorted by name. */
   status(): PoolMemberStatus[]
+  /** Of each server with `sessions: perUser`, what its users have. */
+  users(): { server: string; users: UserStatus[] }[]
+  /** Ends what a user has of a server, after its calls in flight. False: there is nothing. */
+  endUser(server: string, user: string): boolean
   /** Closes every upstream at once, retiring ones too. */
   close(): Promise<void>
 }
 
-export function createPool({ connect, clock }: PoolOptions): Pool {
-  let members = new Map<string, PoolMember>()
-  const retiring = new Set<PoolMember>()
+export function createPool({ connect, clock, wishes = new Wishes({ clock }) }: PoolOptions): Pool {
+  let members = new Map<string, Member>()
+  let gateway: RouterConfig['gateway'] = { name: '', namespace: '' }
+  let issuers: readonly JwtIssuerConfig[] = []
+  const retiring = new Retiring()
   const listeners: SessionListener[] = []
-  const memberOptions = { connect, clock, listener: listenerOf(listeners) }
-  const subscriptions = createSubscriptions(server => members.get(server), clock)
-
-  async function retire(member: PoolMember): Promise<void> {
-    retiring.add(member)
-    // A person who answers a question has more time than a call.
-    const withinMs = member.status().asking ? LONGEST_RETIREMENT_MS : member.server.limits.callTimeoutMs
-    // Errors while closing are ignored: all calls have been answered by then.
-    await member.retire(Math.min(withinMs, LONGEST_RETIREMENT_MS)).catch(() => {})
-    retiring.delete(member)
+  const options = {
+    connect,
+    clock,
+    wishes,
+    listener: listenerOf(listeners),
+    issuers: () => issuers,
+    retire: retiring.add,
   }
+  const subscriptions = createSubscriptions((server, caller) => {
+    const member = members.get(server)
+    return member instanceof UserMembers ? member.of(caller) : member
+  }, clock)
+
+  const call = callAt(
+    server => members.get(server),
+    () => gateway,
+  )
 
   return {
     update(config) {
-      const next = new Map<string, PoolMember>()
-      for (const server of config.servers) {
-        if (server.status.state === 'suspended' || server.status.state === 'notAccepted') continue
-        const member = members.get(server.name)
-        if (member && member.server.endpoint.revision === server.endpoint.revision) member.adopt(server)
-        next.set(
-          server.name,
-          member && member.server === server ? member : new PoolMember(server, memberOptions),
-        )
-      }
-      for (const [name, member] of members) if (next.get(name) !== member) void retire(member)
-      members = next
+      gateway = config.gateway
+      issuers = config.access.auth?.jwt ?? []
+      const before = members
+      members = successors(before, config, options)
+      for (const [name, member] of before) if (members.get(name) !== member) end(member, retiring)
       subscriptions.renew()
     },
-    call(server, call, signal) {
-      const member = members.get(server)
-      if (!member) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
-      return member.call(call, signal)
-    },
+    call,
     subscribe: subscriptions.subscribe,
     attach: listener => void listeners.push(listener),
     tell(client, notification) {
-      for (const member of members.values()) member.tell(client, notification)
+      for (const member of single(members)) member.tell(client, notification)
     },
     forget(client) {
-      for (const member of members.values()) member.forget(client)
+      for (const member of single(members)) member.forget(client)
     },
     status: () => [...members.values()].map(member => member.status()),
+    users: () => usersOf(members),
+    endUser(server, user) {
+      const member = members.get(server)
+      const ended = member instanceof UserMembers && member.end(user)
+      if (ended) subscriptions.renew()
+      return ended
+    },
     async close() {
-      const all = [...members.values(), ...retiring]
+      const before = members
       members = new Map()
+      for (const member of before.values()) end(member, retiring)
       subscriptions.renew()
-      await Promise.allSettled(all.map(member => member.retire(0)))
+      await retiring.close()
     },
   }
+}
+
+type Member = PoolMember | UserMembers
+
+function callAt(memberOf: (server: string) => Member | undefined, gateway: () => RouterConfig['gateway']) {
+  const call: Pool['call'] = (server, given, signal) => {
+    const member = memberOf(server)
+    if (!member) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
+    const answer = member.call(named(given, member.server, gateway()), signal)
+    if (!mayWait(member.server)) return answer
+    return answer.catch(error => {
+      // It waited for the server to be woken, and waits on for the one that took its place.
+      if (error instanceof Fault && error.details.replaced) return call(server, given, signal)
+      throw error
+    })
+  }
+  return call
+}
+
+function mayWait({ sleep, endpoint }: RouterServer): boolean {
+  return sleep !== undefined || (endpoint.kind === 'http' && endpoint.podPerUser === true)
+}
+
+/** The members of a new config: those whose server needs no new connection stay. */
+function successors(
+  members: ReadonlyMap<string, Member>,
+  { servers }: RouterConfig,
+  options: UserMembersOptions,
+): Map<string, Member> {
+  const next = new Map<string, Member>()
+  for (const server of servers) {
+    if (server.status.state === 'suspended' || server.status.state === 'notAccepted') continue
+    if (server.endpoint.kind === 'scripts') continue
+    const member = members.get(server.name)
+    if (member && member.server.endpoint.revision === server.endpoint.revision) member.adopt(server)
+    next.set(server.name, member && member.server === server ? member : create(server, options))
+  }
+  return next
+}
+
+function create(server: RouterServer, options: UserMembersOptions): Member {
+  return isPerUser(server) ? new UserMembers(server, options) : new PoolMember(server, options)
+}
+
+function end(member: Member, retiring: Retiring): void {
+  if (member instanceof UserMembers) member.endAll()
+  else retiring.add(member)
+}
+
+function usersOf(members: ReadonlyMap<string, Member>): { server: string; users: UserStatus[] }[] {
+  return [...members].flatMap(([server, member]) =>
+    member instanceof UserMembers ? [{ server, users: member.users() }] : [],
+  )
+}
+
+/** Behind its gateway, a sidecar's calls are those of one user, its pod. */
+function isPerUser({ sessions, endpoint }: RouterServer): boolean {
+  return sessions === 'perUser' && endpoint.kind !== 'gateway'
+}
+
+function single(members: ReadonlyMap<string, Member>): PoolMember[] {
+  return [...members.values()].filter(member => member instanceof PoolMember)
 }
 
 function listenerOf(listeners: readonly SessionListener[]): SessionListener {

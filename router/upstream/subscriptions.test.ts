@@ -1,4 +1,4 @@
-/** Subscriptions that outlive the upstreams that they go over, and what clients' own sessions say and are told. */
+/** Subscriptions that live longer than their upstreams, and the notifications of clients' own sessions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
@@ -15,7 +15,7 @@ const TAKEN: McpResponse = { result: {} }
 const URI = 'file:///a'
 const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
 
-test('a subscription is told of updates until its signal aborts, also where it took longer than a call may', async () => {
+test('a subscription gets updates until its signal aborts, also if that takes longer than the time limit of calls', async () => {
   const { pool, clock, subscribed } = start()
   const { told, stop, taken } = subscribe(pool)
   assert.deepEqual(await taken, TAKEN)
@@ -27,7 +27,7 @@ test('a subscription is told of updates until its signal aborts, also where it t
   assert.equal(clock.pending(), 0)
 })
 
-test('a server whose connection changed is subscribed to anew, and what it may have missed is told', async () => {
+test('subscriptions are renewed when the connection of a server changes, and possibly missed updates are sent', async () => {
   const { pool, subscribed, update } = start()
   const { told, taken } = subscribe(pool)
   await taken
@@ -62,7 +62,7 @@ test('a server that went away and came back is subscribed to again, and one that
   assert.equal(clock.pending(), 0)
 })
 
-test('what is refused at first is not kept: nobody tries it again', async () => {
+test('a subscription that is refused at first is not kept or tried again', async () => {
   const { pool, clock, subscribed, update, answers } = start()
   answers.push({ error: { code: -32602, message: 'no' } }, new Fault('upstream_died', 'gone'))
   assert.deepEqual((await subscribe(pool).taken).error?.message, 'no')
@@ -127,7 +127,7 @@ test('one without subscriptions says so, and an unknown server is a fault', asyn
   await assert.rejects(pool.subscribe('gone', subscription, signal), { code: 'not_found' })
 })
 
-test('what a client tells reaches the upstreams that are up, and what they say to it reaches who hears', async () => {
+test("a client's notifications reach the running upstreams, and theirs reach the client's stream", async () => {
   const listener: SessionListener[] = []
   const told: unknown[] = []
   const connect = () => ({

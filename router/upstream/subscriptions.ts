@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
+import type { Caller } from '../../core/mcp/caller.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
 import { cancelled } from './call-limit.ts'
@@ -19,17 +20,23 @@ export type Subscriptions = {
   renew(): void
 }
 
+/** A server's pool member, or that of one of its users. */
+type Subscribable = Pick<PoolMember, 'subscribe'>
+
+/** Throws a Fault if the server refuses the caller. */
+type MemberOf = (server: string, caller: Caller) => Subscribable | undefined
+
 type KeptSubscription = {
   server: string
   subscription: Subscription
   /** The member in use; undefined while the server is not in the config. */
-  member: PoolMember | undefined
+  member: Subscribable | undefined
   /** Ends the subscription on the current member. */
   life: AbortController
 }
 
 export function createSubscriptions(
-  memberOf: (server: string) => PoolMember | undefined,
+  memberOf: MemberOf,
   clock: Clock,
   random: () => number = Math.random,
 ): Subscriptions {
@@ -38,11 +45,11 @@ export function createSubscriptions(
   function move(kept: KeptSubscription): void {
     kept.life.abort()
     kept.life = new AbortController()
-    kept.member = memberOf(kept.server)
+    kept.member = currentOf(kept, memberOf)
     if (kept.member) void resubscribe(kept, kept.member, 0)
   }
 
-  async function resubscribe(kept: KeptSubscription, member: PoolMember, failures: number): Promise<void> {
+  async function resubscribe(kept: KeptSubscription, member: Subscribable, failures: number): Promise<void> {
     const { subscription, life } = kept
     const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
     if (life.signal.aborted) return
@@ -54,7 +61,7 @@ export function createSubscriptions(
   }
 
   /** The first answer goes to the caller: if it is an error, the subscription is dropped, unless it has moved to another member by then. */
-  async function begin(kept: KeptSubscription, member: PoolMember, end: () => void): Promise<McpResponse> {
+  async function begin(kept: KeptSubscription, member: Subscribable, end: () => void): Promise<McpResponse> {
     try {
       const answer = await member.subscribe(kept.subscription, kept.life.signal)
       if (answer.error) end()
@@ -68,7 +75,7 @@ export function createSubscriptions(
 
   return {
     async subscribe(server, subscription, signal) {
-      const member = memberOf(server)
+      const member = memberOf(server, subscription.caller)
       if (!member) throw new Fault('not_found', 'no such server in the router config')
       if (signal.aborted) throw cancelled()
       if (all.size >= MAX_SUBSCRIPTIONS) throw new Fault('upstream_busy', 'too many subscriptions')
@@ -83,8 +90,18 @@ export function createSubscriptions(
       return begin(kept, member, end)
     },
     renew() {
-      for (const kept of all) if (memberOf(kept.server) !== kept.member) move(kept)
+      for (const kept of all) if (currentOf(kept, memberOf) !== kept.member) move(kept)
     },
+  }
+}
+
+/** Undefined too if the server now refuses the subscriber. */
+function currentOf({ server, subscription }: KeptSubscription, memberOf: MemberOf): Subscribable | undefined {
+  try {
+    return memberOf(server, subscription.caller)
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
   }
 }
 

@@ -74,7 +74,7 @@ function decisions(): PanelContent[] {
       'Failed logins by reason',
       'reason',
       FAILED,
-      'UnknownToken, Unverifiable: wrong or forged; Expired: the client does not renew it; OtherAudience: it was issued for something else; KeysUnavailable: see the keys below.',
+      'UnknownToken, Unverifiable: wrong or forged; Expired: the client does not renew it; OtherAudience: it was issued for something else; KeysUnavailable: see the keys below; ReviewDenied: of a deleted pod; ReviewUnavailable: the API server does not answer the routers, see their log.',
     ),
     by(
       'Limits hit',

@@ -90,7 +90,7 @@ function conditions(): PanelContent {
     kind: 'states',
     title: 'Conditions',
     description:
-      'Accepted: its manifest and references are valid. ToolsDiscovered: its catalog was read. Ready: both, and its pods are running.',
+      'Accepted: its manifest and references are valid. Available: calls are answered. Progressing: false if pods of the newest revision cannot start. ToolsDiscovered: its catalog was read. Ready: all of that, by the newest revision.',
     unit: 'none',
     queries: [[`max by (type) (portolan_server_condition{${BY_OPERATOR}})`, '{{type}}']],
     words: TRUTH,
@@ -136,6 +136,18 @@ function limits(): PanelContent[] {
       queries: [
         [`sum(portolan_upstream_calls_active{${BY_ROUTERS}})`, 'active'],
         [`sum(portolan_upstream_queue_depth{${BY_ROUTERS}})`, 'waiting'],
+      ],
+    },
+    {
+      kind: 'lines',
+      title: 'Sleep and wakes',
+      description:
+        'Whether it sleeps (1), calls that wait for it to be woken, and 95 % of the time that calls waited. Long waits: see its events, or keep one instance with scaling.min: 1.',
+      unit: 'none',
+      queries: [
+        [`max(portolan_server_asleep{${BY_OPERATOR}})`, 'asleep'],
+        [`sum(portolan_upstream_calls_held{${BY_ROUTERS}})`, 'calls that wait'],
+        [quantile(0.95, 'portolan_wake_wait_seconds', BY_ROUTERS), 'seconds waited (p95)'],
       ],
     },
     {

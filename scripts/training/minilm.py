@@ -1,9 +1,9 @@
-"""all-MiniLM-L6-v2 in jax: its forward pass, with low-rank changes of its layers."""
-import jax
-import jax.numpy as jnp
+"""all-MiniLM-L6-v2 in torch: its forward pass, with low-rank changes of its layers."""
 import numpy as np
+import torch
 from safetensors.numpy import load_file
 from tokenizers import BertWordPieceTokenizer
+from torch.nn import functional
 
 DIMENSIONS, LAYERS, HEADS = 384, 6, 12
 RANK = 16
@@ -18,23 +18,36 @@ MATRICES = {
 }
 FULL_TOKENS, NAME_TOKENS, QUERY_TOKENS = 64, 32, 64
 SEPARATOR = 102
+# Products of matrices are made in it: twice as fast as float32 where the CPU has instructions for it.
+FAST = torch.bfloat16
 
 
 def load(folder):
     """The published weights as float32, and the tokenizer of their vocabulary."""
     weights = load_file(f"{folder}/model.safetensors")
-    used = {k: jnp.asarray(v, jnp.float32) for k, v in weights.items() if not k.startswith("pooler") and "position_ids" not in k}
+    used = {k: torch.tensor(v).float() for k, v in weights.items() if not k.startswith("pooler") and "position_ids" not in k}
     return used, BertWordPieceTokenizer(f"{folder}/vocab.txt", lowercase=True)
 
 
-def no_change(key):
+def no_change(seed):
     """Low-rank changes that do not change anything yet: a product of A (random) and B (zero) for each matrix."""
-    change = {}
+    random, change = torch.Generator().manual_seed(seed), {}
     for layer in range(LAYERS):
         for matrix, (rows, columns) in MATRICES.items():
-            key, own = jax.random.split(key)
-            change[f"{layer}.{matrix}.A"] = jax.random.normal(own, (RANK, columns)) / np.sqrt(columns)
-            change[f"{layer}.{matrix}.B"] = jnp.zeros((rows, RANK))
+            change[f"{layer}.{matrix}.A"] = torch.randn(RANK, columns, generator=random) / columns**0.5
+            change[f"{layer}.{matrix}.B"] = torch.zeros(rows, RANK)
+    return change
+
+
+def adapter_change(path):
+    """The changes that an adapter of the product holds (export.py)."""
+    tensors, change = load_file(path), {}
+    for layer in range(LAYERS):
+        for matrix in MATRICES:
+            of = lambda part: torch.tensor(tensors[f"encoder.layer.{layer}.{matrix}.weight.{part}"]).float()
+            root = of("scales").sqrt()
+            change[f"{layer}.{matrix}.A"] = of("lora_A") * root[:, None]
+            change[f"{layer}.{matrix}.B"] = of("lora_B") * root
     return change
 
 
@@ -44,64 +57,88 @@ def fold(weights, change):
     for layer in range(LAYERS):
         for matrix in MATRICES:
             name = f"encoder.layer.{layer}.{matrix}.weight"
-            folded[name] = folded[name] + change[f"{layer}.{matrix}.B"] @ change[f"{layer}.{matrix}.A"]
+            folded[name] = folded[name] + change[f"{layer}.{matrix}.B"].detach() @ change[f"{layer}.{matrix}.A"].detach()
     return folded
 
 
-def normalize(x, weights, name):
-    centered = x - x.mean(-1, keepdims=True)
-    variance = (centered**2).mean(-1, keepdims=True)
-    return centered * jax.lax.rsqrt(variance + 1e-12) * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+def tokenize(tokenizer, text, tokens):
+    """The ids of a text that is cut to `tokens`."""
+    found = tokenizer.encode(text).ids
+    return found if len(found) <= tokens else found[: tokens - 1] + [SEPARATOR]
 
 
-def encode(weights, ids, mask):
-    """ids, mask: (texts, tokens). Returns unit vectors (texts, 384): the mean of the last states."""
-    texts, tokens = ids.shape
-    x = weights["embeddings.word_embeddings.weight"][ids]
-    x = x + weights["embeddings.position_embeddings.weight"][:tokens] + weights["embeddings.token_type_embeddings.weight"][0]
-    x = normalize(x, weights, "embeddings.LayerNorm")
-    ignored = (1 - mask)[:, None, None, :] * -1e9
-    split = lambda t: t.reshape(texts, tokens, HEADS, DIMENSIONS // HEADS).transpose(0, 2, 1, 3)
-    for layer in range(LAYERS):
-        at = f"encoder.layer.{layer}"
-        linear = lambda t, name: t @ weights[f"{at}.{name}.weight"].T + weights[f"{at}.{name}.bias"]
-        q, k, v = [split(linear(x, f"attention.self.{name}")) for name in ("query", "key", "value")]
-        attention = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(DIMENSIONS // HEADS) + ignored, -1) @ v
-        attention = attention.transpose(0, 2, 1, 3).reshape(texts, tokens, DIMENSIONS)
-        x = normalize(x + linear(attention, "attention.output.dense"), weights, f"{at}.attention.output.LayerNorm")
-        inner = jax.nn.gelu(linear(x, "intermediate.dense"), approximate=False)
-        x = normalize(x + linear(inner, "output.dense"), weights, f"{at}.output.LayerNorm")
-    mean = (x * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
-    return mean / jnp.linalg.norm(mean, axis=-1, keepdims=True)
+class Packed:
+    """Where the tokens of texts stand: one after the other for the linear layers, padded to the longest for the attention."""
+
+    def __init__(self, lengths):
+        lengths = torch.tensor(lengths)
+        self.texts, self.longest = len(lengths), int(lengths.max())
+        used = torch.arange(self.longest)[None, :] < lengths[:, None]
+        self.at = used.flatten().nonzero()[:, 0]
+        self.text, self.position = self.at // self.longest, self.at % self.longest
+        self.ignored, self.lengths = ~used[:, None, None, :], lengths
+
+    def heads(self, x):
+        padded = x.new_zeros(self.texts * self.longest, DIMENSIONS).index_copy(0, self.at, x)
+        return padded.view(self.texts, self.longest, HEADS, DIMENSIONS // HEADS).transpose(1, 2)
+
+    def unpad(self, x):
+        return x.transpose(1, 2).reshape(-1, DIMENSIONS)[self.at]
+
+    def mean(self, x):
+        sums = x.new_zeros(self.texts, DIMENSIONS).index_add(0, self.text, x)
+        return functional.normalize(sums / self.lengths[:, None], dim=-1)
 
 
-def tokenize(tokenizer, texts, tokens):
-    """ids and mask of texts that are cut to `tokens`."""
-    ids, mask = np.zeros((len(texts), tokens), np.int32), np.zeros((len(texts), tokens), np.float32)
-    for row, text in enumerate(texts):
-        found = tokenizer.encode(text).ids
-        if len(found) > tokens:
-            found = found[: tokens - 1] + [SEPARATOR]
-        ids[row, : len(found)], mask[row, : len(found)] = found, 1
-    return ids, mask
+class Encoder:
+    """The layers with weights for fast products. `change` has the effect of `fold`, but its gradient needs no product of a matrix's size."""
 
+    def __init__(self, weights):
+        self.weights = weights
+        self.fast = {k: v.to(FAST) for k, v in weights.items() if k.startswith("encoder") and "LayerNorm" not in k}
 
-_encode = jax.jit(encode)
+    def linear(self, x, name, change=None):
+        at, x = f"encoder.layer.{name}", x.to(FAST)
+        y = functional.linear(x, self.fast[f"{at}.weight"], self.fast[f"{at}.bias"])
+        if change is None:
+            return y
+        return y + functional.linear(functional.linear(x, change[f"{name}.A"].to(FAST)), change[f"{name}.B"].to(FAST))
 
+    def norm(self, x, name):
+        weight, bias = self.weights[f"{name}.LayerNorm.weight"], self.weights[f"{name}.LayerNorm.bias"]
+        return functional.layer_norm(x, (DIMENSIONS,), weight, bias, 1e-12)
 
-def encode_all(weights, tokenizer, texts, tokens, size=64):
-    """Vectors of texts, in batches of texts of like length."""
-    order, vectors = np.argsort([len(text) for text in texts]), np.zeros((len(texts), DIMENSIONS), np.float32)
-    for start in range(0, len(texts), size):
-        at = order[start : start + size]
-        ids, mask = tokenize(tokenizer, [texts[i] for i in at] + [""] * (size - len(at)), tokens)
-        longest = min(tokens, 16 * int(np.ceil(mask.sum(1).max() / 16)))
-        vectors[at] = np.asarray(_encode(weights, ids[:, :longest], mask[:, :longest]))[: len(at)]
-    return vectors
+    def embed(self, ids, places):
+        words = self.weights["embeddings.word_embeddings.weight"][torch.tensor([one for text in ids for one in text])]
+        positions = self.weights["embeddings.position_embeddings.weight"][places.position]
+        return self.norm(words + positions + self.weights["embeddings.token_type_embeddings.weight"][0], "embeddings")
 
+    def layers(self, x, places, first, last, change=None):
+        """The states after layer `last - 1` of those before layer `first`: (tokens of all texts, 384)."""
+        for layer in range(first, last):
+            linear = lambda t, name: self.linear(t, f"{layer}.{name}", change)
+            q, k, v = [places.heads(linear(x, f"attention.self.{name}")) for name in ("query", "key", "value")]
+            scores = (q @ k.transpose(2, 3) * (DIMENSIONS // HEADS) ** -0.5).masked_fill(places.ignored, -1e9)
+            mixed = places.unpad(torch.softmax(scores, -1) @ v)
+            x = self.norm(x + linear(mixed, "attention.output.dense"), f"encoder.layer.{layer}.attention.output")
+            inner = functional.gelu(linear(x, "intermediate.dense"))
+            x = self.norm(x + linear(inner, "output.dense"), f"encoder.layer.{layer}.output")
+        return x
 
-def document_vectors(weights, tokenizer, tools):
-    """As the product makes them: the full text, and .3 of the name."""
-    full = encode_all(weights, tokenizer, [tool["full"] for tool in tools], FULL_TOKENS)
-    mixed = full + 0.3 * encode_all(weights, tokenizer, [tool["name"] for tool in tools], NAME_TOKENS)
-    return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+    @torch.no_grad()
+    def encode_all(self, tokenizer, texts, tokens, size=128):
+        """Vectors of texts, in batches of texts of like length."""
+        ids = [tokenize(tokenizer, text, tokens) for text in texts]
+        order, vectors = np.argsort([len(one) for one in ids], kind="stable"), np.zeros((len(texts), DIMENSIONS), np.float32)
+        for start in range(0, len(texts), size):
+            at = order[start : start + size]
+            places = Packed([len(ids[i]) for i in at])
+            x = self.embed([ids[i] for i in at], places)
+            vectors[at] = places.mean(self.layers(x, places, 0, LAYERS)).numpy()
+        return vectors
+
+    def document_vectors(self, tokenizer, tools):
+        """As the product makes them: the full text, and .3 of the name."""
+        full = self.encode_all(tokenizer, [tool["full"] for tool in tools], FULL_TOKENS)
+        mixed = full + 0.3 * self.encode_all(tokenizer, [tool["name"] for tool in tools], NAME_TOKENS)
+        return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)

@@ -2,23 +2,13 @@
  * Prints what the sentence encoder is trained on, a line of JSON per tool: its texts as discovery builds them, and its queries.
  * `node scripts/training/texts.ts [CATALOGS]`: with the folder of the public catalogs, the queries for their tools are printed too.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { toolSearchText } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { DATA, inventedServers, linesOf, type Queries } from './invented.ts'
 
-type Queries = { terse: string; everyday: string[]; paraphrase: string }
-type InventedTool = Queries & { name: string; description: string; params: string[] }
-type InventedServer = { server: string; title?: string; description?: string; tools: InventedTool[] }
 type PublicQueries = Queries & { set: string; server: string; tool: string }
-type MoreQueries = {
-  server: string
-  tool: string
-  question: string
-  paraphrase: string
-  short: string
-  foreign: [language: string, text: string]
-}
 type PublicTool = {
   server: string
   tool: string
@@ -28,7 +18,6 @@ type PublicTool = {
 }
 type Tool = { server: string; title?: string; about?: string; tool: string; description?: string }
 
-const DATA = join(import.meta.dirname, 'data')
 const EMPTY = {} as ServerCatalog
 
 function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void {
@@ -41,27 +30,11 @@ function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void
 }
 
 function invented(): void {
-  const more = moreQueries()
-  for (const { server, title, description: about, tools } of linesOf<InventedServer>(
-    join(DATA, 'invented.jsonl'),
-  ))
-    for (const tool of tools)
-      print('invented', { server, title, about, tool: tool.name, description: tool.description }, [
-        ...queriesOf(tool),
-        ...(more.get(`${server} ${tool.name}`) ?? []),
-      ])
-}
-
-function moreQueries(): Map<string, string[]> {
-  const files = readdirSync(DATA).filter(file => file.startsWith('more-'))
-  return new Map(
-    files
-      .flatMap(file => linesOf<MoreQueries>(join(DATA, file)))
-      .map(({ server, tool, question, paraphrase, short, foreign }) => [
-        `${server} ${tool}`,
-        [question, paraphrase, short, foreign[1]],
-      ]),
-  )
+  for (const { server, title, description: about, tools } of inventedServers())
+    for (const { name, description, more, ...queries } of tools) {
+      const others = more ? [more.question, more.paraphrase, more.short, more.foreign[1]] : []
+      print('invented', { server, title, about, tool: name, description }, [...queriesOf(queries), ...others])
+    }
 }
 
 function published(catalogs: string): void {
@@ -80,11 +53,6 @@ function published(catalogs: string): void {
 
 function queriesOf({ terse, everyday, paraphrase }: Queries): string[] {
   return [terse, ...everyday, paraphrase]
-}
-
-function linesOf<T>(path: string): T[] {
-  const text = readFileSync(path, 'utf8').trimEnd().split('\n')
-  return text.map(line => JSON.parse(line) as T)
 }
 
 invented()

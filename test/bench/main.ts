@@ -1,6 +1,6 @@
 /**
  * Runs every benchmark and writes docs/bench.md, with the figures of one run on one machine.
- * `main.ts search`, `callers`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster` run only one part and do not write the file.
+ * `main.ts search`, `callers`, `code`, `tasks`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster`, `sleep` run only one part and do not write the file; `tasks` writes docs/bench-code.md.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -10,14 +10,29 @@ import { benchBridge } from './bridge.ts'
 import { benchCallers } from './callers.ts'
 import { benchCallersGateway } from './callers-gateway.ts'
 import { benchCluster } from './cluster.ts'
+import { benchCode } from './code.ts'
 import { benchEncoder } from './encoder.ts'
 import { benchGateway } from './gateway.ts'
 import { MEMORY_SECTION } from './memory.ts'
 import { type BenchRow, table } from './row.ts'
 import { benchSearch } from './search.ts'
+import { benchSleep } from './sleep.ts'
+import { measureTasks, tasksPage } from './tasks.ts'
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
-const PARTS = ['search', 'callers', 'encoder', 'compare', 'life', 'memory', 'bridge', 'cluster'] as const
+const PARTS = [
+  'search',
+  'callers',
+  'code',
+  'tasks',
+  'encoder',
+  'compare',
+  'life',
+  'memory',
+  'bridge',
+  'cluster',
+  'sleep',
+] as const
 const parts = new Set(process.argv.length > 2 ? process.argv.slice(2) : PARTS)
 const folder = mkdtempSync(join(tmpdir(), 'portolan-bench-'))
 const rows: BenchRow[] = []
@@ -30,6 +45,14 @@ try {
   if (parts.has('callers')) {
     say('callers with rules')
     rows.push(...(await benchCallers()), ...(await benchCallersGateway(folder)))
+  }
+  if (parts.has('code')) {
+    say('scripts')
+    rows.push(...(await benchCode()))
+  }
+  if (parts.has('tasks')) {
+    say('tasks of agents')
+    writeFileSync('docs/bench-code.md', tasksPage(await measureTasks()))
   }
   if (parts.has('encoder')) {
     say('sentence encoder')
@@ -45,6 +68,7 @@ try {
     rows.push(...(await benchBridge(folder)))
   }
   if (parts.has('cluster') && !skipCluster()) rows.push(...(await benchCluster()))
+  if (parts.has('sleep') && !skipCluster()) rows.push(...(await benchSleep()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

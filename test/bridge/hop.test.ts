@@ -25,7 +25,7 @@ async function start(t: TestContext) {
   const space = createWorkspace()
   t.after(() => space.remove())
   for (const [name, { child, sessions }] of Object.entries(HOPS)) {
-    const command = { ...askingCommand(child), startTimeoutMs: 20_000 }
+    const command = { ...askingCommand(child), startTimeoutMs: 60_000 }
     const { url } = await startTestBridge(t, { name, sessions, command })
     space.write(name, { remote: { url, transport: 'streamable-http' }, sessions })
   }
@@ -35,7 +35,7 @@ async function start(t: TestContext) {
   return { gateway, routeOf: (server: string) => `${origin}/servers/${server}/mcp` }
 }
 
-test('questions go through router and bridge in every cell, by the meta-tool and by a server’s route', async t => {
+test("questions pass router and bridge for each pair of eras, by the meta-tool and by the server's route", async t => {
   const { gateway, routeOf } = await start(t)
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, gateway.url)
@@ -54,7 +54,7 @@ test('questions go through router and bridge in every cell, by the meta-tool and
   }
 })
 
-test('resource updates and log messages come through router and bridge', async t => {
+test('resource updates and log messages pass router and bridge', async t => {
   const { routeOf } = await start(t)
   const legacy = await legacyClient(t, routeOf('own'))
   await legacy.client.subscribeResource({ uri: NOTE_URI })

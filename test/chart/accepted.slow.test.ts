@@ -6,6 +6,7 @@ import type { McpGateway } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import { role, roleBinding } from '../../operator/plan/rbac.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { allowed as allowedTo, every } from './allowed.ts'
 import { CASES, GENERATED } from './cases.ts'
 import { CHART, type Helm, helmAlone, objectsOf, type Values } from './helm.ts'
 
@@ -15,11 +16,11 @@ const FOREIGN = 'monitoring.coreos.com/v1'
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 const OPERATOR = 'system:serviceaccount:portolan:portolan'
 
-/** `verb resource[.group][/subresource][:name]` */
 const OWN_KINDS = [
   'configmaps',
   'secrets',
   'services',
+  'persistentvolumeclaims',
   'serviceaccounts',
   'deployments.apps',
   'horizontalpodautoscalers.autoscaling',
@@ -28,21 +29,20 @@ const OWN_KINDS = [
   'roles.rbac.authorization.k8s.io',
   'rolebindings.rbac.authorization.k8s.io',
 ]
-const every = (verbs: string[], resources: string[]) =>
-  resources.flatMap(resource => verbs.map(verb => `${verb} ${resource}`))
+const OURS = ['mcpservers.portolan.dev', 'mcpgateways.portolan.dev', 'mcpscripts.portolan.dev']
 const MAY = [
-  ...every(['get', 'list', 'watch'], ['mcpservers.portolan.dev', 'mcpgateways.portolan.dev', 'pods']),
+  ...every(['get', 'list', 'watch'], [...OURS, 'pods']),
   ...every(['get', 'list', 'watch', 'create', 'patch', 'delete'], OWN_KINDS),
+  'patch pods',
   'patch mcpservers.portolan.dev/status',
   'patch mcpgateways.portolan.dev/status',
+  'patch mcpscripts.portolan.dev/status',
   'update mcpservers.portolan.dev/finalizers',
   'create events.events.k8s.io',
 ]
 const MAY_NOT = [
-  ...every(
-    ['create', 'update', 'patch', 'delete'],
-    ['mcpservers.portolan.dev', 'mcpgateways.portolan.dev', 'pods'],
-  ),
+  ...every(['create', 'update', 'patch', 'delete'], OURS),
+  ...every(['create', 'update', 'delete'], ['pods']),
   ...every(['create'], ['pods/exec', 'pods/portforward', 'serviceaccounts/token', 'jobs.batch']),
   ...every(['escalate', 'bind', 'deletecollection'], ['roles.rbac.authorization.k8s.io']),
   ...every(['impersonate'], ['users', 'serviceaccounts']),
@@ -65,7 +65,8 @@ before(async () => {
   if (skip) return
   server = await startApiServer()
   helm = helmAlone(server.kubeconfig)
-  for (const name of ['portolan', 'team-a', 'team-b', 'elsewhere']) await server.namespace(name, RESTRICTED)
+  for (const name of ['portolan', 'team-a', 'team-b', 'elsewhere', 'mcp'])
+    await server.namespace(name, RESTRICTED)
 })
 after(async () => {
   helm?.end()
@@ -116,6 +117,64 @@ test('the operator of some namespaces has no right in any other', { skip }, asyn
   await removed(access)
 })
 
+test('with tokenReview the operator may let ServiceAccounts review tokens, by one binding, and give them nothing else', {
+  skip,
+}, async () => {
+  const access = await accessOf({ tokenReview: { enabled: true }, watchNamespaces: ['team-a'] })
+  await applied(access)
+  const name = 'portolan-token-review'
+  const [roles, bindings] = ['clusterroles', 'clusterrolebindings'].map(
+    kind => `${kind}.rbac.authorization.k8s.io`,
+  )
+  const may = [`bind ${roles}:${name}`, `get ${bindings}:${name}`, `patch ${bindings}:${name}`]
+  const mayNot = [
+    ...every(['bind'], [`${roles}:cluster-admin`, `${roles}:${name}-binding`, `${roles}`]),
+    ...every(['get', 'patch'], [`${bindings}`, `${bindings}:cluster-admin`, `${bindings}:${name}-binding`]),
+    ...every(['create', 'delete', 'update', 'list'], [`${bindings}`, `${bindings}:${name}`]),
+    ...every(['get', 'patch', 'escalate'], [`${roles}:${name}`]),
+    'create tokenreviews.authentication.k8s.io',
+  ]
+  assert.deepEqual(await allowed('', [...may, ...mayNot]), may)
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+  }
+  const subjects = [{ kind: 'ServiceAccount', name: 'tools-gateway', namespace: 'team-a' }]
+  const review = ['create tokenreviews.authentication.k8s.io']
+  const router = 'system:serviceaccount:team-a:tools-gateway'
+  assert.deepEqual(await allowed('', review, router), [])
+  // Under the operator's own name: the other fields stay the chart's.
+  const flags = ['--server-side', '--force-conflicts', '--field-manager=portolan-token-review']
+  const give = (object: object) =>
+    server.kubectl(['apply', ...flags, `--as=${OPERATOR}`, '-f', '-'], JSON.stringify(object))
+  await give({ ...binding, subjects })
+  while ((await allowed('', review, router)).length === 0);
+  const admin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
+  await assert.rejects(give({ ...binding, subjects, roleRef: admin }), /cannot change roleRef|forbidden/)
+  await removed(access)
+})
+
+test('an upgrade keeps the routers that the operator lets review tokens', { skip }, async () => {
+  const release = ['portolan', CHART, '--namespace=portolan', '--skip-crds', '--no-hooks']
+  const values = (logLevel: string) => ({ tokenReview: { enabled: true }, operator: { logLevel } })
+  await helm.run(['install', ...release], values('info'))
+  const name = 'portolan-token-review'
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+  }
+  const subjects = [{ kind: 'ServiceAccount', name: 'tools-gateway', namespace: 'team-a' }]
+  const flags = ['--server-side', '--field-manager=portolan-token-review']
+  await server.kubectl(['apply', ...flags, '-f', '-'], JSON.stringify({ ...binding, subjects }))
+  await helm.run(['upgrade', ...release], values('debug'))
+  const shown = await server.kubectl(['get', 'clusterrolebinding', name, '-o=jsonpath={.subjects}'])
+  assert.deepEqual(JSON.parse(shown), subjects)
+  await helm.run(['uninstall', 'portolan', '--namespace=portolan', '--no-hooks'])
+  assert.equal(await server.kubectl(['get', 'clusterrolebinding', name, '--ignore-not-found']), '')
+})
+
 test('the Job before an upgrade may write the two CRDs and nothing else', { skip }, async () => {
   const access = objectsOf(await helm.render()).filter(
     ({ metadata, kind }) => /-crds$/.test(metadata.name) && kind !== 'Job',
@@ -126,6 +185,7 @@ test('the Job before an upgrade may write the two CRDs and nothing else', { skip
   const own = [
     `get ${crds}:mcpservers.portolan.dev`,
     `patch ${crds}:mcpgateways.portolan.dev`,
+    `patch ${crds}:mcpscripts.portolan.dev`,
     `create ${crds}`,
   ]
   const others = [`patch ${crds}:certificates.cert-manager.io`, `delete ${crds}:mcpservers.portolan.dev`]
@@ -182,27 +242,13 @@ function removed(objects: object[]): Promise<string> {
 async function accessOf(values: Values): Promise<KubeObject[]> {
   const kinds = /^(ServiceAccount|(Cluster)?Role(Binding)?)$/
   return objectsOf(await helm.render(values)).filter(
-    ({ kind, metadata }) => kinds.test(kind) && !metadata.name.endsWith('-crds'),
+    ({ kind, metadata }) => kinds.test(kind) && !/-(crds|view|edit|admin)$/.test(metadata.name),
   )
 }
 
 /** Those that the user may do. */
-async function allowed(namespace: string, actions: string[], user = OPERATOR): Promise<string[]> {
-  const reviews = actions.map(action => {
-    const [, verb, resource, group = '', subresource = '', name = ''] =
-      /^(\w+) (\w+)(?:\.([\w.-]+))?(?:\/(\w+))?(?::(.+))?$/.exec(action) ?? []
-    const resourceAttributes = { namespace, verb, resource, group, subresource, name }
-    return {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: { user, resourceAttributes },
-    }
-  })
-  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: reviews })
-  const answer = await server.kubectl(['create', '-f', '-', '-o=jsonpath={.status.allowed} '], list)
-  const verdicts = answer.trim().split(' ')
-  assert.equal(verdicts.length, actions.length)
-  return actions.filter((_, at) => verdicts[at] === 'true')
+function allowed(namespace: string, actions: string[], user = OPERATOR): Promise<string[]> {
+  return allowedTo(server, namespace, actions, { user })
 }
 
 /** Gives a gateway's routers their rights, as the operator does: the API server refuses rights that the giver has not. */

@@ -1,20 +1,54 @@
 /** Values as people set them, for the cases that are rendered, compared and shown to an API server. */
 import type { Values } from './helm.ts'
 
+/** Made for this test, of nobody's: CN=authority.example. */
+const AUTHORITY = `-----BEGIN CERTIFICATE-----
+MIIBjjCCATOgAwIBAgIUbodt1P8TpyOys3JMmGHE/dmEONgwCgYIKoZIzj0EAwIw
+HDEaMBgGA1UEAwwRYXV0aG9yaXR5LmV4YW1wbGUwHhcNMjYxMTI0MDQzNzIzWhcN
+MzYxMTIxMDQzNzIzWjAcMRowGAYDVQQDDBFhdXRob3JpdHkuZXhhbXBsZTBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABEa1LsVbXm/L8ynNZGh5MYCXSLHD6OUsMiIN
+ooAE1pOhJiUKmjs9Fzv2RCXFDMQl8f+VoNDWAbHRc04qEcaDb6qjUzBRMB0GA1Ud
+DgQWBBRbdD0AxbC7aE6huo/X0Y9PwfsvfTAfBgNVHSMEGDAWgBRbdD0AxbC7aE6h
+uo/X0Y9PwfsvfTAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQDk
+ymapeuLsF+iiNXjF5VF87q0mCnT3xDxyMip9bAlbwAIhAIfjBQEBUsfkHU3aF5d0
+NPGXSYLdcREblkM25hxgqaiq
+-----END CERTIFICATE-----
+`
+const PROMETHEUS = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }
+
 export const CASES: Readonly<Record<string, Values>> = {
   namespaced: {
     watchNamespaces: ['team-a', 'team-b'],
-    monitoring: { podMonitors: { enabled: true } },
+    monitoring: { from: [PROMETHEUS], podMonitors: { enabled: true } },
   },
   'air-gapped': {
     image: { registry: 'registry.example.com/mirror', digest: `sha256:${'0'.repeat(64)}` },
     imagePullSecrets: [{ name: 'mirror' }, { name: 'other' }],
+    trustedCertificates: AUTHORITY,
+    proxy: {
+      https: 'http://proxy.example.com:3128',
+      noProxy: ['intern.example.com', '10.0.0.0/8'],
+      secretName: 'proxy-login',
+    },
     servers: {
       npm: { registry: 'https://npm.example.com/' },
       pypi: { index: 'https://pypi.example.com/simple/' },
+      dns: [{ ipBlock: { cidr: '10.0.0.2/32' } }],
+    },
+    monitoring: { from: [PROMETHEUS] },
+  },
+  'assigned-user': { user: null },
+  policy: {
+    policy: {
+      podFields: ['hostPath'],
+      registries: ['registry.example.com', 'ghcr.io/acme'],
+      remoteHosts: ['*.example.com'],
+      refusedAddresses: ['10.0.0.0/8'],
     },
   },
+  'token-review': { tokenReview: { enabled: true } },
   'without-sidecars': { sidecar: { enabled: false } },
+  'without-console': { console: { enabled: false } },
   'one-replica': { operator: { replicas: 1 }, crds: { upgrade: false } },
   'operator-in-its-place': {
     operator: {
@@ -42,6 +76,7 @@ export const CASES: Readonly<Record<string, Values>> = {
   },
   monitored: {
     monitoring: {
+      from: [PROMETHEUS],
       podMonitors: { enabled: true, labels: { release: 'prometheus' }, interval: '15s' },
     },
   },
@@ -55,6 +90,7 @@ export const CASES: Readonly<Record<string, Values>> = {
   'gateway-with-servers': {
     gateway: {
       enabled: true,
+      namespace: 'mcp',
       name: 'start',
       spec: { profiles: { default: 'search' }, router: { replicas: 1 } },
       servers: {
@@ -79,6 +115,21 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     title: 'an unknown value',
     values: { replicas: 3 },
     says: /additional properties 'replicas' not allowed/,
+  },
+  {
+    title: 'metrics that Prometheus could not reach',
+    values: { monitoring: { podMonitors: { enabled: true } } },
+    says: /podMonitors needs monitoring\.from: where Prometheus runs/,
+  },
+  {
+    title: 'a peer that names nobody',
+    values: { monitoring: { from: [{}] } },
+    says: /monitoring\/from\/0'/,
+  },
+  {
+    title: 'DNS servers by their addresses alone',
+    values: { servers: { dns: ['10.96.0.10'] } },
+    says: /servers\/dns\/0'/,
   },
   {
     title: 'an endpoint of traces that is no URL',
@@ -147,6 +198,11 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /servers\/resources\/router': .*'memory' not allowed/,
   },
   {
+    title: 'a proxy with credentials, which would be in the manifests of pods',
+    values: { proxy: { https: 'http://ann:geheim@proxy.example.com:3128' } },
+    says: /proxy\/https'/,
+  },
+  {
     title: 'a gateway by a reserved name',
     values: { gateway: { enabled: true, name: 'portolan' } },
     says: /gateway\/name'/,
@@ -158,7 +214,27 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
   },
   {
     title: 'a gateway in a namespace that the operator does not watch',
-    values: { gateway: { enabled: true }, watchNamespaces: ['team-a'] },
-    says: /creates a gateway in the namespace portolan, which is not in watchNamespaces: add it/,
+    values: { gateway: { enabled: true, namespace: 'mcp' }, watchNamespaces: ['team-a'] },
+    says: /creates a gateway in the namespace mcp, which is not in watchNamespaces: add it/,
+  },
+  {
+    title: 'a field of pods that needs no permission',
+    values: { policy: { podFields: ['nodeSelector'] } },
+    says: /policy\/podFields\/0': .*'hostPath'/,
+  },
+  {
+    title: 'a gateway in no namespace',
+    values: { gateway: { enabled: true } },
+    says: /needs gateway.namespace: a namespace that exists, other than portolan/,
+  },
+  {
+    title: 'a gateway in the operator’s own namespace',
+    values: { gateway: { enabled: true, namespace: 'portolan' } },
+    says: /needs gateway.namespace: a namespace that exists, other than portolan/,
+  },
+  {
+    title: 'the operator’s own namespace as one that it serves',
+    values: { watchNamespaces: ['team-a', 'portolan'] },
+    says: /watchNamespaces has portolan, the operator's own namespace, in which it serves nothing: take it out/,
   },
 ]

@@ -22,11 +22,11 @@ const defaults = () => {
   return byDefault
 }
 
-test('helm finds nothing to complain about', { skip }, async () => {
+test('helm lint reports nothing', { skip }, async () => {
   assert.match(await helm.run(['lint', '--strict', CHART]), /0 chart\(s\) failed/)
 })
 
-test('the chart by default is as it was', { skip }, async t => {
+test('the default chart renders as in its golden file', { skip }, async t => {
   t.assert.fileSnapshot(await defaults(), join(GOLDEN, 'default.yaml'), { serializers: [String] })
 })
 
@@ -38,7 +38,7 @@ for (const [name, values] of Object.entries(CASES)) {
 }
 
 for (const [name, values] of Object.entries<Values>({ defaults: {}, ...CASES })) {
-  test(`the operator can read what it is told by the values ${name}`, { skip }, async () => {
+  test(`the operator's environment is valid with the values ${name}`, { skip }, async () => {
     const env = operatorEnv(await helm.render(values))
     const config = readConfig({
       env: Object.fromEntries(env.map(({ name, value = 'field' }) => [name, value])),
@@ -48,15 +48,16 @@ for (const [name, values] of Object.entries<Values>({ defaults: {}, ...CASES }))
   })
 }
 
-test('the operator is told everything that it can be told, and nothing else', { skip }, async () => {
+test('the chart sets every variable that the operator reads, and no other', { skip }, async () => {
   const { 'air-gapped': airGapped } = CASES
-  const told = operatorEnv(await helm.render(airGapped)).map(({ name }) => name)
+  const names = operatorEnv(await helm.render(airGapped)).map(({ name }) => name)
+  const told = names.filter(name => name.startsWith('PORTOLAN_'))
   const source = readFileSync(join(CHART, '..', '..', 'operator', 'config.ts'), 'utf8')
   const known = new Set([...source.matchAll(/^ {2}(PORTOLAN_\w+):/gm)].map(([, name]) => name))
   assert.deepEqual(told.sort(), [...known].sort())
 })
 
-test('an API server without mutating policies gets none', { skip }, async () => {
+test('without MutatingAdmissionPolicy in the API the chart renders none', { skip }, async () => {
   const older = await helm.render({}, [])
   assert.equal(older, await helm.render({ sidecar: { enabled: false } }))
 })
@@ -67,7 +68,7 @@ for (const { title, values, says } of WRONG) {
   })
 }
 
-test('dashboards and alerts are shipped as they stand in their folders', { skip }, async t => {
+test('dashboards and alerts are shipped unchanged', { skip }, async t => {
   const chart = mkdtempSync(join(tmpdir(), 'portolan-chart-'))
   t.after(() => rmSync(chart, { recursive: true }))
   cpSync(CHART, chart, { recursive: true })
@@ -87,13 +88,30 @@ test('dashboards and alerts are shipped as they stand in their folders', { skip 
   assert.deepEqual((named('portolan-probe') as unknown as { spec: object }).spec, parse(alerts))
 })
 
-test('what is to be done next is said, with the names of this release', { skip }, async t => {
+test('with runbookUrl alerts have an absolute runbook_url', { skip }, async () => {
+  const runbookUrl = 'https://docs.example.com/portolan/metrics'
+  const rendered = await helm.render({ monitoring: { alerts: { enabled: true, runbookUrl } } })
+  const rules = objectsOf(rendered)
+    .filter(({ kind }) => kind === 'PrometheusRule')
+    .flatMap(object => (object as unknown as PrometheusRule).spec.groups.flatMap(group => group.rules))
+  assert.ok(rules.length > 0)
+  for (const { alert, annotations } of rules) {
+    assert.equal(annotations.runbook_url, `${runbookUrl}#${alert.toLowerCase()}`)
+    assert.equal(annotations.runbook, undefined)
+  }
+})
+
+test('NOTES say what to do next, with the names of this release', { skip }, async t => {
   const install = ['install', 'portolan', CHART, '--namespace=portolan', '--dry-run=client', '--hide-secret']
   const notes = async (values: object) => (await helm.run(install, { ...values })).split('NOTES:\n')[1] ?? ''
   const { 'gateway-with-servers': gateway, 'air-gapped': airGapped } = CASES
   const texts = [await notes({}), await notes({ ...gateway, ...airGapped, sidecar: { enabled: false } })]
   t.assert.fileSnapshot(texts.join('\n--------\n'), join(GOLDEN, 'notes.txt'), { serializers: [String] })
 })
+
+type PrometheusRule = {
+  spec: { groups: { rules: { alert: string; annotations: Record<string, string> }[] }[] }
+}
 
 function operatorEnv(rendered: string): V1EnvVar[] {
   const deployment = objectsOf(rendered).find(({ kind }) => kind === 'Deployment') as

@@ -19,9 +19,13 @@ const START_LIMIT_MS = 280_000
 const SAY_LIMIT_MS = 20_000
 const POLL_MS = 200
 const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'examples', 'cluster', 'sidecar')
+/** The operator's namespace, and the one that it serves. */
 const NAMESPACE = 'portolan'
+const SERVED = 'mcp'
+const BY_OPERATOR = `--namespace=${NAMESPACE}`
+const OPERATORS = '-l=app.kubernetes.io/component=operator'
 const IMAGE = 'portolan/portolan:test'
-const RELEASE = ['portolan', CHART, `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s']
+const RELEASE = ['portolan', CHART, BY_OPERATOR, '--wait', '--timeout=120s']
 
 /** An MCP server as small as can be: what the chart starts, not what servers do, is tested here. */
 const GREETER = `
@@ -43,6 +47,7 @@ const values = (logLevel: string) => ({
   operator: { logLevel },
   gateway: {
     enabled: true,
+    namespace: SERVED,
     spec: { router: { replicas: 1 } },
     servers: { greeter: { image: { name: IMAGE, command: ['/portolan/node', '-e', GREETER] } } },
   },
@@ -50,7 +55,7 @@ const values = (logLevel: string) => ({
 
 let cluster: Cluster
 let helm: Helm
-const kubectl = (...args: string[]) => cluster.run(['kubectl', `--namespace=${NAMESPACE}`, ...args])
+const kubectl = (...args: string[]) => cluster.run(['kubectl', `--namespace=${SERVED}`, ...args])
 const apply = (object: object) =>
   cluster.run(['kubectl', 'apply', '-f', '-'], { input: JSON.stringify(object) })
 
@@ -73,6 +78,7 @@ test('an installation ends with a gateway that serves', { skip }, async t => {
   const older = olderChart()
   t.after(() => rmSync(older, { recursive: true }))
   const [release, , ...options] = RELEASE
+  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: SERVED } })
   const said = await helm.run(
     ['install', release ?? '', older, '--create-namespace', ...options],
     values('info'),
@@ -86,8 +92,8 @@ test('an installation ends with a gateway that serves', { skip }, async t => {
   const [first] = /^ *kubectl .* wait .*$/m.exec(said) ?? []
   await cluster.run((first ?? '').trim().split(' '))
   await kubectl('wait', '--for=jsonpath={.status.tools}=1', 'mcpgateway/tools', '--timeout=30s')
-  const pods = await field('pods', '.items[*].metadata.name', '-l=app.kubernetes.io/component=operator')
-  const leader = (await field('lease/portolan-operator', '.spec.holderIdentity')).split('_')[0]
+  const pods = await field('pods', '.items[*].metadata.name', OPERATORS, BY_OPERATOR)
+  const leader = (await field('lease/portolan-operator', '.spec.holderIdentity', BY_OPERATOR)).split('_')[0]
   assert.equal(pods.split(' ').length, 2)
   assert.ok(pods.split(' ').includes(leader ?? ''))
 })
@@ -112,7 +118,7 @@ for (const name of ['by-label', 'by-hand']) {
   })
 }
 
-test('an upgrade brings the CRDs and leaves the routers alone', { skip }, async () => {
+test('an upgrade updates the CRDs and does not restart the routers', { skip }, async () => {
   assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '')
   const routers = () => field('pods', '.items[*].metadata.uid', '-l=app.kubernetes.io/component=router')
   const before = await routers()
@@ -121,32 +127,34 @@ test('an upgrade brings the CRDs and leaves the routers alone', { skip }, async 
   assert.equal(await logLevel(), 'debug')
   assert.equal(await routers(), before)
   await kubectl('wait', '--for=condition=Ready', 'mcps/greeter', 'mcpgateway/tools', '--timeout=60s')
-  assert.equal(
-    await kubectl('get', 'jobs,serviceaccounts', '-o=name'),
-    named('default', 'portolan', 'tools-gateway'),
-  )
+  const made = (...flags: string[]) => kubectl('get', 'jobs,serviceaccounts', '-o=name', ...flags)
+  assert.equal(await made(BY_OPERATOR), named('default', 'portolan'))
+  assert.equal(await made(), named('default', 'tools-gateway'))
 })
 
-test('a rollback brings the operator back, and CRDs stay new', { skip }, async () => {
-  await helm.run(['rollback', 'portolan', '1', `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s'])
+test('a rollback restores the operator and keeps the new CRDs', { skip }, async () => {
+  await helm.run(['rollback', 'portolan', '1', BY_OPERATOR, '--wait', '--timeout=120s'])
   assert.equal(await logLevel(), 'info')
   assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '["mcps"]')
   await kubectl('wait', '--for=condition=Ready', 'mcpgateway/tools', '--timeout=60s')
 })
 
-test('what is removed leaves nothing but the CRDs and what people made', { skip }, async () => {
-  await helm.run(['uninstall', 'portolan', `--namespace=${NAMESPACE}`, '--wait', '--timeout=120s'])
+test('uninstalling leaves only the CRDs and what people created', { skip }, async () => {
+  await helm.run(['uninstall', 'portolan', BY_OPERATOR, '--wait', '--timeout=120s'])
   const inNamespace =
     'all,configmaps,secrets,roles,rolebindings,leases,networkpolicies,poddisruptionbudgets,endpointslices'
-  for (const path of (await kubectl('get', `${inNamespace},mcpservers,mcpgateways`, '-o=name')).split('\n')) {
-    if (path && !path.endsWith('/kube-root-ca.crt'))
-      await kubectl('wait', '--for=delete', path, '--timeout=90s')
+  for (const place of [BY_OPERATOR, `--namespace=${SERVED}`]) {
+    const left = await kubectl('get', `${inNamespace},mcpservers,mcpgateways`, '-o=name', place)
+    for (const path of left.split('\n')) {
+      if (path && !path.endsWith('/kube-root-ca.crt'))
+        await kubectl('wait', '--for=delete', path, '--timeout=90s', place)
+    }
+    assert.equal(await kubectl('get', 'serviceaccounts', '-o=name', place), named('default'))
   }
   const ofCluster =
     'clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings'
   const left = await kubectl('get', ofCluster, '-l=app.kubernetes.io/name=portolan', '-o=name')
   assert.equal(left, '')
-  assert.equal(await kubectl('get', 'serviceaccounts', '-o=name'), named('default'))
   const mine = await kubectl('get', 'mcpservers', '--all-namespaces', '-o=name')
   assert.equal(mine, 'mcpserver.portolan.dev/mine\n')
 })
@@ -157,12 +165,21 @@ test('installed again for one namespace, it serves that one and no other', { ski
     kind: 'McpGateway',
     metadata: { name: 'elsewhere', namespace: 'default' },
   })
-  await helm.run(['install', ...RELEASE], { ...values('info'), watchNamespaces: [NAMESPACE] })
+  await helm.run(['install', ...RELEASE], { ...values('info'), watchNamespaces: [SERVED] })
   await kubectl('wait', '--for=condition=Ready', 'mcpservers,mcpgateways', '--all', '--timeout=60s')
   await apply(agent('by-label'))
   await kubectl('wait', '--for=condition=Ready', 'pod/agent', '--timeout=90s')
   assert.equal(await field('mcpgateway/elsewhere', '.status', '--namespace=default'), '')
-  assert.equal(await kubectl('get', 'clusterroles', '-l=app.kubernetes.io/name=portolan', '-o=name'), '')
+  const everywhere = 'clusterroles,clusterrolebindings'
+  const roles = await kubectl('get', everywhere, '-l=app.kubernetes.io/name=portolan', '-o=name')
+  const added = ['admin', 'edit', 'view'].map(
+    role => `clusterrole.rbac.authorization.k8s.io/portolan-${role}\n`,
+  )
+  assert.equal(
+    roles,
+    added.join(''),
+    'only rights of people, added to roles of Kubernetes, are for all namespaces',
+  )
 })
 
 /** The chart as it may have been some versions ago: its CRDs lack something. */
@@ -176,13 +193,10 @@ function olderChart(): string {
   return folder
 }
 
-/** The example, in our namespace and from the image that is there. */
+/** The example, from the image that is there. */
 function agent(name: string): V1Pod {
   const text = readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8')
-  const here = text
-    .replaceAll('.mcp.svc', `.${NAMESPACE}.svc`)
-    .replaceAll('namespace: mcp', `namespace: ${NAMESPACE}`)
-  const images = here.replaceAll(/image: .*/g, `image: ${IMAGE}`).replaceAll('[node,', '[/portolan/node,')
+  const images = text.replaceAll(/image: .*/g, `image: ${IMAGE}`).replaceAll('[node,', '[/portolan/node,')
   return parse(images) as V1Pod
 }
 
@@ -204,6 +218,7 @@ function logLevel(): Promise<string> {
   return field(
     'deployment/portolan',
     `.spec.template.spec.containers[0].env[?(@.name=="PORTOLAN_LOG_LEVEL")].value`,
+    BY_OPERATOR,
   )
 }
 

@@ -3,18 +3,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { V1Container, V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../core/kube/object.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
+import { parseBytes } from '../../crds/quantity.ts'
 import { routerSettings } from '../../router/config.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
 import { CHART, type Helm, helmAlone, objectsOf, type Values } from './helm.ts'
+import { inForce } from './in-force.ts'
 
 const skip = skipApiServer()
-const IN_FORCE_LIMIT_MS = 20_000
-const POLL_MS = 200
 const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'examples', 'cluster', 'sidecar')
 const GATEWAY = 'portolan.dev/gateway'
 
@@ -39,8 +38,8 @@ before(async () => {
   await server.namespace('empty')
   await apply(await policies())
   for (const name of ['tools', 'other', 'taken']) await makeGateway(name, name === 'taken' ? 'False' : 'True')
-  await until(async () => routerOf(await made(labelled('other'))))
-  await until(() => assert.rejects(made(example('by-label'), 'empty')))
+  await inForce(async () => routerOf(await made(labelled('other'))))
+  await inForce(() => assert.rejects(made(example('by-label'), 'empty')))
 })
 after(async () => {
   helm?.end()
@@ -54,13 +53,24 @@ test('a pod with the label gets a router before everything else', { skip }, asyn
   assert.deepEqual(spec.containers, (await made(without(example('by-label'), GATEWAY))).spec.containers)
 })
 
-test('what is written by hand in examples/ is what the label adds', { skip }, async () => {
+test('the sidecar in examples/ equals the one that the label adds', { skip }, async () => {
   const byHand = await made(example('by-hand'))
   assert.deepEqual(byHand.spec, (await made(example('by-label'))).spec)
 })
 
-test('what NOTES say to write by hand is what the label adds', { skip }, async () => {
-  const install = ['install', 'portolan', CHART, '--namespace=mcp', '--dry-run=client']
+test('the sidecar of a gateway that runs scripts has the memory for them besides', { skip }, async () => {
+  const code = { enabled: true, limits: { scripts: 2, memory: '40Mi' } }
+  await makeGateway('scripted', 'True', { code })
+  const { resources } = await inForce(async () => routerOf(await made(labelled('scripted'))))
+  const bytes = (mebibytes: number) => String(mebibytes * 1024 * 1024)
+  assert.deepEqual([resources?.requests?.memory, resources?.limits?.memory].map(canonical), [
+    bytes(160 + 2 * 64),
+    bytes(512 + 2 * 64),
+  ])
+})
+
+test('the sidecar in NOTES equals the one that the label adds', { skip }, async () => {
+  const install = ['install', 'portolan', CHART, '--namespace=portolan', '--dry-run=client']
   const notes = await helm.run(install)
   const lines = /^ {3}spec:\n {5}initContainers:\n(?: {5}.*\n)+/m.exec(notes)?.[0] ?? ''
   const { spec } = parse(lines) as Pod
@@ -69,7 +79,7 @@ test('what NOTES say to write by hand is what the label adds', { skip }, async (
   assert.deepEqual((await made(byHand)).spec, (await made(pod)).spec)
 })
 
-test('the router can read what it is told', { skip }, async () => {
+test('the environment of the sidecar is valid', { skip }, async () => {
   const env = {
     ...envOf(routerOf(await made(example('by-label')))),
     PORTOLAN_NAMESPACE: 'mcp',
@@ -115,7 +125,7 @@ test('a pod keeps the init containers and volumes that it has', { skip }, async 
   )
 })
 
-test('a pod that has its router already gets no second one', { skip }, async () => {
+test('a pod with a router gets no second one', { skip }, async () => {
   const pod = example('by-hand')
   const before = (await made(pod)).spec
   pod.metadata.labels = { [GATEWAY]: 'tools' }
@@ -126,7 +136,7 @@ test('a pod without the label stays as it is', { skip }, async () => {
   assert.equal((await made(without(example('by-label'), GATEWAY))).spec.initContainers, undefined)
 })
 
-test('a pod that asks for the router of no gateway is refused, and told so', { skip }, async () => {
+test('a pod that names an unknown gateway is refused with a reason', { skip }, async () => {
   await assert.rejects(
     made(labelled('nobody')),
     /McpGateway 'nobody', and there is no such gateway in the namespace mcp/,
@@ -139,7 +149,7 @@ test('a gateway that is not accepted gives no routers', { skip }, async () => {
 })
 
 for (const port of ['', 'http', '0', '-1', '65535', '70000', '08080', '8080 ']) {
-  test(`a pod with the port '${port}' is refused, and told why`, { skip }, async () => {
+  test(`a pod with the port '${port}' is refused with a reason`, { skip }, async () => {
     const pod = example('by-label')
     pod.metadata.annotations = { 'portolan.dev/port': port }
     await assert.rejects(made(pod), /portolan.dev\/port must be a number from 1 to 65534/)
@@ -150,7 +160,7 @@ test('after the chart was removed and installed again, with other values, new ga
   skip,
 }, async () => {
   await server.kubectl(['delete', '-f', '-'], listOf(await policies()))
-  await until(async () => assert.equal((await made(labelled('tools'))).spec.initContainers, undefined))
+  await inForce(async () => assert.equal((await made(labelled('tools'))).spec.initContainers, undefined))
   const resources = { requests: { cpu: 1 }, limits: { cpu: '2' } }
   const image = { registry: 'registry.example.com', tag: '2', pullPolicy: 'Always' }
   const imagePullSecrets = [{ name: 'spare' }, { name: 'mirror' }]
@@ -158,7 +168,7 @@ test('after the chart was removed and installed again, with other values, new ga
   await makeGateway('later', 'True')
   const pod = labelled('later')
   pod.spec.imagePullSecrets = [{ name: 'own' }, { name: 'spare' }]
-  const { router, spec } = await until(async () => {
+  const { router, spec } = await inForce(async () => {
     const answer = await made(pod)
     return { router: routerOf(answer), spec: answer.spec }
   })
@@ -177,12 +187,17 @@ async function policies(values?: Values): Promise<KubeObject[]> {
 }
 
 /** With the status that the operator gives it. */
-async function makeGateway(name: string, accepted: 'True' | 'False'): Promise<void> {
-  const gateway = { apiVersion: API_VERSION, kind: 'McpGateway', metadata: { name, namespace: 'mcp' } }
+async function makeGateway(name: string, accepted: 'True' | 'False', spec: object = {}): Promise<void> {
+  const gateway = { apiVersion: API_VERSION, kind: 'McpGateway', metadata: { name, namespace: 'mcp' }, spec }
   const known = { reason: 'Test', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }
   const status = { conditions: [{ type: 'Accepted', status: accepted, ...known }] }
   await apply([gateway])
   await server.client.applyStatus({ ...gateway, status }, { fieldManager: 'test' })
+}
+
+/** The API server may write bytes in another unit. */
+function canonical(quantity: string | undefined): string {
+  return String(parseBytes(quantity ?? ''))
 }
 
 function apply(objects: object[]): Promise<string> {
@@ -191,19 +206,6 @@ function apply(objects: object[]): Promise<string> {
 
 function listOf(objects: object[]): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
-}
-
-/** A policy takes a second or two to be in force or gone, its parameters too. */
-async function until<T>(probe: () => Promise<T>): Promise<T> {
-  const limit = performance.now() + IN_FORCE_LIMIT_MS
-  for (;;) {
-    try {
-      return await probe()
-    } catch (cause) {
-      if (performance.now() > limit) throw new Error('the policies do not do it', { cause })
-      await wait(POLL_MS)
-    }
-  }
 }
 
 function labelled(gateway: string): Pod {

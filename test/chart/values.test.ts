@@ -9,13 +9,13 @@ import { CHART } from './helm.ts'
 
 const read = (...path: string[]) => readFileSync(join(CHART, ...path), 'utf8')
 
-test('every value stands in the schema with a description, and the schema holds no other', () => {
+test('the schema has every value with a description, and no other', () => {
   const schema = JSON.parse(read('values.schema.json'))
   const documented = propertiesOf(schema, '').filter(path => !['global', 'enabled'].includes(path))
   assert.deepEqual(documented.sort(), pathsOf(parse(read('values.yaml')), schema, '').sort())
 })
 
-test('what runs before a server makes its pod reserve no more than the server', () => {
+test("init containers do not increase the reservation of a server's pod", () => {
   const { install, server } = parse(read('values.yaml')).servers.resources
   assert.deepEqual(install.requests, server.requests)
 })

@@ -8,15 +8,7 @@ import { type Daemon, startDaemon, untilServing } from './daemon.ts'
 import { forward } from './forward.ts'
 import { writeImage } from './image.ts'
 import { commandInside, environmentInside, writeNameServerFile } from './inside.ts'
-import {
-  API_PORT,
-  CONTROL_ADDRESS,
-  type Layout,
-  nodeName,
-  nodeNumbers,
-  PAUSE_IMAGE,
-  program,
-} from './layout.ts'
+import { API_PORT, addressesOf, type Layout, nodeName, nodeNumbers, PAUSE_IMAGE, program } from './layout.ts'
 import { createNamespaces } from './namespace.ts'
 import { createNetwork } from './network.ts'
 import { containerd, importImage, kubelet, kubeProxy, podsCgroup } from './node.ts'
@@ -39,7 +31,7 @@ export async function bootCluster(layout: Layout, say: (line: string) => void): 
   tell('API server ready')
   await importPause(layout)
   await startAll(layout, onTop(layout))
-  const { port } = await forward(layout, CONTROL_ADDRESS, API_PORT)
+  const { port } = await forward(layout, addressesOf(layout).control, API_PORT)
   writeOutsideKubeconfig(layout, port)
   await untilReady(layout)
   tell(layout.nodes === 1 ? 'node ready' : `${layout.nodes} nodes ready`)

@@ -47,7 +47,7 @@ test('both nodes are ready', { skip }, async () => {
   assert.equal(await kubectl('get', 'nodes', statuses), 'node1=True node2=True ')
 })
 
-test('a pod of our own image answers, over a name, a pod on another node', { skip }, async () => {
+test('a pod of our own image answers by name from a pod on another node', { skip }, async () => {
   await importTestImage()
   await apply(serverPod('node2'), service())
   await kubectl('wait', '--for=condition=Ready', 'pod/greeter', '--timeout=60s')
@@ -56,7 +56,7 @@ test('a pod of our own image answers, over a name, a pod on another node', { ski
   assert.equal(await kubectl('logs', 'client'), 'greetings from node2\n')
 })
 
-test('this process reaches a Service and the API server by ports of the loopback', { skip }, async () => {
+test('this process reaches a Service and the API server through loopback ports', { skip }, async () => {
   assert.equal(await greeting(), 'greetings from node2')
   const user = { KUBECONFIG: cluster.kubeconfig, PATH: cluster.inside([]).env.PATH }
   const outside = await existingCluster('portolan-test', user)
@@ -65,7 +65,7 @@ test('this process reaches a Service and the API server by ports of the loopback
   await outside.stop()
 })
 
-test('commands inside know services by name, and nothing outside of the cluster', { skip }, async () => {
+test('commands inside the cluster resolve services, and reach nothing outside', { skip }, async () => {
   const ask = (url: string) => [
     process.execPath,
     '-e',
@@ -76,7 +76,7 @@ test('commands inside know services by name, and nothing outside of the cluster'
   assert.match(await cluster.run(ask('http://192.0.2.1')), /ENETUNREACH/)
 })
 
-test('while the API server is killed pods go on, and when it is back they are the same', {
+test('pods keep running while the API server is down, and are the same afterwards', {
   skip,
 }, async () => {
   const identity = '-o=jsonpath={.metadata.uid} {.status.containerStatuses[0].restartCount}'
@@ -94,7 +94,7 @@ test('a restarted containerd finds its pods again', { skip }, async () => {
   assert.equal(await kubectl('exec', 'greeter', '--', NODE_IN_IMAGE, '-p', '6 * 7'), '42\n')
 })
 
-test('a node whose link is cut is reached by nobody until the link is mended', { skip }, async () => {
+test('a node is unreachable until its link is repaired', { skip }, async () => {
   const port = `require('node:net').connect({ host: '${cluster.node(2).address}', port: 10250, timeout: 1500 })`
   const script = `const end = text => { console.log(text); process.exit() }; ${port}.on('connect', () => end('open')).on('timeout', () => end('silent')).on('error', e => end(e.code))`
   const reach = () => cluster.run([process.execPath, '-e', script])

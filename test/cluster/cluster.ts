@@ -9,11 +9,13 @@ import { existingCluster } from './existing.ts'
 import { type Forward, forward } from './forward.ts'
 import { commandInside, environmentInside } from './inside.ts'
 import {
+  type Addresses,
+  addressesOf,
   DNS_DOMAIN,
+  type Family,
   type Layout,
   logFile,
   MAX_NODES,
-  nodeAddress,
   nodeName,
   nodeNumbers,
   outsideKubeconfig,
@@ -58,6 +60,7 @@ export type ClusterNode = {
 export type OwnCluster = Cluster & {
   own: true
   name: string
+  addresses: Addresses
   nodes: ClusterNode[]
   /** Nodes count from 1. */
   node(number: number): ClusterNode
@@ -77,6 +80,8 @@ export type OwnCluster = Cluster & {
 export type StartOptions = {
   name?: string
   nodes?: number
+  /** IPv4 where nothing is said. */
+  family?: Family
   config?: ClusterConfig
   say?: (line: string) => void
 }
@@ -89,7 +94,13 @@ export async function useCluster(options: StartOptions = {}): Promise<Cluster | 
 
 /** Builds what is not built yet and starts a cluster; ends first what killed tests left behind. */
 export async function startCluster(options: StartOptions = {}): Promise<OwnCluster> {
-  const { name = testClusterName(), nodes = 1, config = clusterConfig(), say = () => {} } = options
+  const {
+    name = testClusterName(),
+    nodes = 1,
+    family = 4,
+    config = clusterConfig(),
+    say = () => {},
+  } = options
   if (!/^[a-z0-9-]{1,30}$/.test(name)) throw new Error(`no name for a cluster: ${name}`)
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_NODES)
     throw new Error(`1 to ${MAX_NODES} nodes, not ${nodes}`)
@@ -98,7 +109,7 @@ export async function startCluster(options: StartOptions = {}): Promise<OwnClust
   await endOrphans(config.folder)
   await endCluster(config.folder, name)
   const bin = await readyPrograms(config.cache)
-  const layout: Layout = { name, folder: join(config.folder, name), bin, nodes }
+  const layout: Layout = { name, folder: join(config.folder, name), bin, nodes, family }
   try {
     await bootCluster(layout, say)
   } catch (error) {
@@ -124,6 +135,7 @@ function ownCluster(layout: Layout, config: ClusterConfig): OwnCluster {
   return {
     own: true,
     name: layout.name,
+    addresses: addressesOf(layout),
     kubeconfig: outsideKubeconfig(layout),
     nodes,
     node: number => {
@@ -175,7 +187,7 @@ function daemonNamed(layout: Layout, name: string): Daemon {
 function clusterNode(layout: Layout, node: number): ClusterNode {
   return {
     name: nodeName(node),
-    address: nodeAddress(node),
+    address: addressesOf(layout).node(node),
     run: command => run(insideNode(layout, node, command), { env: environmentInside(layout) }),
     linkDown: () => setLink(layout, node, 'down'),
     linkUp: () => setLink(layout, node, 'up'),

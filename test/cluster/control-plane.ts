@@ -5,15 +5,13 @@ import type { Daemon } from './daemon.ts'
 import { environmentInside } from './inside.ts'
 import {
   API_PORT,
-  CONTROL_ADDRESS,
+  addressesOf,
   credentials,
-  DNS_ADDRESS,
   DNS_DOMAIN,
   insideKubeconfig,
   type Layout,
   nodeFolder,
   program,
-  SERVICE_RANGE,
 } from './layout.ts'
 import { insideNetwork } from './namespace.ts'
 
@@ -29,16 +27,17 @@ export function etcd(layout: Layout): Daemon {
 }
 
 export function apiServer(layout: Layout): Daemon {
+  const { control, any, serviceRange } = addressesOf(layout)
   return {
     name: 'apiserver',
     node: 1,
     command: [
       program(layout, 'kube-apiserver'),
       `--etcd-servers=${ETCD_ADDRESS}`,
-      `--advertise-address=${CONTROL_ADDRESS}`,
-      '--bind-address=0.0.0.0',
+      `--advertise-address=${control}`,
+      `--bind-address=${any}`,
       `--secure-port=${API_PORT}`,
-      `--service-cluster-ip-range=${SERVICE_RANGE}`,
+      `--service-cluster-ip-range=${serviceRange}`,
       '--authorization-mode=Node,RBAC',
       '--enable-admission-plugins=NodeRestriction',
       '--allow-privileged=true',
@@ -63,7 +62,7 @@ export function controllerManager(layout: Layout): Daemon {
       `--root-ca-file=${credentials(layout, 'ca.crt')}`,
       `--cluster-signing-cert-file=${credentials(layout, 'ca.crt')}`,
       `--cluster-signing-key-file=${credentials(layout, 'ca.key')}`,
-      `--service-cluster-ip-range=${SERVICE_RANGE}`,
+      `--service-cluster-ip-range=${addressesOf(layout).serviceRange}`,
       `--flex-volume-plugin-dir=${join(nodeFolder(layout, 1), 'volume-plugins')}`,
       '--use-service-account-credentials=true',
     ],
@@ -82,7 +81,7 @@ export function scheduler(layout: Layout): Daemon {
 export function coreDns(layout: Layout): Daemon {
   const corefile = join(nodeFolder(layout, 1), 'Corefile')
   const content = `.:53 {
-  bind ${DNS_ADDRESS}
+  bind ${addressesOf(layout).control}
   errors
   kubernetes ${DNS_DOMAIN} {
     kubeconfig ${insideKubeconfig(layout)}

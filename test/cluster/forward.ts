@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { kill } from './cgroups.ts'
-import { DNS_ADDRESS, type Layout } from './layout.ts'
+import { addressesOf, type Layout } from './layout.ts'
 import { insideNetwork } from './namespace.ts'
 import type { RelayTarget } from './relay.ts'
 import { trackedCommand } from './tracked.ts'
@@ -23,7 +23,7 @@ export async function forward(layout: Layout, host: string, port: number): Promi
   const server = createServer({ allowHalfOpen: true, noDelay: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
-  const target: RelayTarget = { host, port, nameServer: DNS_ADDRESS }
+  const target: RelayTarget = { host, port, nameServer: addressesOf(layout).control }
   child.send(target, server)
   const [answer] = await Promise.race([once(child, 'message'), once(child, 'exit')])
   server.close()

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { clientEnvironment } from './clients.ts'
-import { DNS_ADDRESS, DNS_DOMAIN, insideKubeconfig, type Layout } from './layout.ts'
+import { addressesOf, DNS_DOMAIN, insideKubeconfig, type Layout } from './layout.ts'
 import { insideNetwork } from './namespace.ts'
 
 /** A command that sees the cluster's name server in place of the machine's. */
@@ -27,7 +27,7 @@ export function writeNameServerFile(layout: Layout): void {
   const search = ['default.svc', 'svc', ''].map(prefix => [prefix, DNS_DOMAIN].filter(Boolean).join('.'))
   writeFileSync(
     nameServerFile(layout),
-    `nameserver ${DNS_ADDRESS}\nsearch ${search.join(' ')}\noptions ndots:5\n`,
+    `nameserver ${addressesOf(layout).control}\nsearch ${search.join(' ')}\noptions ndots:5\n`,
   )
 }
 

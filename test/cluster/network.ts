@@ -1,26 +1,30 @@
 /** The network between nodes: a bridge on the first, a link from each other one, a route to every node's pods. */
 import { run } from './command.ts'
-import { type Layout, nodeAddress, nodeName, nodeNumbers, podRange, SERVICE_RANGE } from './layout.ts'
+import { addressesOf, type Layout, nodeName, nodeNumbers } from './layout.ts'
 import { anchorOf, insideNetwork } from './namespace.ts'
 
 const BRIDGE = 'nodes'
 
 /** Connects all nodes. Nothing leads out of the cluster: other addresses are unreachable from inside. */
 export async function createNetwork(layout: Layout): Promise<void> {
+  const { serviceRange, podsOf, node: addressOf, prefix } = addressesOf(layout)
+  const isIPv6 = layout.family === 6
+  const forwarding = isIPv6 ? 'net.ipv6.conf.all.forwarding=1' : 'net.ipv4.ip_forward=1'
   await inside(layout, 1, [`link add ${BRIDGE} type bridge`])
   for (const node of nodeNumbers(layout)) {
     const device = node === 1 ? BRIDGE : await link(layout, node)
     await inside(layout, node, [
       'link set lo up',
-      `address add ${nodeAddress(node)}/24 dev ${device}`,
+      // nobody else can have the address: it is used at once
+      `address add ${addressOf(node)}/${prefix.nodes} dev ${device}${isIPv6 ? ' nodad' : ''}`,
       `link set ${device} up`,
       // kube-proxy redirects what goes to services, but only where a route lets it go out at all
-      `route add ${SERVICE_RANGE} dev ${device} src ${nodeAddress(node)}`,
+      `route add ${serviceRange} dev ${device} src ${addressOf(node)}`,
       ...nodeNumbers(layout)
         .filter(other => other !== node)
-        .map(other => `route add ${podRange(other)} via ${nodeAddress(other)}`),
+        .map(other => `route add ${podsOf(other)} via ${addressOf(other)}`),
     ])
-    await run(insideNetwork(layout, node, ['sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1']))
+    await run(insideNetwork(layout, node, ['sysctl', '--quiet', '--write', forwarding]))
   }
 }
 

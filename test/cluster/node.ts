@@ -3,17 +3,14 @@ import { join } from 'node:path'
 import { run } from './command.ts'
 import type { Daemon } from './daemon.ts'
 import {
+  addressesOf,
   cgroupOf,
   credentials,
-  DNS_ADDRESS,
   DNS_DOMAIN,
   type Layout,
-  nodeAddress,
   nodeFolder,
   nodeName,
   PAUSE_IMAGE,
-  POD_RANGE,
-  podRange,
   program,
 } from './layout.ts'
 import { insideNode } from './namespace.ts'
@@ -28,7 +25,7 @@ export function containerd(layout: Layout, node: number): Daemon {
     node,
     files: {
       [config]: containerdConfig(layout, node),
-      [join(nodeFolder(layout, node), 'cni', '10-pods.conflist')]: JSON.stringify(podNetwork(node)),
+      [join(nodeFolder(layout, node), 'cni', '10-pods.conflist')]: JSON.stringify(podNetwork(layout, node)),
     },
     command: [program(layout, 'containerd'), '--config', config],
     probe: () => ctr(layout, node, ['version']),
@@ -49,7 +46,7 @@ export function kubelet(layout: Layout, node: number): Daemon {
       `--root-dir=${join(folder, 'kubelet')}`,
       `--cert-dir=${join(folder, 'kubelet-pki')}`,
       `--hostname-override=${nodeName(node)}`,
-      `--node-ip=${nodeAddress(node)}`,
+      `--node-ip=${addressesOf(layout).node(node)}`,
     ],
   }
 }
@@ -106,7 +103,8 @@ state = '/run/containerd'
 }
 
 /** Each pod hangs on a link of its own and is routed, so that the node sees both directions of every connection. */
-function podNetwork(node: number): object {
+function podNetwork(layout: Layout, node: number): object {
+  const { podsOf, everywhere } = addressesOf(layout)
   return {
     cniVersion: '1.0.0',
     name: 'pods',
@@ -116,8 +114,8 @@ function podNetwork(node: number): object {
         ipam: {
           type: 'host-local',
           dataDir: '/run/cni-addresses',
-          ranges: [[{ subnet: podRange(node) }]],
-          routes: [{ dst: '0.0.0.0/0' }],
+          ranges: [[{ subnet: podsOf(node) }]],
+          routes: [{ dst: everywhere }],
         },
       },
     ],
@@ -128,7 +126,7 @@ function kubeletConfig(layout: Layout, node: number): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    address: nodeAddress(node),
+    address: addressesOf(layout).node(node),
     healthzBindAddress: '127.0.0.1',
     authentication: {
       anonymous: { enabled: false },
@@ -145,7 +143,7 @@ function kubeletConfig(layout: Layout, node: number): object {
     failSwapOn: false,
     protectKernelDefaults: true,
     clusterDomain: DNS_DOMAIN,
-    clusterDNS: [DNS_ADDRESS],
+    clusterDNS: [addressesOf(layout).control],
     resolvConf: join(nodeFolder(layout, node), 'resolv.conf'),
     volumePluginDir: join(nodeFolder(layout, node), 'volume-plugins'),
     imageGCHighThresholdPercent: 100, // images come from archives and must stay
@@ -162,7 +160,7 @@ function kubeProxyConfig(layout: Layout, node: number): object {
     kind: 'KubeProxyConfiguration',
     mode: 'nftables',
     clientConnection: { kubeconfig: credentials(layout, 'proxy.kubeconfig') },
-    clusterCIDR: POD_RANGE,
+    clusterCIDR: addressesOf(layout).podRange,
     healthzBindAddress: '127.0.0.1:10256',
     metricsBindAddress: '127.0.0.1:10249',
     hostnameOverride: nodeName(node),

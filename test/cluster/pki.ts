@@ -4,12 +4,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { run } from './command.ts'
 import {
   API_PORT,
-  API_SERVICE_ADDRESS,
-  CONTROL_ADDRESS,
+  addressesOf,
   credentials,
   insideKubeconfig,
+  inUrl,
   type Layout,
-  nodeAddress,
   nodeName,
   nodeNumbers,
   outsideKubeconfig,
@@ -18,9 +17,7 @@ import {
 const DAYS = '30'
 const CONTEXT = 'portolan-test'
 const API_NAMES = [
-  `IP:${CONTROL_ADDRESS}`,
   'IP:127.0.0.1',
-  `IP:${API_SERVICE_ADDRESS}`,
   'DNS:localhost',
   'DNS:kubernetes',
   'DNS:kubernetes.default',
@@ -52,8 +49,10 @@ export function writeOutsideKubeconfig(layout: Layout, port: number): void {
 }
 
 function identities(layout: Layout): Identity[] {
+  const { control, apiService, node: addressOf } = addressesOf(layout)
+  const apiNames = [`IP:${control}`, `IP:${apiService}`, ...API_NAMES]
   return [
-    { name: 'apiserver', subject: '/CN=kube-apiserver', names: API_NAMES },
+    { name: 'apiserver', subject: '/CN=kube-apiserver', names: apiNames },
     { name: 'kubelet-client', subject: '/O=system:masters/CN=kube-apiserver-kubelet-client' },
     { name: 'front-proxy', subject: '/CN=front-proxy-client' },
     { name: 'admin', subject: '/O=system:masters/CN=admin', kubeconfig: true },
@@ -63,7 +62,7 @@ function identities(layout: Layout): Identity[] {
     ...nodeNumbers(layout).map(node => ({
       name: nodeName(node),
       subject: `/O=system:nodes/CN=system:node:${nodeName(node)}`,
-      names: [`IP:${nodeAddress(node)}`, `DNS:${nodeName(node)}`],
+      names: [`IP:${addressOf(node)}`, `DNS:${nodeName(node)}`],
       kubeconfig: true,
     })),
   ]
@@ -79,7 +78,8 @@ async function issue(layout: Layout, identity: Identity): Promise<void> {
   if (!identity.kubeconfig) return
   const file =
     identity.name === 'admin' ? insideKubeconfig(layout) : credentials(layout, `${identity.name}.kubeconfig`)
-  writeFileSync(file, kubeconfig(layout, identity.name, `https://${CONTROL_ADDRESS}:${API_PORT}`), {
+  const server = `https://${inUrl(addressesOf(layout).control)}:${API_PORT}`
+  writeFileSync(file, kubeconfig(layout, identity.name, server), {
     mode: 0o600,
   })
 }

@@ -3,7 +3,7 @@
  * handed the listening socket, which stays in the machine's; `forward.ts` starts it.
  */
 import { Resolver } from 'node:dns/promises'
-import { connect, isIP, type Server, type Socket } from 'node:net'
+import { connect, isIP, isIPv6, type Server, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 
 export type RelayTarget = { host: string; port: number; nameServer: string }
@@ -18,9 +18,15 @@ process.once('message', (target: RelayTarget, server: Server) => {
   process.send?.('ready', () => process.disconnect())
 })
 
-async function carry(socket: Socket, { host, port }: RelayTarget, resolver: Resolver): Promise<void> {
+async function carry(
+  socket: Socket,
+  { host, port, nameServer }: RelayTarget,
+  resolver: Resolver,
+): Promise<void> {
   socket.on('error', () => {}) // told by the pipelines too
-  const [address = host] = isIP(host) ? [host] : await resolver.resolve4(host)
+  const [address = host] = isIP(host)
+    ? [host]
+    : await (isIPv6(nameServer) ? resolver.resolve6(host) : resolver.resolve4(host))
   const inner = connect({ host: address, port, noDelay: true, allowHalfOpen: true })
   const ended = () => {} // either side's end or reset has closed the other one
   pipeline(socket, inner, ended)

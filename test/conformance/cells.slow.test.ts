@@ -1,4 +1,4 @@
-/** The four cells: clients of both eras before upstreams of both eras, over every transport. All that MCP has passes in each. */
+/** Clients of both eras with upstreams of both eras, over every transport: every feature of MCP is passed on. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { LocalGateway } from '../../local/local-gateway.ts'
@@ -26,7 +26,7 @@ for (const kind of KINDS) {
         await t.test(feature.does, { timeout: LIMIT_MS }, () => feature.run(cell))
     })
 
-    test(`${clientKind} that offers nothing is asked nothing by ${kind.name}`, async t => {
+    test(`${clientKind} without capabilities gets no questions of ${kind.name}`, async t => {
       const client = await openClient(clientKind, urlOf(kind.name), { silent: true })
       t.after(() => client.close())
       const failed = await client.call('test_missing_capability').catch(error => String(error.message))
@@ -35,7 +35,7 @@ for (const kind of KINDS) {
     })
   }
 
-  test(`every client is shown the same tools of ${kind.name}`, async t => {
+  test(`all clients see the same tools of ${kind.name}`, async t => {
     const hashes = CLIENT_KINDS.map(async clientKind => {
       const client = await openClient(clientKind, urlOf(kind.name))
       t.after(() => client.close())

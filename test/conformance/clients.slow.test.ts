@@ -1,4 +1,4 @@
-/** Clients of others before the gateway: the Python SDK of both eras, and the inspector's command line in all of its eras. */
+/** Third-party clients: the Python SDK of both eras, and the inspector's command line in all of its eras. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'

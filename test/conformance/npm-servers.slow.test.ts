@@ -16,7 +16,7 @@ import { NPM_SERVERS, type NpmServer } from './npm-servers.ts'
 
 const AT_ONCE = 2
 /** Of one server, its installation included. */
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 /** Packages stay from one run to the next; what is listed does not. */
 const CACHE = join(cacheFolder(process.env), 'npm-servers')
 

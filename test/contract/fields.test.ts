@@ -19,8 +19,9 @@ import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
 import { ANNOTATION } from '../../operator/plan/names.ts'
 import { planGateway } from '../../operator/plan/plan-gateway.ts'
 import { planServer } from '../../operator/plan/plan-server.ts'
-import { type Field, fieldsOf, occurrencesOf, variantsOf } from '../support/fields.ts'
+import { type Field, fieldsOf, inspected, occurrencesOf, scriptOf, variantsOf } from '../support/fields.ts'
 import { NAMESPACE, NOW, SETTINGS } from '../support/plan-cases.ts'
+import { USERS_WORLD } from '../support/users-world.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -48,6 +49,17 @@ const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
     'spec.auth.oauth.clientId': 'core/mcp/client/http/oauth-request.ts',
     'spec.auth.oauth.scopes': 'core/mcp/client/http/oauth-request.ts',
     'spec.auth.oauth.audience': 'core/mcp/client/http/oauth-request.ts',
+    ...Object.fromEntries(
+      ['tokenUrl', 'clientId', 'scopes', 'audience'].map(field => [
+        `spec.auth.perUser.tokenExchange.${field}`,
+        'core/mcp/client/http/oauth-request.ts',
+      ]),
+    ),
+    'spec.auth.perUser.oauth.scopes': 'local/logins/local-logins.ts',
+    'spec.auth.perUser.oauth.clientId': 'local/logins/local-logins.ts',
+    'spec.auth.perUser.secrets.headers[].name': 'local/user-secrets.ts',
+    'spec.auth.perUser.secrets.headers[].key': 'local/user-secrets.ts',
+    'spec.auth.perUser.secrets.headers[].prefix': 'local/user-secrets.ts',
     'spec.scaling.min': 'local/launch-server.ts',
     'spec.scaling.idleAfter': 'local/launch-server.ts',
     'spec.discovery.interval': 'core/mcp/discovery/schedule.ts',
@@ -78,7 +90,7 @@ const configMap = {
   data: { k: KEY_SET },
 } as ConfigMap
 
-for (const kind of ['McpServer', 'McpGateway'] as const) {
+for (const kind of ['McpServer', 'McpGateway', 'McpScript'] as const) {
   const fields = fieldsOf(kind)
   const manifests = given.filter(manifest => manifest.kind === kind)
 
@@ -116,6 +128,7 @@ test('every field of a router config is read by a router', () => {
   const { config } = resolve({
     gateway: manifestOf('McpGateway', 'every'),
     servers: given.filter(({ kind }) => kind === 'McpServer').map(manifest => parsed(manifest) as McpServer),
+    scripts: SCRIPTS,
     observed: new Map(),
     placement: 'cluster',
     now: NOW,
@@ -202,7 +215,8 @@ function mentions(file: string, { path }: Field): boolean {
 }
 
 /** For gateways to choose from, and for servers to be chosen by. */
-const SERVERS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }].map((labels, at) =>
+const LABELS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }]
+const SERVERS = LABELS.map((labels, at) =>
   parsed({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpServer',
@@ -210,11 +224,12 @@ const SERVERS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }].ma
     spec: { image: { name: 'a', command: ['a'] }, logging: { payloads: 'full' } },
   } as unknown as Manifest),
 ) as McpServer[]
+const SCRIPTS = LABELS.map((labels, at) => inspected(scriptOf(`x${at}`, labels, NAMESPACE)))
 const GATEWAY = parsed({
   apiVersion: 'portolan.dev/v1alpha1',
   kind: 'McpGateway',
   metadata: { name: 'all', namespace: NAMESPACE },
-  spec: { audit: { payloads: 'full' } },
+  spec: { audit: { payloads: 'full' }, code: { enabled: true } },
 } as unknown as Manifest) as McpGateway
 
 /** What a laptop makes of a manifest, digests apart. */
@@ -226,8 +241,10 @@ async function localEffect(manifest: Manifest): Promise<unknown> {
     now: NOW,
   }
   if (manifest.kind === 'McpGateway') {
-    return plain(resolve({ ...common, gateway: inNamespace(manifest), servers: SERVERS }))
+    return plain(resolve({ ...common, gateway: inNamespace(manifest), servers: SERVERS, scripts: SCRIPTS }))
   }
+  const ofScript = () => ({ servers: SERVERS, scripts: [inspected(inNamespace(manifest))] })
+  if (manifest.kind === 'McpScript') return plain(resolve({ ...common, gateway: GATEWAY, ...ofScript() }))
   const server = manifest as McpServer
   const places = { secrets: [secret], configMaps: [configMap], imported: [], env: {} }
   const values = new ValueResolver(places, 'default')
@@ -239,13 +256,19 @@ async function localEffect(manifest: Manifest): Promise<unknown> {
 function clusterEffect(manifest: Manifest): unknown {
   const own = inNamespace(manifest)
   const references = [
-    { kind: 'Secret' as const, name: 's', resourceVersion: '1', keys: ['k'] },
-    { kind: 'ConfigMap' as const, name: 'c', resourceVersion: '1', keys: ['k'], values: { k: KEY_SET } },
+    { kind: 'Secret' as const, name: 's', exists: true, digests: { k: '1' } },
+    { kind: 'ConfigMap' as const, name: 'c', exists: true, digests: { k: '1' }, values: { k: KEY_SET } },
   ]
-  const common = { references, taken: [], settings: SETTINGS, now: NOW, pods: [] }
+  // Busy and quiet at once: whatever scales a server shows.
+  const load = { isKnown: true, isWanted: false, calls: 10, sessions: 0, usedAtMs: NOW - 4 * 60_000 }
+  const use = { load, memory: { awakeSinceMs: NOW - 60 * 60_000 }, standing: 2 }
+  const nothing = { taken: [], otherContent: [], claims: [], pods: [] }
+  const common = { ...nothing, references, users: USERS_WORLD, settings: SETTINGS, now: NOW, use }
   const gateway = own.kind === 'McpGateway' ? (own as McpGateway) : GATEWAY
   const servers = own.kind === 'McpServer' ? [own as McpServer] : SERVERS
-  const world = { ...common, gateway, servers, slices: new Map(), descriptionTokens: new Map(), reports: [] }
+  const seen = { serviceAccount: '1', slices: new Map(), descriptionTokens: new Map(), reports: [] }
+  const scripts = own.kind === 'McpScript' ? [inspected(own)] : SCRIPTS
+  const world = { ...common, ...seen, gateway, servers, scripts }
   const plan = planGateway(world)
   return plain({
     server: own.kind === 'McpServer' && planServer({ ...common, server: own as McpServer }),

@@ -34,7 +34,7 @@ test('broken manifests are refused by the API server, each with a message to act
   t.assert.fileSnapshot(text, golden, { serializers: [String] })
 })
 
-test('what cannot be checked while it is written is accepted, and said by a condition', {
+test('problems that the API server cannot check are reported in a condition', {
   skip,
 }, async () => {
   const spec = {

@@ -62,7 +62,7 @@ after(async () => {
   process.stderr.write(`\n${table}\n`)
 })
 
-test("a server's process is killed: only what it was answering is lost", options, async () => {
+test("if a server's process is killed, only the calls that it was answering fail", options, async () => {
   const outcome = await faultUnderLoad("a server's process, the only one", 'one', {
     async strike() {
       const [pid, environment] = await agent.calls(['one:pid'], ['one:environment'])
@@ -76,18 +76,18 @@ test("a server's process is killed: only what it was answering is lost", options
   assert.deepEqual(outcome.lost, [])
 })
 
-test('a pod of a server of two is killed: the other answers', options, async () => {
+test('if one of two pods of a server is killed, the other one answers', options, async () => {
   const outcome = await faultUnderLoad('a pod of a server of two', 'two', killing('two', 2))
   assert.deepEqual(outcome.lost, [])
   assert.ok(outcome.longestGapMs < 2_000, `${outcome.longestGapMs} ms without an answer`)
 })
 
-test('a router of two is killed: what reaches the other is answered', options, async () => {
+test('if one of two routers is killed, requests to the other are answered', options, async () => {
   const outcome = await faultUnderLoad('a router of two', 'two', killing('tools', 2))
   assert.deepEqual(outcome.lost, [])
 })
 
-test('the operator that leads is killed: nobody notices, and the other takes over', options, async () => {
+test('if the leading operator is killed, no call fails, and the other one takes over', options, async () => {
   let leader = ''
   const outcome = await faultUnderLoad('the operator that leads', 'two', {
     strike: async () => {
@@ -104,7 +104,7 @@ test('the operator that leads is killed: nobody notices, and the other takes ove
   assert.equal(outcome.right, outcome.calls)
 })
 
-test('the API server is away: routers keep serving, and changes are made up for', {
+test('while the API server is down routers keep serving, and afterwards changes are applied', {
   ...options,
   timeout: 600_000,
 }, async () => {
@@ -121,7 +121,7 @@ test('the API server is away: routers keep serving, and changes are made up for'
   assert.equal(outcome.right, outcome.calls)
 })
 
-test('etcd is restarted: nobody notices', options, async () => {
+test('if etcd is restarted, no call fails', options, async () => {
   const outcome = await faultUnderLoad('etcd', 'two', {
     strike: () => portolan.cluster.restart('etcd'),
     recovered: changesAreServed,
@@ -129,7 +129,7 @@ test('etcd is restarted: nobody notices', options, async () => {
   assert.equal(outcome.right, outcome.calls)
 })
 
-test("a node's link is cut: its pods are replaced on the other", {
+test('if the link of a node is cut, its pods are replaced on the other node', {
   ...options,
   timeout: 2 * LINK_LIMIT_MS,
 }, async t => {

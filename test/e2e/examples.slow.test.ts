@@ -101,7 +101,7 @@ test('every example server has tools that are found', async () => {
 
 const skip = skipModel() || (!hasUv() && 'no uv')
 
-test('what README says of meaning holds: the day is told by the server of times', { skip }, async () => {
+test('as the README says, "which day is it today" finds a tool of the time server', { skip }, async () => {
   const search = async () => {
     const status = (await (await fetch(`${gateway.url}/debug/status`)).json()) as { search: SearchStatus }
     return status.search

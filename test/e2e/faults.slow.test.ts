@@ -13,7 +13,7 @@ const RUDE = 'test/upstreams/rude/server.mjs'
 const RELOADS = 100
 const CALLERS = 8
 
-test('servers that hang delay nobody and say what is wrong with them', async t => {
+test('servers that hang delay no other, and their state has the reason', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('good', scriptCommand(RUDE, 'polite'))
@@ -38,7 +38,7 @@ test('servers that hang delay nobody and say what is wrong with them', async t =
   }
 })
 
-test('calls of a server that is killed are answered, and it comes back by itself', async t => {
+test('calls of a killed server are answered, and it restarts by itself', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${randomUUID()}`
@@ -111,7 +111,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   })
 }
 
-test('a file that breaks keeps the last good server, and a mended one is taken up', async t => {
+test('a broken file keeps its last valid server, and a repaired one is applied', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('kept', { ...scriptCommand(RUDE, 'polite'), description: 'first edition' })

@@ -17,7 +17,7 @@ import { marked, untilGone } from '../support/processes-left.ts'
 const RUDE = 'test/upstreams/rude/server.mjs'
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`a wrapper that gets ${signal} takes the gateway and its servers with it`, async t => {
+  test(`${signal} to the wrapper ends the gateway and its servers`, async t => {
     const space = createWorkspace()
     t.after(space.remove)
     const mark = `mark-${randomUUID()}`
@@ -44,7 +44,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   })
 }
 
-test("a client's own config is served as it is, variables, disabled entries and all, and followed", async t => {
+test("a client's own configuration is served with variables and disabled entries, and followed", async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const { command } = scriptCommand(RUDE, 'polite')

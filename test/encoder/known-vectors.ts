@@ -3,12 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CatalogVectors } from '../../core/catalog/server-catalog.ts'
 import { packVectors, quantize, unpackVectors, type Vector } from '../../core/catalog/vectors.ts'
+import { adapted } from '../../core/encoder/adapter.ts'
+import { ADAPTER_ID } from '../../core/encoder/model-name.mjs'
+import { readAdapter } from '../../core/encoder/read-adapter.ts'
 import { readSafetensors } from '../../core/encoder/safetensors.ts'
 import { createTokenizer } from '../../core/encoder/word-piece.ts'
 import { plainVector } from './oracle.ts'
 
 const FILE = join(import.meta.dirname, 'data', 'vectors.json')
-const ORACLE = 'all-MiniLM-L6-v2/float64'
+const ORACLE = `all-MiniLM-L6-v2/float64/${ADAPTER_ID}`
 const MAX_TOKENS = 128
 
 export const KNOWN_TEXTS = [
@@ -33,7 +36,7 @@ export function knownVectors(): Map<string, Vector> {
 
 /** `folder`: where model.safetensors and vocab.txt are. */
 export function plainVectors(folder: string): CatalogVectors {
-  const read = readSafetensors(readFileSync(join(folder, 'model.safetensors')))
+  const read = adapted(readSafetensors(readFileSync(join(folder, 'model.safetensors'))), readAdapter())
   const tokens = createTokenizer(readFileSync(join(folder, 'vocab.txt'), 'utf8'))
   const vectors = KNOWN_TEXTS.map((text, at) => {
     const vector = quantize(plainVector(read, tokens(text, MAX_TOKENS)))

@@ -45,6 +45,9 @@ export function attempts(canary: string): Attempt[] {
     call('discover', { query: canary }),
     call('discover', { category: `category-${canary}` }),
     call('discover', {}),
+    call('find_tools', { query: canary }),
+    call('find_tools', { query: `get ${canary} things`, limit: 50 }),
+    call('find_tools', { query: `${canary}:${canary}_get` }),
     { method: 'tools/list', params: {} },
     { method: 'prompts/list', params: {} },
     { method: 'resources/list', params: {} },
@@ -61,7 +64,7 @@ export function attempts(canary: string): Attempt[] {
 }
 
 /** Every spelling of the name of a tool or prompt that is understood somewhere, and near misses. */
-function pathsOf(canary: string): string[] {
+export function pathsOf(canary: string): string[] {
   const tool = `${canary}_get`
   return [
     `${canary}:${tool}`,
@@ -81,7 +84,8 @@ function pathsOf(canary: string): string[] {
   ]
 }
 
-function urisOf(canary: string): string[] {
+/** Every spelling of the URI of a resource that is understood somewhere, and near misses. */
+export function urisOf(canary: string): string[] {
   return [
     `${canary}|file:///${canary}/one`,
     `${canary}+file:///${canary}/one`,

@@ -80,7 +80,7 @@ test('the state of a call at a server of 2026 is for the caller and the call tha
   }
 })
 
-test('a gateway that tells nobody apart passes the state of a call on as it is', async t => {
+test('a gateway without auth passes the state of a call on unchanged', async t => {
   const { origin } = await start(t, { auth: undefined }, {}, asking)
   const call = { name: 'vermilion_delete', arguments: {} }
   const { result } = await ask({ origin, path: OWN_ROUTE }, 'tools/call', call)
@@ -160,7 +160,7 @@ test('the id of a task is of no use to another caller, and the tasks of all are 
   }
 })
 
-test('nobody cancels, ends or reads along what another one does', async t => {
+test('no caller can cancel, end or read the requests of another one', async t => {
   const calls = new Map<string, PromiseWithResolvers<void>>()
   const holding: Answerer = async ({ params, caller }) => {
     const held = Promise.withResolvers<void>()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { type Claims, withIssuer } from './access-issuer.ts'
-import { modernised, rule, SERVERS, send } from './access-router.ts'
+import { initialize, modernised, rule, SERVERS, send } from './access-router.ts'
 
 const GROUP = { subjects: [{ kind: 'Group', name: 'dev', issuer: 'own' } as const] }
 const RULES = [
@@ -129,7 +129,7 @@ test('a caller without a token is asked to log in by what it may only see', asyn
   assert.deepEqual(reached, [])
 })
 
-test('within a batch the challenge is an error of its own, and the others are answered', async t => {
+test('in a batch the challenge is the error of one message, and the others are answered', async t => {
   const { tokenOf, origin } = await challenging(t)
   const token = await tokenOf('mcp read')
   const call = (id: number, name: string) => ({
@@ -151,4 +151,34 @@ test('within a batch the challenge is an error of its own, and the others are an
   const [one, other] = (await response.json()) as JsonObject[]
   assert.ok(one?.result)
   assert.match(JSON.stringify(other?.error), /insufficient_scope.*\["mcp","read","write"\]/)
+})
+
+test('a subscription is challenged as a read is, and is not begun', async t => {
+  const offers = { ...SERVERS.vermilion?.offers, capabilities: { resources: { subscribe: true } } }
+  const servers = { vermilion: { ...SERVERS.vermilion, offers } }
+  for (const anonymous of [false, true]) {
+    const { tokenOf, ask, reached, change, config, auth, origin } = await challenging(t, anonymous)
+    const rules = anonymous ? RULES.map(one => ({ ...one, subjects: [] })) : RULES
+    await change({ ...config, auth: { ...auth, anonymous }, rules }, 3, servers)
+    const token = anonymous ? undefined : await tokenOf('mcp read')
+    const begun = await send(origin, initialize, { token })
+    const headers = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+    for (const [path, uri] of [
+      ['/mcp', 'vermilion|file:///vermilion/one'],
+      ['/mcp/direct', 'vermilion+file:///vermilion/one'],
+      [OWN_ROUTE, 'file:///vermilion/one'],
+    ] as const) {
+      const request = { method: 'resources/subscribe', params: { uri } }
+      const refused = await send(origin, request, { path, token, headers })
+      assert.equal(refused.status, anonymous ? 401 : 403, refused.text)
+      const challenge = refused.headers.get('www-authenticate') ?? ''
+      assert.ok(challenge.includes(`resource_metadata="${metadata(path)}"`), challenge)
+      assert.match(challenge, anonymous ? /^Bearer resource_metadata/ : /error="insufficient_scope".*write/)
+      const notifications = { resourceSubscriptions: [uri] }
+      const { text } = await ask(path, 'subscriptions/listen', { notifications }, token, '2026')
+      assert.match(text, /subscriptions\/acknowledged/)
+      assert.doesNotMatch(text, /resourceSubscriptions/)
+    }
+    assert.deepEqual(reached, [])
+  }
 })

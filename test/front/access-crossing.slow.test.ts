@@ -1,12 +1,18 @@
 /** Two callers learn nothing of what only the other may use, whatever they ask: over HTTP, in both eras, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { codeOf } from '../code/script-gateway.ts'
 import { echo, type FixtureServer } from '../meta/fixture.ts'
 import { type Attempt, attempts, leaks } from './access-attempts.ts'
 import { BLUE, initialize, modernised, PROFILES, RED, rule, SERVERS, send, start } from './access-router.ts'
+import { BARE, HANDLED, SCRIPT_TOOLS, scriptAttempts, scriptOf, withoutTimes } from './access-scripts.ts'
 
-const PATHS = [...PROFILES.map(profile => `/mcp/${profile}`), '/servers/vermilion/mcp', '/servers/cobalt/mcp']
+const ALL: readonly Profile[] = [...PROFILES, 'code']
+/** Every profile, each with scripts. */
+const CONFIG = { allowedProfiles: ALL, code: codeOf() }
+const PATHS = [...ALL.map(profile => `/mcp/${profile}`), '/servers/vermilion/mcp', '/servers/cobalt/mcp']
 const CALLERS = [
   [RED, 'vermilion', 'cobalt'],
   [BLUE, 'cobalt', 'vermilion'],
@@ -38,7 +44,7 @@ const inEra = {
 
 for (const [era, ask] of Object.entries(inEra)) {
   test(`two callers of ${era} learn nothing of what only the other may use`, async t => {
-    const { origin, reached } = await start(t, RULES)
+    const { origin, reached } = await start(t, RULES, CONFIG)
     let asked = 0
     for (const [token, own, canary] of CALLERS) {
       for (const path of PATHS) {
@@ -68,10 +74,35 @@ for (const [era, ask] of Object.entries(inEra)) {
     assert.ok(asked > 2_000)
   })
 
+  test(`scripts of two callers of ${era} learn nothing of what only the other may use`, async t => {
+    const { origin, reached } = await start(t, RULES, CONFIG)
+    for (const [token, own, canary] of CALLERS) {
+      for (const profile of ALL) {
+        const [path, tool] = [`/mcp/${profile}`, SCRIPT_TOOLS[profile]]
+        const forms = profile === 'code' ? [BARE, HANDLED] : [BARE]
+        for (const request of scriptAttempts(tool, canary, forms)) {
+          const { status, text } = await ask({ origin, path, token }, request)
+          assert.ok(status === 200 && text.includes('portolan.dev/script'), `a script ran: ${text}`)
+          assert.ok(!leaks(text, canary, request), `${path} ${JSON.stringify(request)}: ${text}`)
+        }
+        assert.deepEqual(reached, [])
+        const found = await ask(
+          { origin, path, token },
+          scriptOf(tool, `await tools.${own}.${own}_get({}); return discover("get ${own}")`),
+        )
+        assert.match(found.text, new RegExp(`tools\\.${own}\\.${own}_get`))
+        assert.deepEqual(
+          reached.splice(0).map(({ server }) => server),
+          [own],
+        )
+      }
+    }
+  })
+
   test(`a caller of ${era} is answered as by a gateway that has nothing but its part, byte for byte`, async t => {
     const red = { rules: [rule('red', 'vermilion')] }
-    const { origin: whole } = await start(t, red)
-    const { origin: alone } = await start(t, red, {}, echo, {
+    const { origin: whole } = await start(t, red, CONFIG)
+    const { origin: alone } = await start(t, red, CONFIG, echo, {
       vermilion: SERVERS.vermilion as FixtureServer,
     })
     const requests = [initialize, DISCOVER, ...['vermilion', 'cobalt', 'vermillion'].flatMap(attempts)]
@@ -86,11 +117,56 @@ for (const [era, ask] of Object.entries(inEra)) {
         assert.deepEqual(of, only, `${path} ${JSON.stringify(request)}`)
       })
     }
+    const [tool, path] = [SCRIPT_TOOLS.code, '/mcp/code']
+    const scripts = ['vermilion', 'cobalt', 'vermillion'].flatMap(name =>
+      scriptAttempts(tool, name, [HANDLED]),
+    )
+    for (const request of scripts) {
+      const [of, only] = await Promise.all(
+        [whole, alone].map(async origin =>
+          withoutTimes((await ask({ origin, path, token: RED }, request)).text),
+        ),
+      )
+      assert.equal(of, only, JSON.stringify(request))
+    }
+  })
+
+  test(`declarations for a caller of ${era} do not show what results of another looked like`, async t => {
+    const shared: FixtureServer = {
+      offers: {
+        tools: [{ name: 'rows', description: 'All rows', inputSchema: { type: 'object', properties: {} } }],
+      },
+    }
+    const both = {
+      rules: [
+        rule('red', 'vermilion', { servers: ['vermilion', 'shared'] }),
+        rule('blue', 'cobalt', { servers: ['cobalt', 'shared'] }),
+      ],
+    }
+    const servers = { ...SERVERS, shared }
+    const { origin, change } = await start(t, { rules: [] }, CONFIG, echo, servers)
+    const path = '/mcp/code'
+    const learn = scriptOf(SCRIPT_TOOLS.code, 'return tools.shared.rows({ vermilionId: 1 })')
+    const searches: Attempt[] = [
+      { method: 'tools/call', params: { name: 'find_tools', arguments: { query: 'all rows' } } },
+      scriptOf(SCRIPT_TOOLS.code, 'return discover("all rows")'),
+    ]
+    const declared = async () => {
+      const answers = searches.map(request => ask({ origin, path, token: BLUE }, request))
+      const texts = (await Promise.all(answers)).map(({ text }) => text)
+      for (const text of texts) assert.match(text, /tools\.shared\.rows\(\)/)
+      return texts
+    }
+    await ask({ origin, path, token: RED }, learn)
+    for (const text of await declared()) assert.match(text, /vermilionId: number.*\/\/ seen/)
+    await change(both, 2, servers)
+    await ask({ origin, path, token: RED }, learn)
+    for (const text of await declared()) assert.doesNotMatch(text, /vermilion|seen/)
   })
 }
 
-test('a batch of what one may use and what one may not tells of the one alone', async t => {
-  const { origin, reached } = await start(t, RULES)
+test('in a batch, only the messages that the caller may send are answered with results', async t => {
+  const { origin, reached } = await start(t, RULES, CONFIG)
   const headers = { 'mcp-protocol-version': '2025-03-26' }
   const own = {
     method: 'tools/call',

@@ -1,74 +1,13 @@
 /** Issuers that fail, lie or are flooded, and clocks that are wrong: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { NOW, RED, send, start } from './access-router.ts'
+import { test } from 'node:test'
+import { type Answer, away, HOUR, keyServer, MINUTE, well } from './access-key-server.ts'
+import { BLUE, initialize, NOW, RED, send, start } from './access-router.ts'
 
 const LIST = { method: 'tools/list', params: {} }
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-
-type Answer = (response: ServerResponse, keys: string) => void
-
-const well: Answer = (response, keys) => response.end(keys)
-const away: Answer = response => response.writeHead(503).end()
-
-/** A real issuer on loopback, whose answers a test changes, and a router that admits its tokens. */
-async function issuer(t: TestContext, first: Answer = well) {
-  const { publicKey, privateKey } = await generateKeyPair('ES256')
-  const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] })
-  let answer = first
-  const asked: string[] = []
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
-    answer(response, keys)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const jwt = {
-    name: 'own',
-    issuer: own,
-    audiences: ['https://mcp.example.com/mcp'],
-    keysFrom: { uri: `${own}/keys` },
-    usernameClaim: 'sub',
-    groupsClaim: 'groups',
-    requiredScopes: [],
-    clockSkewMs: 30_000,
-    maxLifetimeMs: 48 * HOUR,
-  }
-  const started = await start(t, {
-    url: 'https://mcp.example.com',
-    auth: { anonymous: false, jwt: [jwt], revoked: [] },
-  })
-  const { origin, clock } = started
-  const sign = (claims: JWTPayload = {}, kid = 'one') =>
-    new SignJWT({
-      iss: own,
-      aud: jwt.audiences,
-      sub: 'ada',
-      iat: clock.now() / 1_000,
-      exp: clock.now() / 1_000 + 3_600,
-      ...claims,
-    })
-      .setProtectedHeader({ alg: 'ES256', kid })
-      .sign(privateKey)
-  const statusOf = async (token: string) => (await send(origin, LIST, { token })).status
-  const answerWith = (how: Answer) => {
-    answer = how
-  }
-  return { ...started, asked, sign, statusOf, answerWith }
-}
 
 test('with the keys away for an hour, new tokens are verified with the old ones, and for a day at most', async t => {
-  const { sign, statusOf, clock, answerWith } = await issuer(t)
+  const { sign, statusOf, clock, answerWith } = await keyServer(t)
   assert.equal(await statusOf(await sign()), 200)
   answerWith(away)
   clock.advance(HOUR)
@@ -81,8 +20,25 @@ test('with the keys away for an hour, new tokens are verified with the old ones,
   assert.equal(await statusOf(late), 200)
 })
 
-test('an issuer that is away at the start lets nobody in, and everybody once it is there', async t => {
-  const { sign, statusOf, clock, answerWith } = await issuer(t, away)
+test('what else changes in auth while the issuer is away, such as a revoked token, leaves its keys as they are', async t => {
+  const { sign, statusOf, clock, answerWith, change, access } = await keyServer(t)
+  const [good, bad] = [await sign(), await sign({ sub: 'mallory' })]
+  assert.deepEqual([await statusOf(good), await statusOf(bad)], [200, 200])
+  answerWith(away)
+  clock.advance(HOUR / 2)
+  const { auth } = access
+  await change({ ...access, auth: { ...auth, revoked: [{ subject: 'mallory' }] } }, 2)
+  assert.deepEqual([await statusOf(good), await statusOf(bad)], [200, 401])
+  const audiences = ['https://mcp.example.com/mcp', 'more']
+  await change({ ...access, auth: { ...auth, jwt: auth.jwt.map(jwt => ({ ...jwt, audiences })) } }, 3)
+  assert.equal(await statusOf(await sign({ aud: 'more' })), 200)
+  const elsewhere = auth.jwt.map(jwt => ({ ...jwt, keysFrom: { uri: `${jwt.issuer}/elsewhere` } }))
+  await change({ ...access, auth: { ...auth, jwt: elsewhere } }, 4)
+  assert.equal(await statusOf(good), 503)
+})
+
+test('while an issuer is away at the start its tokens are refused, and once it answers they are admitted', async t => {
+  const { sign, statusOf, clock, answerWith } = await keyServer(t, away)
   assert.equal(await statusOf(await sign()), 503)
   answerWith(well)
   clock.advance(5_000)
@@ -90,7 +46,7 @@ test('an issuer that is away at the start lets nobody in, and everybody once it 
 })
 
 test('keys are taken from nothing but a small, direct, prompt answer in JSON', async t => {
-  const { sign, statusOf, clock, answerWith, asked } = await issuer(t, away)
+  const { sign, statusOf, clock, answerWith, asked } = await keyServer(t, away)
   const answers: [string, Answer][] = [
     ['redirect', (response, keys) => response.writeHead(302, { location: '/elsewhere' }).end(keys)],
     ['huge', (response, keys) => response.end(keys.padEnd(1024 * 1024 + 1))],
@@ -113,7 +69,7 @@ test('keys are taken from nothing but a small, direct, prompt answer in JSON', a
 })
 
 test('1,000 tokens with unknown keys cause one fetch in five seconds, and others are let in meanwhile', async t => {
-  const { sign, statusOf, clock, asked } = await issuer(t)
+  const { sign, statusOf, clock, asked } = await keyServer(t)
   const good = await sign()
   assert.equal(await statusOf(good), 200)
   clock.advance(5_000)
@@ -131,7 +87,7 @@ test('1,000 tokens with unknown keys cause one fetch in five seconds, and others
 })
 
 test('a clock that is off by two minutes is told apart from the skew that is allowed', async t => {
-  const { sign, statusOf, clock } = await issuer(t)
+  const { sign, statusOf, clock } = await keyServer(t)
   const seconds = NOW / 1_000
   assert.equal(await statusOf(await sign({ iat: seconds + 20 })), 200)
   assert.equal(await statusOf(await sign({ iat: seconds + 120, exp: seconds + 600 })), 401)
@@ -155,4 +111,35 @@ test('two routers share a limit', async t => {
   }
   const sum = allowed.reduce((a, b) => a + b, 0)
   assert.ok(sum >= 10 && sum <= 12, `${allowed}`)
+})
+
+test('a clock that is set back locks nobody out, prolongs nothing, and loses no session', async t => {
+  const rateLimits = [{ per: 'Caller', counts: 'requests', limit: 10, everyMs: MINUTE, burst: 10 } as const]
+  const { origin, clock } = await start(t, { rateLimits })
+  const ask = async (token: string, headers = {}) => send(origin, LIST, { token, headers })
+  const begun = await send(origin, initialize, { token: RED })
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+  let refused = await ask(RED)
+  while (refused.status === 200) refused = await ask(RED)
+  assert.equal(refused.status, 429)
+  clock.advance(-24 * HOUR)
+  const still = await ask(RED)
+  assert.equal(still.status, 429)
+  assert.ok(Number(still.headers.get('retry-after')) <= 60, `${still.headers.get('retry-after')}`)
+  assert.equal((await ask(BLUE)).status, 200)
+  clock.advance(MINUTE)
+  assert.equal((await ask(RED, session)).status, 200)
+  const statuses = []
+  for (let times = 0; times < 20; times++) statuses.push((await ask(RED)).status)
+  assert.ok(statuses.filter(status => status === 200).length <= 10, `${statuses}`)
+})
+
+test('failed logins are limited for a minute at most after the clock is set back', async t => {
+  const { sign, statusOf, clock } = await keyServer(t)
+  const wrong = await sign({ aud: 'another' })
+  while ((await statusOf(wrong)) !== 429);
+  clock.advance(-24 * HOUR)
+  assert.equal(await statusOf(wrong), 429)
+  clock.advance(MINUTE)
+  assert.equal(await statusOf(wrong), 401)
 })

@@ -116,7 +116,7 @@ function subscribable(): { upstream: Upstream; subscribed: { to: Subscription; s
   }
 }
 
-test('a subscription tells nothing of a resource that its caller may not read, and ends with the rule', async t => {
+test('a subscription sends no updates of resources that its caller may not read, and ends with the rule', async t => {
   const { upstream, subscribed } = subscribable()
   const docs = { allow: ['file:///vermilion/*'], deny: ['file:///vermilion/secret*'] }
   const offers = { ...SERVERS.vermilion?.offers, capabilities: { resources: { subscribe: true } } }

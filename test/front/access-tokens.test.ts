@@ -25,6 +25,7 @@ test('a token of an issuer is admitted with its groups; every forged or unfit on
     ['no time of issue', await sign({ iat: undefined })],
     ['valid for a year', await sign({ exp: seconds + 365 * 24 * 3_600 })],
     ['no subject', await sign({ sub: undefined })],
+    ['subject that is no text', await sign({ sub: 'ada\ud800' })],
     ['ID token', await sign({ nonce: 'n' })],
     ['ID token with a hash', await sign({ at_hash: 'h', scope: 'mcp' })],
     ['identity assertion', await sign({}, { typ: 'oauth-id-jag+jwt' })],
@@ -88,7 +89,35 @@ test('metadata and challenges come from the manifest, whatever Host and X-Forwar
   assert.equal((await fetch(`${origin}/.well-known/oauth-protected-resource/other`)).status, 404)
 })
 
-test('a token without the required scopes is told which it needs', async t => {
+test('a page of an allowed origin may read the metadata, after it has asked as browsers do; another may not', async t => {
+  const { origin } = await withIssuer(t, { requiredScopes: ['mcp'] })
+  const ask = {
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'mcp-protocol-version',
+  }
+  const read = async (path: string, method: string, from: string) => {
+    const asked = method === 'OPTIONS' ? ask : {}
+    const { status, headers } = await fetch(`${origin}${path}`, {
+      method,
+      headers: { origin: from, ...asked },
+    })
+    return { status, origin: headers.get('access-control-allow-origin'), headers }
+  }
+  const page = 'http://localhost:6274'
+  const metadata = '/.well-known/oauth-protected-resource'
+  for (const path of ['/mcp', metadata, `${metadata}/mcp`, `${metadata}/mcp/direct`]) {
+    const preflight = await read(path, 'OPTIONS', page)
+    assert.deepEqual([preflight.status, preflight.origin], [204, page], path)
+    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /GET/)
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /mcp-protocol-version/)
+    assert.equal((await read(path, 'OPTIONS', 'https://evil.example')).status, 403, path)
+    if (path === '/mcp') continue
+    const { status, origin: allowed } = await read(path, 'GET', page)
+    assert.deepEqual([status, allowed], [200, page], path)
+  }
+})
+
+test('the answer to a token without the required scopes names them', async t => {
   const { sign, ask } = await withIssuer(t, { requiredScopes: ['mcp', 'tools'] })
   const { status, headers } = await ask(await sign({ scope: 'mcp' }))
   assert.equal(status, 403)

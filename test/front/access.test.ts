@@ -1,10 +1,10 @@
-/** What callers may use, and what of theirs others may not: over HTTP, against a running router. */
+/** Access over HTTP against a running router: what a caller may use, and what of one caller is hidden from the others. */
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
 import { BLUE, initialize, RED, rule, send, start } from './access-router.ts'
 
-test('what a caller may not use is answered as what does not exist', async t => {
+test('a tool that a caller may not use is answered like one that does not exist', async t => {
   const { origin } = await start(t, { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] })
   const answerTo = async (path: string) => {
     const request = {
@@ -42,7 +42,7 @@ test('no token, a wrong one and a broken header are refused before the body is r
     if (path !== '/mcp') assert.equal((await fetch(`${origin}${path}`)).status, 404)
 })
 
-test('a session and a handle of another caller do not exist', async t => {
+test('sessions and handles of one caller are unknown to another', async t => {
   const { origin } = await start(t, {})
   const begun = await send(origin, initialize, { token: RED })
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
@@ -60,7 +60,7 @@ test('a session and a handle of another caller do not exist', async t => {
   assert.equal((await send(origin, list, { token: RED, headers: session })).status, 200)
 })
 
-test('what a server lets everybody cache is private to the caller it was answered to', async t => {
+test('an answer that a server marks as public is private to its caller', async t => {
   const contents = [{ uri: 'file:///vermilion/one', text: 'one' }]
   const cached = { contents, ttlMs: 60_000, cacheScope: 'public' }
   const { origin } = await start(t, {}, {}, async () => ({ result: cached }))
@@ -78,7 +78,7 @@ test('what a server lets everybody cache is private to the caller it was answere
   assert.deepEqual([result.cacheScope, result.ttlMs], ['private', 60_000])
 })
 
-test('a changed rule is in force with the next request, without a new session', async t => {
+test('a changed rule applies from the next request, without a new session', async t => {
   const { origin, publish, router } = await start(t, { rules: [rule('red', 'vermilion')] })
   const names = async () =>
     (await send(origin, { method: 'tools/list', params: {} }, { path: '/mcp/direct', token: RED })).text
@@ -92,7 +92,7 @@ test('a changed rule is in force with the next request, without a new session', 
   assert.match(await names(), /vermilion_get/)
 })
 
-test('a flood is refused before its body is read, and a call too many with the wait in words', async t => {
+test('requests over the limit are refused before their body is read; a call over the limit is told how long to wait', async t => {
   const limit = { everyMs: 60_000, burst: 1, limit: 1 } as const
   const requests = { ...limit, per: 'Caller', counts: 'requests' } as const
   const { origin, clock, publish, router } = await start(t, { rateLimits: [requests] })
@@ -154,3 +154,31 @@ function refusedEarly(
     sent.write('{"jsonrpc":')
   })
 }
+
+test('each message of a batch counts as a request, up to the longest batch that is served', async t => {
+  const rateLimits = [{ per: 'Caller', counts: 'requests', limit: 60, everyMs: 60_000, burst: 60 } as const]
+  const { origin, clock } = await start(t, { rateLimits })
+  const batch = async (count: number) => {
+    const messages = Array.from({ length: count }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
+    const response = await fetch(`${origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-03-26',
+        authorization: `Bearer ${RED}`,
+      },
+      body: ` ${JSON.stringify(messages)}`,
+    })
+    return [response.status, Number(response.headers.get('retry-after'))]
+  }
+  assert.deepEqual(await batch(36), [200, 0])
+  assert.deepEqual(await batch(24), [200, 0])
+  assert.deepEqual(await batch(1), [429, 1])
+  clock.advance(40_000)
+  assert.deepEqual(await batch(50), [429, 1])
+  clock.advance(60_000)
+  assert.deepEqual(await batch(1_000), [400, 0])
+  assert.deepEqual(await batch(10), [200, 0])
+  assert.deepEqual(await batch(1), [429, 1])
+})

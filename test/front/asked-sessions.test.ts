@@ -1,4 +1,4 @@
-/** Questions on the streams of 2025 sessions: whose answer counts, how long one is waited for, and what ends the waiting. */
+/** Questions on the streams of 2025 sessions: which answer counts, how long a question waits, and what ends it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
@@ -31,7 +31,7 @@ async function answerOf(reader: EventReader): Promise<JsonObject> {
   return JSON.parse(result.content[0].text)
 }
 
-test('a question stands on the stream of the call, and the answer comes by another POST', async t => {
+test('a question is sent on the stream of its call, and answered by another POST', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'ask')
@@ -43,7 +43,7 @@ test('a question stands on the stream of the call, and the answer comes by anoth
   assert.deepEqual(await answerOf(reader), [{ result: ANSWERS.form }])
 })
 
-test('nobody answers for another session, and nobody twice', async t => {
+test('a question can be answered only by its session, and once', async t => {
   const front = await startAskingFront(t)
   const [own, other] = [await beginSession(front.url, CAN_ALL), await beginSession(front.url, CAN_ALL)]
   const [reader, others] = [await call(t, front, own, 'ask'), await call(t, front, other, 'ask')]
@@ -59,7 +59,7 @@ test('nobody answers for another session, and nobody twice', async t => {
   assert.deepEqual(await answerOf(others), [{ result: { action: 'decline' } }])
 })
 
-test('a question is given up after ten minutes, its client is told, and until then its stream shows that it is alive', async t => {
+test('a question ends after ten minutes, its client is notified, and until then its stream gets heartbeats', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'ask')
@@ -77,7 +77,7 @@ test('a question is given up after ten minutes, its client is told, and until th
   assert.equal(front.clients.asks.size, 0)
 })
 
-test('a client that cancels its call, goes away or ends its session is not waited for', async t => {
+test('the question ends if its client cancels the call, leaves or ends its session', async t => {
   const front = await startAskingFront(t)
   for (const leave of ['cancel', 'close', 'delete'] as const) {
     const session = await beginSession(front.url, CAN_ALL)
@@ -103,7 +103,7 @@ test('a client that cancels its call, goes away or ends its session is not waite
   assert.deepEqual(front.strays, [])
 })
 
-test('the end of a session ends the calls that it waits for, those of a batch too, and no others', async t => {
+test('ending a session ends its waiting calls, also those in a batch, and no others', async t => {
   const front = await startAskingFront(t)
   const hang = (session: Session) => call(t, front, session, 'askAndHang', { questions: [] })
   const [own, other] = [await beginSession(front.url), await beginSession(front.url)]
@@ -124,7 +124,7 @@ test('the end of a session ends the calls that it waits for, those of a batch to
   for (const reader of readers) reader.close()
 })
 
-test('a batch is asked and told on an event stream, on which its answers come one by one', async t => {
+test('a batch gets questions and notifications on an event stream, and each answer as an event', async t => {
   const front = await startAskingFront(t)
   const session = { ...(await beginSession(front.url, CAN_ALL)), 'mcp-protocol-version': '2025-03-26' }
   const questions = [QUESTIONS.roots]
@@ -145,7 +145,7 @@ test('a batch is asked and told on an event stream, on which its answers come on
   assert.equal(await reader.next(), undefined)
 })
 
-test('a question that its server takes back is taken back from the client', async t => {
+test('a question that the server cancels is cancelled at the client', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'askAndGo')
@@ -156,7 +156,7 @@ test('a question that its server takes back is taken back from the client', asyn
   assert.deepEqual(await answerOf(reader), 'went on' as unknown)
 })
 
-test('a client has thirty-two questions at a time to answer, its server is told of more', async t => {
+test('a client can have 32 open questions; further ones are refused to the server', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const questions = Array.from({ length: 33 }, () => QUESTIONS.roots)
@@ -169,7 +169,7 @@ test('a client has thirty-two questions at a time to answer, its server is told 
   assert.match(JSON.stringify(answers.at(-1)), /too many questions/)
 })
 
-test('the answer to a replica that is gone is refused with a sentence, nonsense is taken without a word', async t => {
+test('an answer for a replica that is gone is refused with a sentence, an invalid one is ignored', async t => {
   const front = await startAskingFront(t)
   const gone = await startAskingFront(t, { owner: 'two' })
   const session = await beginSession(gone.url, CAN_ALL)
@@ -197,7 +197,7 @@ test('the body of an answer names the replica that asked', async t => {
   assert.equal(ownerOfBody(body), undefined)
 })
 
-test('a cancelled request that is not known here is handed on with its session, a known one is not', async t => {
+test('a cancellation of an unknown request is forwarded with its session, one of a known request is not', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const body = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } }
@@ -212,7 +212,7 @@ test('a cancelled request that is not known here is handed on with its session, 
   )
 })
 
-test('a drained front answers a call whose question is open with a fault', async t => {
+test('during the drain a call with an open question is answered with a fault', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'ask')

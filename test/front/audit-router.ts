@@ -2,6 +2,7 @@
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import type { AccessConfig, AuditConfig } from '../../core/catalog/access-config.ts'
+import type { RouterOptions } from '../../router/router.ts'
 import { echo } from '../meta/fixture.ts'
 import { rule, SERVERS, start } from './access-router.ts'
 
@@ -25,10 +26,11 @@ export async function audited(
   audit: Partial<AuditConfig> = {},
   access: Partial<AccessConfig> = {},
   answer = echo,
+  options: Partial<RouterOptions> = {},
 ) {
   const sink = createSink()
   const given = { rules: RULES, ...access, audit: { ...EVERYTHING, ...audit } }
-  const running = await start(t, given, {}, answer, SERVERS, { auditStream: () => sink.stream })
+  const running = await start(t, given, {}, answer, SERVERS, { auditStream: () => sink.stream, ...options })
   /** Closes the router, which writes what waits. */
   const lines = async (): Promise<Line[]> => {
     await running.router.close(0)

@@ -1,4 +1,4 @@
-/** Calls of the 2026 era that wait for their callers' answers, and callers that come late, twice, with others' words, or not at all. */
+/** Calls of the 2026 era that wait for their callers' answers, which may come late, twice, changed, or never. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
@@ -53,7 +53,7 @@ function textOf({ json, text }: Awaited<ReturnType<typeof post>>): JsonObject[] 
 const ONE = { questions: [QUESTIONS.form] }
 const TWO = { questions: [QUESTIONS.form, QUESTIONS.roots] }
 
-test('a question is answered 200 with its state, and the repeated call gets the answer of the first', async t => {
+test('a question is answered with 200 and its state, and the repeated call gets the answer of the first', async t => {
   const front = await startAskingFront(t)
   const { requestState, keys } = await askedBy(call(front, 'ask', TWO))
   assert.deepEqual(keys, ['elicitation-1', 'roots-2'])
@@ -66,7 +66,7 @@ test('a question is answered 200 with its state, and the repeated call gets the 
   assert.equal(front.clients.held.size, 0)
 })
 
-test('a question that was left out, or answered in an envelope, is put again', async t => {
+test('a question without an answer, or with an answer in an envelope, is asked again', async t => {
   const front = await startAskingFront(t)
   const first = await askedBy(call(front, 'ask', TWO))
   const wrapped = { method: 'roots/list', result: ANSWERS.roots }
@@ -80,7 +80,7 @@ test('a question that was left out, or answered in an envelope, is put again', a
   assert.deepEqual(textOf(answer), [{ result: ANSWERS.form }, { result: ANSWERS.roots }])
 })
 
-test('whoever repeats the call with other arguments, another name or method is refused, and the call goes on waiting', async t => {
+test('a repeated call with another method, name or arguments is refused, and the first keeps waiting', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'ask', ONE))
   const inputResponses = { 'elicitation-1': ANSWERS.form }
@@ -103,7 +103,7 @@ test('whoever repeats the call with other arguments, another name or method is r
   assert.equal(front.seen.length, 1)
 })
 
-test('a state that was changed, used, or made by another process with the key is refused', async t => {
+test('a state that was changed, used before, or made by another process is refused', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'ask', ONE))
   const inputResponses = { 'elicitation-1': ANSWERS.form }
@@ -123,7 +123,7 @@ test('a state that was changed, used, or made by another process with the key is
   assert.equal(front.seen.length + replica.seen.length, 1)
 })
 
-test('a state that is not ours goes to the handler with the responses, untouched', async t => {
+test('a state of an upstream is passed to the handler with the responses, unchanged', async t => {
   const front = await startAskingFront(t)
   const more = { inputResponses: { q: { action: 'accept' } }, requestState: 'portolan~others.1' }
   const answer = await call(front, 'echo', { a: 1 }, more)
@@ -131,7 +131,7 @@ test('a state that is not ours goes to the handler with the responses, untouched
   assert.deepEqual(params, { name: 'echo', arguments: { a: 1 }, ...more })
 })
 
-test('a call that nobody comes back to is ended after ten minutes', async t => {
+test('a call without an answer ends after ten minutes', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'ask', ONE))
   front.clock.advance(TEN_MINUTES_MS - 1)
@@ -150,7 +150,7 @@ test('a call that nobody comes back to is ended after ten minutes', async t => {
   assert.match(String(errorOf(late).message), /too old; call the tool again/)
 })
 
-test('a caller that goes away after it was asked does not end its call, whose progress comes under the token of the day', async t => {
+test('a call continues if its caller leaves after a question, and its progress has the newest token', async t => {
   const front = await startAskingFront(t)
   const first = await hanging(t, front, 'askInTurn', {}, { progressToken: 'p' })
   assert.deepEqual((await first.next())?.params, { progressToken: 'p', progress: 0 })
@@ -163,7 +163,7 @@ test('a caller that goes away after it was asked does not end its call, whose pr
   assert.deepEqual(front.ended, [])
 })
 
-test('a caller that goes away before it is asked ends its call, and one that brought answers does so too', async t => {
+test('a call ends if its caller leaves before a question, or while it brings answers', async t => {
   const front = await startAskingFront(t)
   const early = await hanging(t, front, 'askAndHang', { arguments: { questions: [] } })
   assert.equal((await early.next())?.method, 'notifications/hanging')
@@ -180,7 +180,7 @@ test('a caller that goes away before it is asked ends its call, and one that bro
   assert.equal(front.inFlight.size, 0)
 })
 
-test('a call that goes on by itself keeps its answer for the caller', async t => {
+test('a call that continues without its caller keeps the answer', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'askAndGo', ONE))
   const inputResponses = { 'elicitation-1': ANSWERS.form }
@@ -188,7 +188,7 @@ test('a call that goes on by itself keeps its answer for the caller', async t =>
   assert.equal(textOf(answer) as unknown, 'went on')
 })
 
-test('of several repeated calls with the same state one goes on', async t => {
+test('of several repeated calls with the same state only one continues', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'ask', ONE))
   const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
@@ -198,7 +198,7 @@ test('of several repeated calls with the same state one goes on', async t => {
   for (const answer of lost) assert.match(String(errorOf(answer).message), /no longer waits/)
 })
 
-test('whoever asks for a call that is over, or whose caller is gone, is told so, and nothing is held', async t => {
+test('a repeated call whose first call has ended gets an error that says so, and nothing is kept', async t => {
   const front = await startAskingFront(t)
   const { signal } = new AbortController()
   const askFor = (at: number) => front.seen[at]?.caller.ask?.(QUESTIONS.form, signal)
@@ -225,7 +225,7 @@ test('the end of the process ends calls that wait, and says so', async t => {
   assert.match(String(answer.error.message), /cannot be asked now/)
 })
 
-test('calls that wait are bounded: one more is told so, and its server too', async t => {
+test('calls that wait are bounded: one more is refused to caller and server', async t => {
   const front = await startAskingFront(t)
   for (let held = 0; held < 1_024; held += 64)
     await Promise.all(Array.from({ length: 64 }, () => askedBy(call(front, 'ask', ONE))))
@@ -236,7 +236,7 @@ test('calls that wait are bounded: one more is told so, and its server too', asy
   assert.equal(front.clients.held.size, 0)
 })
 
-test('the bodies of calls that wait are bounded too, and make room when their calls go on', async t => {
+test('the bodies of waiting calls are bounded together, and released when the calls continue', async t => {
   const front = await startAskingFront(t)
   const args = { ...ONE, filler: 'x'.repeat(3.75 * 1024 * 1024) }
   const states: string[] = []

@@ -1,4 +1,4 @@
-/** The life of an exchange: streams, callers that go away or cancel, and the graceful end of the server. */
+/** The life of a request: streams, callers that leave or cancel, and graceful shutdown. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ test('notifications before the answer turn it into an event stream that ends wit
   assert.deepEqual((messages[2]?.result as JsonObject).content, [{ type: 'text', text: 'done' }])
 })
 
-test('a 2026-07-28 caller is sent log messages only where it asked for them', async t => {
+test('a 2026-07-28 caller gets log messages only if it requested them', async t => {
   const { url } = await startEchoServer(t)
   const headers = modernHeaders('tools/call', 'progress')
   const methods = async (meta: JsonObject) =>
@@ -64,7 +64,7 @@ test('a caller that goes away aborts its request', async t => {
   assert.equal(signal.reason.code, 'cancelled')
 })
 
-test('a cancelled request of the same session is aborted and gets no answer; a stranger cancels nothing', async t => {
+test('a request can be cancelled by its own session only, and then gets no answer', async t => {
   const server = await startEchoServer(t)
   const session = async () => {
     const { headers } = await post(server.url, legacy('initialize', { protocolVersion: '2025-11-25' }))
@@ -85,7 +85,7 @@ test('a cancelled request of the same session is aborted and gets no answer; a s
   assert.deepEqual([status, text], [202, ''])
 })
 
-test('closing refuses new requests, lets those in flight finish, and then ends idle connections', async t => {
+test('close refuses new requests, waits for those in flight, then ends idle connections', async t => {
   const server = await startEchoServer(t)
   const called = server.called('hold')
   const answer = post(server.url, HOLD)
@@ -97,7 +97,7 @@ test('closing refuses new requests, lets those in flight finish, and then ends i
   await closed
 })
 
-test('closing aborts what takes longer than it may, which is still answered', async t => {
+test('close aborts requests that take too long, which are still answered', async t => {
   const clock = createManualClock(Date.now())
   const server = await startEchoServer(t, { clock })
   const called = server.called('hold')

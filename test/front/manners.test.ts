@@ -8,7 +8,7 @@ import { errorOf, LEGACY_HEADERS, legacy, modern, post } from './post.ts'
 
 const CALL = { name: 'echo', arguments: { text: 'x' } }
 
-test('the result of an upstream is passed on as the very text it came in', async t => {
+test('the result of an upstream is passed on as the same text', async t => {
   const { url } = await startEchoServer(t)
   const answer = await post(url, legacy('tools/call', CALL, 'a"b'))
   assert.equal(answer.status, 200)
@@ -55,7 +55,7 @@ test('a request that does not accept both kinds of answer gets 406, one that is 
   )
 })
 
-test('a body over the limit gets 413, told by its length or found out', async t => {
+test('a body over the limit gets 413, with and without a length', async t => {
   const { url } = await startEchoServer(t)
   const big = legacy('tools/call', { name: 'echo', arguments: { text: 'x'.repeat(5 << 20) } })
   const told = await post(url, big)
@@ -95,14 +95,14 @@ test('a profile is served where it is the default or allowed, a server where ser
   assert.equal((await post(`${origin}/servers/github/mcp`, legacy('tools/list'))).status, 404)
 })
 
-test('before the first catalog MCP answers 503 and asks to come again', async t => {
+test('before the first catalog the answer is 503 with Retry-After', async t => {
   const { url } = await startEchoServer(t, { config: () => undefined })
   const answer = await post(url, legacy('tools/list'))
   assert.equal(answer.status, 503)
   assert.equal(answer.headers.get('retry-after'), '1')
 })
 
-test('notifications and answers are taken with 202 and no body', async t => {
+test('notifications and answers get 202 without a body', async t => {
   const { url } = await startEchoServer(t)
   for (const body of [
     { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -115,7 +115,7 @@ test('notifications and answers are taken with 202 and no body', async t => {
   }
 })
 
-test('a session is known by its id, over a restart with the same key too, until it is ended', async t => {
+test('a session id is valid until its session ends, also after a restart with the same key', async t => {
   const first = await startEchoServer(t, { sessionKey: 'kept' })
   const { headers } = await post(first.url, legacy('initialize', { protocolVersion: '2025-11-25' }))
   const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
@@ -133,7 +133,7 @@ test('a session is known by its id, over a restart with the same key too, until 
   assert.equal((await fetch(second.url, { method: 'DELETE' })).status, 400)
 })
 
-test('a caller without a session is served and has no client key', async t => {
+test('a caller without a session is served without a client key', async t => {
   const { url, seen } = await startEchoServer(t)
   assert.equal((await post(url, legacy('tools/call', CALL))).status, 200)
   assert.equal(seen[0]?.caller.client, undefined)
@@ -178,7 +178,7 @@ test('a bug in the handler is answered without its details', async t => {
   assert.deepEqual(errorOf(answer), { code: -32603, message: 'Internal error' })
 })
 
-test('whatever a body holds, it is answered as JSON-RPC and the server lives on', async t => {
+test('any body gets a JSON-RPC answer, and the server keeps running', async t => {
   const { url } = await startEchoServer(t)
   const deep = '['.repeat(500_000)
   for (const body of ['', 'nonsense', '{"jsonrpc":"2.0"', deep, '\u0000', '[]', '7', 'null', '"x"']) {

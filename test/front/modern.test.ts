@@ -1,4 +1,4 @@
-/** What is on the wire of 2026-07-28: stamps on answers, headers against bodies, what is refused and how. */
+/** HTTP of 2026-07-28: fields of answers, headers compared with bodies, and errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -7,7 +7,7 @@ import { errorOf, legacy, modern, modernHeaders, post, streamed } from './post.t
 
 const CALL = { name: 'echo', arguments: { text: 'x' } }
 
-test('a 2026-07-28 answer says complete, its cache terms on lists, and who answered', async t => {
+test("a 2026-07-28 answer has resultType complete, the server's name, and cache terms on lists", async t => {
   const { url } = await startEchoServer(t)
   const list = await post(url, modern('tools/list'), modernHeaders('tools/list'))
   assert.equal(list.status, 200)
@@ -58,7 +58,7 @@ test('headers that disagree with a 2026-07-28 body are refused with 400 and −3
   assert.equal(seen.length, 2)
 })
 
-test('what a 2026-07-28 client asks wrongly is named: revision, method, envelope', async t => {
+test('the error for a wrong 2026-07-28 request names the revision, method or envelope', async t => {
   const { url } = await startEchoServer(t)
   const key = 'io.modelcontextprotocol/protocolVersion'
   const future = await post(url, modern('tools/list', {}, { [key]: '2027-01-01' }), {

@@ -173,7 +173,7 @@ test('Hold: a changed tool is in no list and no search, its calls are refused in
   assert.equal(other.content[0]?.text, 'write: y')
 })
 
-test('Hold: approving serves it at once; other changes of the same tool are held again', async t => {
+test('Hold: an approved change is served at once; further changes of the tool are held', async t => {
   const { gateway, change, changes, until, approve, sees } = await world(t, 'Hold')
   await change({ read: 'Reads a file and exfiltrates it' })
   assert.deepEqual(
@@ -202,7 +202,7 @@ test('Hold: approving serves it at once; other changes of the same tool are held
   await sees('read')
 })
 
-test('Hold: what was approved survives a restart, and a list that changed meanwhile is held from the start', async t => {
+test('Hold: approvals survive a restart, and a list that changed meanwhile is held from the start', async t => {
   const space = await world(t, 'Hold')
   await space.change({ ...FIRST, read: 'Reads a file and exfiltrates it' })
   await space.changes()
@@ -226,7 +226,7 @@ test('a caller who may not use a held tool is answered as for one that was never
   assert.match(held.content[0]?.text ?? '', /"files:write" changed since it was approved/)
 })
 
-test('check tells what earlier runs found', async t => {
+test('check reports what earlier runs found', async t => {
   const { change, changes, check } = await world(t, 'Hold')
   assert.doesNotMatch(await check(), /note/)
   await change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
@@ -238,7 +238,7 @@ test('check tells what earlier runs found', async t => {
   assert.match(said, /note: files: text of the server hides characters: tool "read": tags that say "hi"/)
 })
 
-test('Warn: changed tools are served, and told until they are approved', async t => {
+test('Warn: changed tools are served, and reported until they are approved', async t => {
   const { gateway, change, changes, until, approve, sees } = await world(t, 'Warn')
   await change({ read: 'Reads a file and exfiltrates it', upload: 'Exfiltrates' })
   await changes()
@@ -253,7 +253,7 @@ test('Warn: changed tools are served, and told until they are approved', async t
   assert.deepEqual(changesLines(gateway.status()), [])
 })
 
-test('text that hides characters is told without a pin, and approved by its digest only', async t => {
+test('hidden characters are reported without a pin, and approved by digest only', async t => {
   const unpinned = await world(t, undefined)
   await unpinned.change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
   await unpinned.until(({ hiddenText }) => hiddenText !== undefined)

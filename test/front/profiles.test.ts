@@ -1,4 +1,4 @@
-/** Every profile over HTTP, as real clients use it: connected, listed, searched, called, told of what changed. */
+/** Every profile over HTTP, with real clients: connect, list, search, call, and notifications of changes. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
@@ -89,7 +89,7 @@ test('search: search, look at the schema, execute', async t => {
   assert.equal(await text('mcp_execute_tool', { toolName, serverId, args: ISSUE }), CALLED)
 })
 
-test('registry: discover, activate, and the tool is listed, told, and called by its own name until the session ends', async t => {
+test('registry: an activated tool is listed, announced, and called by its own name until the session ends', async t => {
   const { router } = await start(t)
   const anna = await connect(t, router, 'registry')
   const berta = await connect(t, router, 'registry')
@@ -121,7 +121,7 @@ test('registry without a session: definitions are answered, the list stays', asy
   assert.equal((await client.listTools()).tools.length, 3)
 })
 
-test('registry: what a session activated is found again at whichever replica its client arrives', async t => {
+test('registry: activated tools are kept for the session at whichever replica its client arrives', async t => {
   const replica = async () =>
     (await start(t, { port: await freePort(), address: '127.0.0.1', sessionKey: 'the key of both' })).router
   const [first, second] = [await replica(), await replica()]
@@ -143,7 +143,7 @@ test('registry: what a session activated is found again at whichever replica its
   assert.equal(await list(), 3, 'its owner is gone, and with it what was activated')
 })
 
-test('direct: everything listed, called by its listed name, and a change told ahead of the next answer', async t => {
+test('direct: all tools are listed and called by listed name, and a change is announced before the next answer', async t => {
   const started = await start(t)
   const { client, text, listed, told } = await connect(t, started.router, 'direct')
   assert.equal(client.getServerCapabilities()?.tools?.listChanged, true)
@@ -162,7 +162,7 @@ test('direct: everything listed, called by its listed name, and a change told ah
   assert.equal((await listed()).length, 4)
 })
 
-test('direct: a client of 2026-07-28 that listens is told at once, and does not hold up the end', async t => {
+test('direct: a listening client of 2026-07-28 is notified at once, and does not delay the shutdown', async t => {
   const started = await start(t)
   const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => client.close())
@@ -177,7 +177,7 @@ test('direct: a client of 2026-07-28 that listens is told at once, and does not 
   await subscription.close()
 })
 
-test('direct: a server that is careless with its lists costs the official clients nothing but its own slips', async t => {
+test('direct: invalid items of a server do not make the official clients refuse the list', async t => {
   const { router, source } = await start(t)
   const sloppy = {
     tools: [{ name: 'a', title: null, inputSchema: { $schema: 'x' }, outputSchema: { type: 'array' } }],

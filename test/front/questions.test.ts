@@ -1,4 +1,4 @@
-/** Questions to callers of both eras: real clients of the SDKs over real HTTP, and bare ones where they must misbehave. */
+/** Questions to callers of both eras: real clients of the SDKs over real HTTP, and plain requests for misbehaviour. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -27,7 +27,7 @@ for (const [era, connect] of [
     assert.equal(clients.asks.size + clients.held.size, 0)
   })
 
-  test(`a ${era} client answers questions one after the other, and hears what is said between them`, async t => {
+  test(`a ${era} client answers questions one after another, and gets notifications between them`, async t => {
     const { url } = await startAskingFront(t)
     const { call, asked, heard } = await connect(t, url)
     const answers = JSON.parse(await call('askInTurn', { questions: ALL }))
@@ -40,7 +40,7 @@ for (const [era, connect] of [
     assert.deepEqual(told, era === '2025' ? [0, 1, 2, 3, 4] : [])
   })
 
-  test(`a ${era} client answers what a 2026 server wants to know, in several rounds`, async t => {
+  test(`a ${era} client answers questions of a 2026 server, in several rounds`, async t => {
     const { url } = await startAskingFront(t)
     const { call, asked } = await connect(t, url)
     const { inputResponses, requestState } = JSON.parse(await call('input', { questions: ALL, rounds: 3 }))
@@ -62,7 +62,7 @@ for (const [era, connect] of [
   })
 }
 
-test('a call of a client that declared nothing has nobody to ask', async t => {
+test('questions to a client without capabilities are refused', async t => {
   const { url, seen } = await startAskingFront(t)
   for (const connect of [legacyClient, modernClient]) {
     const { call } = await connect(t, url, {})
@@ -73,7 +73,7 @@ test('a call of a client that declared nothing has nobody to ask', async t => {
   )
 })
 
-test('the handler sees what a client can be asked for, of a session as it was declared at its start', async t => {
+test("the handler gets the client's capabilities, for a session as declared in initialize", async t => {
   const { url, seen } = await startAskingFront(t)
   for (const connect of [legacyClient, modernClient]) {
     const { call } = await connect(t, url)
@@ -89,14 +89,14 @@ test('a server that never stops asking is refused after sixteen rounds', async t
   assert.equal(asked.length, 16)
 })
 
-test('a 2025 client that answers with an error ends the call of a 2026 server with a sentence', async t => {
+test('if a 2025 client answers with an error, the call of a 2026 server ends with a sentence', async t => {
   const { url } = await startAskingFront(t)
   const { client, call } = await legacyClient(t, url)
   client.removeRequestHandler('roots/list')
   await assert.rejects(call('input', { questions: [QUESTIONS.roots] }), /answered roots\/list with an error/)
 })
 
-test('what no client can be asked is not passed on', async t => {
+test('questions of unknown kinds are not passed on', async t => {
   const { url } = await startAskingFront(t)
   const odd = { method: 'wallet/open', params: {} }
   for (const connect of [legacyClient, modernClient]) {
@@ -108,7 +108,7 @@ test('what no client can be asked is not passed on', async t => {
   await assert.rejects(call('input', { questions: [odd] }), /no client of this revision can be asked/)
 })
 
-test('a page that a 2025 server wants to be visited first is a question to a 2026 client, and the call begins anew after it', async t => {
+test('a URL that a 2025 server wants visited is a question to a 2026 client, after which the call is repeated', async t => {
   const { url, seen, clients } = await startAskingFront(t)
   const { call, asked } = await modernClient(t, url)
   assert.deepEqual(JSON.parse(await call('visit', { a: 1 })).params.arguments, { a: 1 })
@@ -118,7 +118,7 @@ test('a page that a 2025 server wants to be visited first is a question to a 202
   assert.equal(seen[1]?.params.inputResponses ?? seen[1]?.params.requestState, undefined)
 })
 
-test('a page is not shown to a 2026 client that declared nothing of the kind, nor visited where its user refuses', async t => {
+test('a 2026 client without the capability gets no URL, and if its user declines, the call ends', async t => {
   const { url, seen } = await startAskingFront(t)
   const { call } = await modernClient(t, url, { elicitation: { form: {} } })
   await assert.rejects(call('visit'), { code: -32021 })
@@ -129,13 +129,13 @@ test('a page is not shown to a 2026 client that declared nothing of the kind, no
   assert.equal(seen.length + other.seen.length, 2)
 })
 
-test('only what can be repeated with answers asks for a page', async t => {
+test('only requests that can be repeated with answers ask to visit a URL', async t => {
   const { url } = await startAskingFront(t)
   const body = modern('completion/complete', { name: 'visit' }, CAN_BE_ASKED)
   assert.equal(errorOf(await post(url, body, modernHeaders('completion/complete'))).code, -32042)
 })
 
-test('the end of a visit is told to a 2025 client, and is nothing to a 2026 one', async t => {
+test('elicitation/complete is sent to a 2025 client, and ignored for a 2026 one', async t => {
   const { url } = await startAskingFront(t)
   const heard: string[][] = []
   for (const connect of [legacyClient, modernClient]) {
@@ -147,7 +147,7 @@ test('the end of a visit is told to a 2025 client, and is nothing to a 2026 one'
   assert.deepEqual(heard, [['notifications/elicitation/complete'], []])
 })
 
-test('a 2025 client is told of the page in the words of its server', async t => {
+test("a 2025 client gets the server's own error with the URL", async t => {
   const { url } = await startAskingFront(t)
   const { call } = await legacyClient(t, url)
   await assert.rejects(call('visit'), { code: -32042 })

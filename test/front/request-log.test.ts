@@ -8,7 +8,7 @@ import { startRealRouter } from '../meta/real-router.ts'
 import { legacyClient, modernClient } from '../support/answering-clients.ts'
 import { callTool } from '../support/mcp.ts'
 
-test('a line of a call names the client and its session, where it has one', async t => {
+test('a line of a call or search names the client and its session, if there is one', async t => {
   const lines: JsonObject[] = []
   const log = createLog({ destination: { write: line => void lines.push(JSON.parse(line)) } })
   const fixture = await startHttpFixture({ era: 'legacy' })
@@ -36,6 +36,9 @@ test('a line of a call names the client and its session, where it has one', asyn
     ...{ client: 'answering/1', session: undefined },
     tool: 'cancelled',
   })
+  await older.call('discover_mcp_tools', { query: 'cancelled' })
+  const search = lines.find(({ msg }) => msg === 'search')
+  assert.deepEqual([search?.client, search?.session], ['answering/1', session])
   const nobody = await called(() => callTool(url, 'execute_mcp_tool', args))
   assert.deepEqual(nobody, { client: undefined, session: undefined, tool: 'cancelled' })
 })

@@ -55,7 +55,7 @@ async function start(
   return { router, source, logged }
 }
 
-test('a call of a server that is not there is told to whoever watches it, any other call is not', async t => {
+test('a call of an unavailable server is reported to its watcher, other calls are not', async t => {
   const wanted: string[] = []
   const { router, source, logged } = await start(t, echo, { onUnavailable: server => wanted.push(server) })
   const failed = { state: 'failed', reason: 'Unreachable', hidden: true } as const
@@ -125,7 +125,7 @@ test('calls are counted and timed by server and tool, tokens by kind, the catalo
     assert.match(metrics, expected)
 })
 
-test('a snapshot that does not build leaves the last good catalog in place, and the next one is taken', async t => {
+test('if a catalog cannot be built, the last good one stays, and the next snapshot is used', async t => {
   const { router, source, logged } = await start(t)
   source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 1))
   await logged('catalog swapped')
@@ -167,7 +167,7 @@ test('reloads under load fail no call', async t => {
   assert.ok(calls.every(count => count > 0))
 })
 
-test('closing lets a call in flight finish, then closes its upstream', async t => {
+test('close waits for calls in flight, then closes the upstream', async t => {
   const arrived = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const { router, source, logged } = await start(t, async () => {

@@ -1,4 +1,4 @@
-/** GET streams of 2025 clients: who has one, what comes on it, and how many there may be. */
+/** GET streams of 2025 clients: who may open one, what is sent on it, and how many there may be. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -57,7 +57,7 @@ test('a GET without a session, of an unknown one or revision, of the newer era, 
   }
 })
 
-test('a stream is alive at once and every 15 s, and gives no event an id', async t => {
+test('a stream gets a heartbeat at once and every 15 s, and its events have no ids', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const stream = await listen(t, front, session)
@@ -71,7 +71,7 @@ test('a stream is alive at once and every 15 s, and gives no event an id', async
   assert.deepEqual(await stream.next(), { jsonrpc: '2.0', ...UPDATED })
 })
 
-test('a client is told and asked on the stream that it opened last, and only what it declared', async t => {
+test('notifications and questions go to the stream that a client opened last, if it declared them', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, { roots: {} })
   const client = clientOf(front, session)
@@ -87,7 +87,7 @@ test('a client is told and asked on the stream that it opened last, and only wha
   assert.deepEqual(await answer, { result: ANSWERS.roots })
 })
 
-test('changed lists are told once, however many streams a client has', async t => {
+test('list_changed is sent once, however many streams a client has', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const [first, second] = [await listen(t, front, session), await listen(t, front, session)]
@@ -116,7 +116,7 @@ test('the oldest of five streams of a session is ended, and all of them with the
   assert.equal((await listen(t, front, session)).status, 404)
 })
 
-test('streams are bounded: one more is told to come again', async t => {
+test('streams are bounded: one more gets 503 with Retry-After', async t => {
   const front = await startAskingFront(t, { maxStreams: 2 })
   const session = await beginSession(front.url)
   for (const status of [200, 200, 503]) assert.equal((await listen(t, front, session)).status, status)
@@ -154,7 +154,7 @@ test('callers without a session may listen where that is allowed, for changed li
   assert.equal((await listen(t, still, {})).status, 405)
 })
 
-test('a reader that does not read is cut off', async t => {
+test('a client that does not read is cut off', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const { port } = new URL(front.url)
@@ -191,7 +191,7 @@ test('a 2025 client subscribes, hears updates on its stream, and unsubscribes', 
   assert.equal(front.subscribed[1]?.signal.aborted, true)
 })
 
-test('a subscription needs a session, a URI, a server that tells, and is one of a thousand', async t => {
+test('a subscription needs a session, a URI and a server with subscriptions, and a session has at most a thousand', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const uri = 'note://one'
@@ -264,7 +264,7 @@ test('a 2026 caller listens for the resources that can be subscribed to, which i
   assert.equal(front.clients.subscriptions.size, 0)
 })
 
-test('nonsense to listen for is refused', async t => {
+test('invalid filters of subscriptions/listen are refused', async t => {
   const { url } = await startAskingFront(t)
   for (const notifications of [
     undefined,

@@ -1,4 +1,4 @@
-/** What a front hands on besides questions: log messages of a level, headers, the body itself, and what a server says of itself. */
+/** What the front passes on besides questions: log messages by level, headers, the body, and the server's description. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -15,7 +15,7 @@ function levelsOf(text: string): unknown[] {
   return logs.map(({ params }) => (params as JsonObject).level)
 }
 
-test('a 2025 session hears log messages of the level that it set, and the handler knows it', async t => {
+test('a 2025 session gets log messages of the level that it set, which the handler knows', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const log = async () => levelsOf((await post(front.url, legacy('tools/call', LOG), session)).text)
@@ -47,7 +47,7 @@ test('the level of a session counts between its calls too', async t => {
   assert.deepEqual((await stream.next())?.params, { level: 'error' })
 })
 
-test('a 2026 call hears log messages of the level that it names, and none where it names none', async t => {
+test('a 2026 call gets log messages of the level that it names, otherwise none', async t => {
   const { url, seen } = await startAskingFront(t)
   const log = async (meta: JsonObject) =>
     levelsOf((await post(url, modern('tools/call', LOG, meta), modernHeaders('tools/call', 'log'))).text)
@@ -56,7 +56,7 @@ test('a 2026 call hears log messages of the level that it names, and none where 
   assert.equal(seen.at(-1)?.caller.logLevel, 'info')
 })
 
-test('what the newer era took away is not there: levels, subscriptions, ping', async t => {
+test('methods that the newer era removed are unknown: setLevel, subscribe, ping', async t => {
   const { url, seen } = await startAskingFront(t)
   for (const method of [
     'logging/setLevel',
@@ -71,7 +71,7 @@ test('what the newer era took away is not there: levels, subscriptions, ping', a
   assert.equal(seen.length, 0)
 })
 
-test('headers for upstreams reach the handler as they are, others do not, and too many are refused', async t => {
+test('headers for upstreams reach the handler unchanged, others do not, and too many are refused', async t => {
   const { url, seen } = await startAskingFront(t)
   const handed = { 'mcp-param-region': 'eu', traceparent: '00-1-2-01', tracestate: 'a=b', baggage: 'c=d' }
   const body = legacy('tools/call', { name: 'echo', arguments: { big: 1 } })
@@ -87,7 +87,7 @@ test('headers for upstreams reach the handler as they are, others do not, and to
   assert.equal(seen.length, 2)
 })
 
-test('the body of a single request reaches the handler to the letter, none of a batch does', async t => {
+test('the text of a single request reaches the handler unchanged, that of a batch does not', async t => {
   const { url, seen } = await startAskingFront(t)
   const text =
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":12345678901234567890}}}'
@@ -97,7 +97,7 @@ test('the body of a single request reaches the handler to the letter, none of a 
   assert.equal(seen[1]?.text, undefined)
 })
 
-test('what a server says of itself stands in the answers that begin with it, in both eras', async t => {
+test("the server's own description is in initialize and server/discover", async t => {
   const { url } = await startAskingFront(t)
   const own = { 'portolan.dev/protocol': '2025-06-18' }
   const initialized = await post(url, legacy('initialize', { protocolVersion: '2024-11-05' }))
@@ -110,7 +110,7 @@ test('what a server says of itself stands in the answers that begin with it, in 
   })
 })
 
-test('methods that the front knows nothing of are the handler’s, in both eras', async t => {
+test('unknown methods are passed to the handler in both eras', async t => {
   const { url, seen } = await startAskingFront(t)
   await post(url, legacy('tasks/get', { taskId: 't' }))
   await post(url, modern('tasks/get', { taskId: 't' }), modernHeaders('tasks/get', 't'))

@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { parse } from 'yaml'
 import { MINILM } from '../../core/encoder/fetch-model.ts'
+import { MODEL_FILE } from '../../core/encoder/model-place.ts'
 import { bundle } from '../../scripts/bundle.ts'
 import { assembleImageRoot, IMAGE_START } from '../../scripts/image-root.ts'
 
@@ -21,6 +22,8 @@ after(() => rmSync(folder, { recursive: true }))
 
 /** The bridge is copied into every pod of a server, so its size is limited. */
 const BRIDGE_LIMIT = 300_000
+/** Of one chunk: large data are files beside it. */
+const CHUNK_LIMIT = 1_600_000
 
 type Ended = { code: number; stdout: string; stderr: string }
 
@@ -49,7 +52,7 @@ test('the program prints its version and its commands', async () => {
 test('without arguments, PORTOLAN_COMMAND selects the command', async () => {
   const { stdout } = await run('portolan.js', [], { PORTOLAN_COMMAND: 'crds' })
   const kinds = [...stdout.matchAll(/^ {4}kind: (\w+)$/gm)].map(([, kind]) => kind)
-  assert.deepEqual(kinds, ['McpServer', 'McpGateway'])
+  assert.deepEqual(kinds, ['McpServer', 'McpGateway', 'McpScript'])
 })
 
 test('a router or operator outside of a cluster ends with an error in its log', async () => {
@@ -92,7 +95,7 @@ test('without the model, the error of the worker says what to do', async () => {
 test('the image contains the model beside the program, if the model was fetched', () => {
   const model = join(folder, 'fetched')
   const parts = { bundle: join(folder, 'first') }
-  const inImage = join(folder, 'root', 'app', 'minilm.bin')
+  const inImage = join(folder, 'root', 'app', MODEL_FILE)
   writeFileSync(model, 'weights')
   assembleImageRoot(join(folder, 'root'), { ...parts, model })
   assert.equal(readFileSync(inImage, 'utf8'), 'weights')
@@ -108,9 +111,15 @@ test('the sources are ASCII, which V8 stores as one byte per character, without 
   const all = scripts.map(name => read(name)).join('')
   // Part of zod's German locale.
   assert.doesNotMatch(all, /Ung\\xFCltige/)
-  assert.ok(
-    Math.max(...scripts.filter(name => /^chunk-/.test(name)).map(name => read(name).length)) < 1_600_000,
-  )
+  const largest = Math.max(...scripts.filter(name => /^chunk-/.test(name)).map(name => read(name).length))
+  assert.ok(largest < CHUNK_LIMIT, `${largest} characters`)
+})
+
+test('vectors of kinds of tools are a file beside the program, and searches find it', () => {
+  const scripts = readdirSync(join(folder, 'first')).filter(name => /^chunk-/.test(name))
+  const using = scripts.filter(name => read(name).includes('new URL("./kinds.json",import.meta.url)'))
+  assert.equal(using.length, 1)
+  assert.ok(JSON.parse(read('kinds.json')).components.length > 100_000)
 })
 
 test('the bundle contains the licences of its packages', () => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
 const COPIED = [
-  ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'scripts'],
+  ...['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console', 'scripts'],
   ...['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'docs/npm.md'],
   'node_modules/.package-lock.json',
 ]

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
+import { oidcOptions } from '../support/oidc-options.ts'
 
 type Handler = Parameters<typeof createServer>[1]
 type ProviderClass = new (issuer: string, options: object) => { callback(): Handler }
@@ -15,24 +16,7 @@ const server = createServer()
 await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const provider = new Provider(issuer, {
-  clients: [],
-  pkce: { required: () => true },
-  scopes: ['openid', 'offline_access', 'mcp', 'write'],
-  features: {
-    registration: { enabled: true },
-    devInteractions: { enabled: true },
-    resourceIndicators: {
-      enabled: true,
-      // There is no default resource: a client that names none gets a token that no gateway accepts.
-      useGrantedResource: () => true,
-      getResourceServerInfo: (_context: object, resource: string) => ({
-        scope: 'mcp write',
-        audience: resource,
-        accessTokenFormat: 'jwt',
-        accessTokenTTL: 600,
-      }),
-    },
-  },
+  ...oidcOptions({ scopes: ['mcp', 'write'], resourceScope: 'mcp write', tokenSeconds: 600 }),
   // Pages of other origins register and get tokens, as the inspector's do.
   clientBasedCORS: () => true,
   // Clients may later ask for more than they registered for; left to itself, oidc-provider refuses that.

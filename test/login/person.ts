@@ -3,7 +3,7 @@
 const MOST_PAGES = 12
 
 /** Submits every form until a page sends the person back to the client; returns that URL, which is not opened. */
-export async function logIn(page: URL, callback: string): Promise<URL> {
+export async function logIn(page: URL, callback: string, who = 'ada'): Promise<URL> {
   const cookies = new Map<string, string>()
   let next: { url: URL; form?: URLSearchParams } = { url: page }
   for (let step = 0; step < MOST_PAGES; step++) {
@@ -22,7 +22,7 @@ export async function logIn(page: URL, callback: string): Promise<URL> {
     next = { url: new URL(location ?? /action="([^"]+)"/.exec(html)?.[1] ?? '', url) }
     if (next.url.href.startsWith(callback)) return next.url
     const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1] ?? ''
-    if (location === null) next.form = new URLSearchParams({ prompt, login: 'ada', password: 'any' })
+    if (location === null) next.form = new URLSearchParams({ prompt, login: who, password: 'any' })
   }
   throw new Error('the login did not come to an end')
 }

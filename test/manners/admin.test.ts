@@ -9,7 +9,7 @@ import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { SERVERS } from '../meta/servers.ts'
 
-test('a server is called at the admin port with a good token, and each other caller is told why not', async t => {
+test('a server is called at the admin port with a valid token, and other callers get the reason of the refusal', async t => {
   const source = createInProcessSource()
   source.publish(snapshotOf(SERVERS, { exposeServers: false }, 1))
   const router = await startRouter({
@@ -47,4 +47,9 @@ test('a server is called at the admin port with a good token, and each other cal
     assert.equal(refused.status, 401, method)
     assert.equal(refused.headers.get('www-authenticate'), 'Bearer')
   }
+  assert.deepEqual(await (await fetch(`${origin}/debug/users`)).json(), [])
+  const end = (headers: Record<string, string>) =>
+    fetch(`${origin}/debug/users/forge/nobody`, { method: 'DELETE', headers })
+  assert.equal((await end({})).status, 404)
+  assert.equal((await end({ origin: 'http://localhost' })).status, 403)
 })

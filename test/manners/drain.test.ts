@@ -1,4 +1,4 @@
-/** The end of a router under load: no call that it took is lost, and whoever may stay forever is not waited for. */
+/** Shutdown of a router under load: no accepted call is lost, and endless streams are not waited for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, request } from 'undici'
@@ -18,7 +18,7 @@ for (const [lingerMs, refused] of [
   [0, [...REFUSED, CLOSED_IDLE]],
   [200, REFUSED],
 ] as const) {
-  test(`a call that was taken is answered, with ${lingerMs} ms of the end in which calls are still taken`, async t => {
+  test(`an accepted call is answered if calls are accepted for ${lingerMs} ms of the shutdown`, async t => {
     const replica = await startReplica(t, { lingerMs })
     const agent = new Agent({ keepAliveTimeout: 60_000 })
     t.after(() => agent.destroy())
@@ -50,7 +50,7 @@ for (const [lingerMs, refused] of [
   })
 }
 
-test('calls that a replica hands over are not lost when their owner ends: it says so in time', async t => {
+test('calls that a replica forwards are not lost when the owner shuts down, since it says so in time', async t => {
   const [owner, replica] = [
     await startReplica(t, { sessions: 'perClient', lingerMs: 2_000 }),
     await startReplica(t, { sessions: 'perClient' }),
@@ -74,7 +74,7 @@ test('calls that a replica hands over are not lost when their owner ends: it say
   assert.deepEqual([...statuses], [200])
 })
 
-test('streams, whoever listens, and calls that wait for an answer are ended at once', async t => {
+test('streams, listeners and calls that wait for an answer end at once', async t => {
   const replica = await startReplica(t)
   const session = await beginSession(replica.url)
   const stream = await openEvents(replica.url, session)

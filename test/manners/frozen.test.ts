@@ -1,4 +1,4 @@
-/** A replica that takes connections and says nothing, as one does that is frozen, or whose machine is gone. */
+/** A replica that accepts connections and never answers, as if it were frozen or its machine lost. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { legacy, post } from '../front/post.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { startReplica } from './replica.ts'
 
-test('who waits for a frozen owner is told so; what comes after it is served here, or begins again', async t => {
+test('requests that wait for a frozen owner get an error; later ones are served here or begin again', async t => {
   const clock = createManualClock()
   const frozen = await startFrozen(t)
   const replica = await startReplica(t, { clock, sessions: 'perClient' })
@@ -32,7 +32,7 @@ test('who waits for a frozen owner is told so; what comes after it is served her
   assert.equal((await post(replica.url, subscribe, session)).status, 404)
 })
 
-test('an owner that takes its time is waited for as long as it shows that it lives', async t => {
+test('a slow owner is waited for while it shows that it is alive', async t => {
   const clock = createManualClock(Date.now())
   const [first, second] = [await startReplica(t), await startReplica(t, { clock, sessions: 'perClient' })]
   const session = { 'mcp-session-id': idOf(first.port, clock) }

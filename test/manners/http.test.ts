@@ -58,13 +58,13 @@ test('a path may end in a slash, be percent-encoded, or stand in a target in abs
   }
 })
 
-test('of a target in absolute form its host is checked, whatever the header says', async t => {
+test('the host of a target in absolute form is checked, whatever the header Host says', async t => {
   const { origin } = await startEchoServer(t)
   const answer = await ask(origin, requestText('http://evil.example/mcp', { lines: LINES, body: PING }))
   assert.equal(answer.status, 403)
 })
 
-test('a body that is compressed is refused with 415 and what is taken', async t => {
+test('a compressed body is refused with 415 and the accepted encodings', async t => {
   const { url } = await startEchoServer(t)
   for (const encoding of ['gzip', 'br', 'deflate', 'x']) {
     const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
@@ -75,7 +75,7 @@ test('a body that is compressed is refused with 415 and what is taken', async t 
   assert.equal((await post(url, legacy('ping'), { 'content-encoding': 'identity' })).status, 200)
 })
 
-test('HTTP/1.0 is answered, where it names a host', async t => {
+test('HTTP/1.0 requests with a Host header are answered', async t => {
   const { origin } = await startEchoServer(t)
   const old = (lines: readonly string[]) =>
     requestText('/mcp', { lines, body: PING }).replace('HTTP/1.1', 'HTTP/1.0')
@@ -104,7 +104,7 @@ test('requests sent without waiting for answers are answered in their order', as
   assert.deepEqual(ids, ['first', ...more.keys()])
 })
 
-test('who asks whether to go on is told to, other expectations fail', async t => {
+test('Expect: 100-continue is answered, other expectations fail', async t => {
   const { origin } = await startEchoServer(t)
   const text = await talk(
     origin,
@@ -115,7 +115,7 @@ test('who asks whether to go on is told to, other expectations fail', async t =>
   assert.equal(other.status, 417)
 })
 
-test('an offer to change the protocol is passed over, and nothing is tunnelled', async t => {
+test('an Upgrade header is ignored, and CONNECT is refused', async t => {
   const { origin } = await startEchoServer(t)
   for (const protocol of ['websocket', 'h2c']) {
     const lines = [...MCP_LINES, 'connection: upgrade, close', `upgrade: ${protocol}`]
@@ -125,7 +125,7 @@ test('an offer to change the protocol is passed over, and nothing is tunnelled',
   assert.equal(await talk(origin, tunnel), '')
 })
 
-test('a session id given twice is none; a length given twice is no request', async t => {
+test('two session ids are refused like an unknown one; two lengths are an invalid request', async t => {
   const { url, origin } = await startEchoServer(t)
   const { headers } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25' }))
   const session = `mcp-session-id: ${headers.get('mcp-session-id')}`
@@ -140,7 +140,7 @@ test('a session id given twice is none; a length given twice is no request', asy
     )
 })
 
-test('headers over 16 KiB are answered 431, what is no HTTP 400, both with a sentence', async t => {
+test('headers over 16 KiB get 431, and what is not HTTP 400, both with a sentence', async t => {
   const { origin } = await startEchoServer(t)
   const large = await ask(
     origin,
@@ -160,7 +160,7 @@ test('headers over 16 KiB are answered 431, what is no HTTP 400, both with a sen
   }
 })
 
-test('what is broken ends the call before it, and breaks into no answer that is under way', async t => {
+test('broken HTTP ends the call before it, and is not written into an answer in progress', async t => {
   const { origin, called } = await startEchoServer(t)
   const call = (name: string) =>
     requestText('/mcp', { lines: MCP_LINES, body: JSON.stringify(legacy('tools/call', { name })) })

@@ -1,4 +1,4 @@
-/** What one caller, or all together, may take of a router: bodies, and requests at once. */
+/** What one caller, or all together, may use of a router: bodies, and concurrent requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../../core/mcp/server/bodies.ts'
@@ -8,7 +8,7 @@ import { startReplica } from './replica.ts'
 
 const MOST_IN_FLIGHT = 8_192
 
-test('whoever sends requests without waiting for answers gets no more of them served than a server has room for', async t => {
+test('pipelined requests are served only up to the concurrency of a server', async t => {
   const replica = await startReplica(t)
   const socket = dial(replica.url)
   socket.on('error', () => {})
@@ -27,7 +27,7 @@ test('whoever sends requests without waiting for answers gets no more of them se
   while ((await post(replica.url, ping)).status !== 200);
 })
 
-test('bodies that are too large are refused with 413 to who sends them whole, and 64 MiB of them at once with 503', async t => {
+test('a body that is too large gets 413 after it was sent, and beyond 64 MiB in all a body gets 503', async t => {
   const replica = await startReplica(t)
   const large = (bytes: number) => {
     const call = JSON.stringify(legacy('tools/call', { name: 'hold', arguments: { x: '' } }))

@@ -1,4 +1,4 @@
-/** Three replicas with one key: what is bound to one of them is reached through each, and its end is told. */
+/** Three replicas with one key: the state of one is reached through each, and its end is reported. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const textOf = (json: JsonObject) => ((json.result as JsonObject).content as { t
 const CHANGED = { method: 'notifications/tools/list_changed' }
 const ELICITATION = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
 
-test('a call that nothing is bound to is answered where it comes, a stream at the owner of its session', async t => {
+test('a call without state is answered by any replica, a stream by the owner of its session', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   assert.equal(textOf((await post(second.url, call('who'), session)).json), `${second.port}`)
@@ -27,7 +27,7 @@ test('a call that nothing is bound to is answered where it comes, a stream at th
   while (first.clients.streams.size > 0) await new Promise(resolve => setImmediate(resolve))
 })
 
-test('where something is kept for clients, calls go to the owner as well', async t => {
+test('calls go to the owner if it keeps state for the client', async t => {
   const [first, second] = [
     await startReplica(t, { sessions: 'perClient' }),
     await startReplica(t, { sessions: 'perClient' }),
@@ -37,7 +37,7 @@ test('where something is kept for clients, calls go to the owner as well', async
   assert.equal(textOf((await post(second.url, call('who'))).json), `${second.port}`)
 })
 
-test('a stream through another replica ends cleanly with either of them', async t => {
+test('a forwarded stream ends cleanly when either replica ends', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const [throughSecond, throughThird] = [
@@ -51,7 +51,7 @@ test('a stream through another replica ends cleanly with either of them', async 
   assert.equal(await throughThird.next(), undefined)
 })
 
-test('subscriptions and the log level are told to the owner, whose stream shows the updates', async t => {
+test('subscriptions and the log level are forwarded to the owner, whose stream has the updates', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const stream = await openEvents(third.url, session)
@@ -66,7 +66,7 @@ test('subscriptions and the log level are told to the owner, whose stream shows 
   assert.equal(first.subscribed[0]?.signal.aborted, true)
 })
 
-test('the answer to a question finds who asked, whichever replica it is sent to', async t => {
+test('the answer to a question reaches the asking replica from any replica', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const stream = await openEvents(second.url, session, call('ask', 'c'))
@@ -81,7 +81,7 @@ test('the answer to a question finds who asked, whichever replica it is sent to'
   assert.equal(textOf(told), `${second.port} was told {"action":"accept","content":{"x":1}}`)
 })
 
-test('a 2026 caller that answers at another replica is answered by the one that asked', async t => {
+test('a 2026 caller that answers at another replica gets the answer of the first one', async t => {
   const [second, third] = [await startReplica(t), await startReplica(t)]
   const params = { name: 'ask', arguments: {} }
   const headers = modernHeaders('tools/call', 'ask')
@@ -95,7 +95,7 @@ test('a 2026 caller that answers at another replica is answered by the one that 
   assert.equal(textOf(answered.json), `${second.port} was told {"action":"decline"}`)
 })
 
-test('a call is cancelled wherever it runs, among the replicas that were seen', async t => {
+test('a call is cancelled at whichever known replica it runs', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const [session, other] = [await beginSession(first.url), await beginSession(second.url)]
   await post(third.url, call('who'), other)
@@ -109,7 +109,7 @@ test('a call is cancelled wherever it runs, among the replicas that were seen', 
   assert.equal((await held).status, 202)
 })
 
-test('an owner that is gone: streams and subscriptions begin again, an answer comes too late, a call is served', async t => {
+test('if the owner is gone, streams and subscriptions begin again, answers are refused, and calls are served', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const stream = await openEvents(first.url, session, call('ask'))
@@ -134,7 +134,7 @@ test('an owner that is gone: streams and subscriptions begin again, an answer co
   assert.equal(textOf((await post(second.url, call('who'), session)).json), `${second.port}`)
 })
 
-test('what is forged is handed to nobody, and what was handed over is not handed on', async t => {
+test('forged ids are not forwarded, and forwarded requests are not forwarded again', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const forged = { 'mcp-session-id': `${ownerAt('127.0.0.1', first.port)}.nonce.zzzzzzzzz.forged` }
   assert.equal((await post(second.url, call('who'), forged)).status, 404)
@@ -147,7 +147,7 @@ test('what is forged is handed to nobody, and what was handed over is not handed
   assert.equal((await post(stranger.url, call('who'), session)).status, 404)
 })
 
-test('a reader that does not read its stream through another replica is cut off at the owner', async t => {
+test('a client that does not read a forwarded stream is cut off at the owner', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   await post(first.url, call('who'), session)

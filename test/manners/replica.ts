@@ -28,6 +28,8 @@ export type Replica = {
 }
 
 export type ReplicaOptions = {
+  /** Default: 127.0.0.1. */
+  host?: string
   port?: number
   key?: string
   sessions?: 'shared' | 'perClient'
@@ -39,8 +41,14 @@ export type ReplicaOptions = {
 const NAP_MS = 5
 
 export async function startReplica(t: TestContext, options: ReplicaOptions = {}): Promise<Replica> {
-  const { key = 'the key of all', port = await freePort(), lingerMs, clock = systemClock } = options
-  const owner = ownerAt('127.0.0.1', port)
+  const {
+    host = '127.0.0.1',
+    key = 'the key of all',
+    port = await freePort(),
+    lingerMs,
+    clock = systemClock,
+  } = options
+  const owner = ownerAt(host, port)
   const sessions = createSessions({ key, owner, clock })
   const clients = createClients({ clock, signer: sessions.signer })
   const { handler, ...watched } = createReplicaHandler(`${port}`)
@@ -48,10 +56,16 @@ export async function startReplica(t: TestContext, options: ReplicaOptions = {})
   const config = configOf(options.sessions ?? 'shared')
   const shared = { handler, sessions, clients, owner, log, clock, lingerMs, config: () => config }
   const ready = () => ({ ready: true })
-  const server = await serve({ ...shared, host: '127.0.0.1', port, allowedHosts: [], ready })
+  const server = await serve({ ...shared, host, port, allowedHosts: [], ready })
   const close = (drainMs = 0) => server.close(drainMs)
   t.after(() => close())
-  return { ...watched, clients, port, url: `http://127.0.0.1:${port}/mcp`, close }
+  return {
+    ...watched,
+    clients,
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
+    close,
+  }
 }
 
 function configOf(sessions: 'shared' | 'perClient'): RouterConfig {

@@ -1,4 +1,4 @@
-/** A gateway as a process that is told to end while calls are in flight. */
+/** A gateway as a process that gets a signal while calls are in flight. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Callers that take their time to send a request. */
+/** Clients that send a request too slowly. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -6,7 +6,7 @@ import { createLog } from '../../core/log.ts'
 import { createApp } from '../../router/http/app.ts'
 import { answersIn, HOST, talk } from './raw.ts'
 
-test('who sends nothing, or a request bit by bit, is cut off with 408', async t => {
+test('a connection that sends nothing, or a request too slowly, gets 408', async t => {
   const origin = await startImpatient(t)
   const silent = talk(origin)
   const head = talk(origin, 'POST / HTTP/1.1\r\nhost: local')

@@ -27,7 +27,7 @@ const tools = catalogs.flatMap(({ name, tools }) =>
   tools.map(tool => ({ path: `${name}:${tool.name}`, tool, schema: tool.inputSchema })),
 )
 
-test('what fits the schema of a tool reaches it as it is', async () => {
+test('valid arguments reach the tool unchanged', async () => {
   const fixture = createFixture(servers)
   for (const { path, schema } of tools) {
     const args = sampleArguments(schema)
@@ -38,7 +38,7 @@ test('what fits the schema of a tool reaches it as it is', async () => {
   assert.equal(fixture.sent.length, tools.length)
 })
 
-test('nothing that a schema allows is refused, changed or remarked on', () => {
+test('what a schema allows is not refused, changed or noted', () => {
   const checks = createSchemaChecks()
   let tried = 0
   for (const { path, tool } of tools.filter((_, at) => at % EVERY === 0)) {
@@ -65,7 +65,7 @@ function referenceCheck(schema: JsonObject): ValidateFunction {
   return ajv.compile(schema)
 }
 
-test('what is missing is named, with its schema, in an answer within the budget; nothing is called', async () => {
+test('the error names the missing argument with its schema, within the budget, and nothing is called', async () => {
   const fixture = createFixture(servers)
   const asking = tools.filter(({ schema }) => requiredNames(schema).some(name => isKnown(schema, name)))
   assert.ok(asking.length > tools.length / 3)

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile, RouterConfig } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { trimSchema } from '../../router/meta/schemas/trim.ts'
 import { onlyRecorded } from '../search/where-recorded.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
@@ -12,9 +13,14 @@ import { SERVERS } from './servers.ts'
 
 const count = (text: string): number => encode(text).length
 const BUDGETS = [200, 300, 400, 1_200, 5_000]
+/** Tools asked for by path may take so many budgets if they are then whole. */
+const WHOLE_BUDGETS = 2.5
 /** At limit 5: an answer, and the same without its schemas. */
 const MOST_AVERAGE_TOKENS = 1_200
 const MOST_AVERAGE_BARE_TOKENS = 350
+
+/** Tokens are as many as bytes, and its best hit has a long line. */
+const RARE_SCRIPTS = 'മ𐀀ჲᣈ葉⸀𐝃⇆𐑖𐎨'
 
 const counts = new Map<string, number>()
 const servers: Record<string, FixtureServer> = {}
@@ -25,7 +31,7 @@ const words = [
   ...new Set(usual.catalog().tools.flatMap(({ definition }) => (definition.description ?? '').split(/\W+/))),
 ].filter(word => word !== '')
 
-test('whatever is asked for, discovery keeps to every budget', async () => {
+test('discovery keeps within every budget for any query', async () => {
   const path = fc.constantFrom(...paths)
   const need = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 8 }).map(some => some.join(' '))
   const query = fc.oneof(
@@ -33,40 +39,44 @@ test('whatever is asked for, discovery keeps to every budget', async () => {
     path.map(one => `${one}#`),
     need,
     fc.array(fc.oneof(need, path), { minLength: 1, maxLength: 10 }),
-    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 2_000 }),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 2_000 }).filter(some => some.trim() !== ''),
   )
   for (const responseTokens of BUDGETS) {
     setBudget(responseTokens)
     const cases = fc.asyncProperty(query, fc.constantFrom(1, 5, 10, 50), async (asked, limit) => {
       const text = await textOf(usual, 'discover_mcp_tools', { query: asked, limit })
-      assert.ok(count(text) <= responseTokens, `${count(text)} of ${responseTokens}: ${text}`)
+      const { tools } = JSON.parse(text)
+      const isWhole = tools.length > 0 && tools.every((tool: JsonObject) => tool.relevance_score === 1)
+      const most = responseTokens * (isWhole ? WHOLE_BUDGETS : 1)
+      assert.ok(count(text) <= most, `${count(text)} of ${responseTokens}: ${text}`)
     })
-    await fc.assert(cases, { numRuns: 50 })
+    await fc.assert(cases, { numRuns: 50, examples: [[RARE_SCRIPTS, 1]] })
   }
 })
 
-test('every tool is answered by its path within the budget: with its whole schema where it fits, else folded, and says so', async () => {
+test('every tool is answered by its path with its whole schema if two and a half budgets hold it, else folded within one, and says so', async () => {
   for (const responseTokens of [300, 1_200]) {
     setBudget(responseTokens)
     for (const { path, definition, schemaTokens, descriptionTokens } of usual.catalog().tools) {
       const text = await textOf(usual, 'discover_mcp_tools', { query: path })
-      assert.ok(count(text) <= responseTokens, path)
       const { tools, more } = JSON.parse(text)
-      const fits = schemaTokens + descriptionTokens + 220 < responseTokens * 0.9
+      const { schema } = trimSchema(definition.inputSchema, schemaTokens)
+      const fits = schemaTokens + descriptionTokens + 220 < WHOLE_BUDGETS * responseTokens * 0.9
       if (fits)
         assert.deepEqual(
           [tools[0].input_schema, tools[0].description],
-          [definition.inputSchema, definition.description ?? ''],
+          [schema, definition.description ?? ''],
           path,
         )
       assert.equal(tools.length, 1)
-      const whole = JSON.stringify(tools[0].input_schema) === JSON.stringify(definition.inputSchema)
+      const whole = JSON.stringify(tools[0].input_schema) === JSON.stringify(schema)
+      assert.ok(count(text) <= responseTokens * (whole ? WHOLE_BUDGETS : 1), path)
       assert.equal(/folded schema: query "tool_path#\/properties\/NAME"/.test(more ?? ''), !whole, path)
     }
   }
 })
 
-test('a description full of quotes and line breaks, which cost more within JSON, keeps to the budget in every profile', async () => {
+test('a description full of quotes and line breaks stays within the budget in every profile', async () => {
   for (const lines of [30, 60, 90, 200]) {
     const description = '- "a": "b"\n\t"c"\n'.repeat(lines)
     const tools = [{ name: 'quoted', description, inputSchema: { type: 'object' } }]
@@ -83,13 +93,13 @@ test('a description full of quotes and line breaks, which cost more within JSON,
       for (const [profile, name, args] of asked) {
         const { content } = await listing.call(name, args, { route: { kind: 'gateway', profile } })
         const tokens = count(content[0]?.text ?? '')
-        assert.ok(tokens <= responseTokens, `${name}: ${tokens} of ${responseTokens}`)
+        assert.ok(tokens <= WHOLE_BUDGETS * responseTokens, `${name}: ${tokens} of ${responseTokens}`)
       }
     }
   }
 })
 
-test('what a folded schema leaves out is got by its pointer', async t => {
+test('each part that a folded schema leaves out can be read by its pointer', async t => {
   if (!onlyRecorded(t)) return
   setBudget(400)
   const big = usual.catalog().tools.filter(tool => tool.schemaTokens > 1_000)
@@ -109,7 +119,7 @@ test('what a folded schema leaves out is got by its pointer', async t => {
   assert.match(wrong.content[0]?.text ?? '', /There is no part "\/properties\/nothing" .* It has: \w+, /)
 })
 
-test('an average answer at limit 5 costs what it may, with schemas and without', async t => {
+test('an average answer at limit 5 costs at most what the documentation says, with schemas and without', async t => {
   setBudget(1_200)
   const asked = usual.catalog().tools.filter((_tool, at) => at % 7 === 0)
   let whole = 0
@@ -152,7 +162,7 @@ test('pages of resources keep to every budget, and together they give each resou
   }
 })
 
-test('errors keep to the budget, whatever the upstream says', async () => {
+test('errors stay within the budget, whatever the upstream answers', async () => {
   const message = 'Ошибка: всё пропало! '.repeat(500)
   const failing = createFixture(
     { ...SERVERS, forge: { ...SERVERS.forge, answer: () => ({ error: { code: -1, message } }) } },

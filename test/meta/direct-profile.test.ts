@@ -46,7 +46,7 @@ test('every tool is listed under its listed name, its definition as the server g
   assert.deepEqual(tools[3]?._meta, { ui: { resourceUri: 'ui://forge/board/main' }, vendor: 1 })
 })
 
-test('what is listed can be called by that name, and reaches the tool that is meant', async () => {
+test('a listed name calls its own tool', async () => {
   const fixture = start()
   const { toolByName } = fixture.catalog()
   const args = { repository: 'a/b', title: 'x', text: 'y' }
@@ -58,7 +58,7 @@ test('what is listed can be called by that name, and reaches the tool that is me
   }
 })
 
-test('a thousand tools make a page, tokens are counted for each with its longer name, and what all would cost once', async () => {
+test('a page has a thousand tools; tokens are counted with the longer names, and what all would cost only once', async () => {
   const tools = Array.from({ length: 2_300 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }))
   const fixture = start({ forge, many: { offers: { tools } } })
   const all = await pages(fixture)
@@ -85,7 +85,7 @@ test('a page holds a million tokens at most, but always a tool', async () => {
   )
 })
 
-test('tools of hidden servers are not listed, a cursor of nobody is invalid, an unknown tool points at the list', async () => {
+test('hidden tools are not listed, a foreign cursor is invalid, and the error for an unknown tool names the list', async () => {
   const hidden = { state: 'failed', reason: 'CrashLooping', hidden: true } as const
   const fixture = start({ forge, wiki: { ...wiki, server: { status: hidden } } })
   assert.ok((await pages(fixture)).flat().every(({ name }) => String(name).startsWith('forge__')))

@@ -7,7 +7,7 @@ import { asking } from './asking.ts'
 import { createFixture, type Fixture } from './fixture.ts'
 import { ISSUE_SCHEMA, SERVERS } from './servers.ts'
 
-type Page = { tools: { tool_path: string }[]; nextCursor?: string; more?: string }
+type Page = { tools: { tool_path: string; weak?: boolean }[]; nextCursor?: string; more?: string }
 
 const { read } = asking('hierarchical')
 
@@ -63,4 +63,27 @@ test('a cursor of another query is refused', async () => {
     assert.equal(refused.isError, true)
     assert.match(refused.content[0]?.text ?? '', /cursor is not valid here: give it with the same query/)
   }
+})
+
+test('after five hits weak ones are shown only to those who give a limit or a cursor', async () => {
+  const others = Array.from({ length: 12 }, (_, i) => ({
+    name: `x${i}`,
+    description: 'about a workout',
+    inputSchema: {},
+  }))
+  const tools = [{ name: 'log_workout', description: 'Logs a workout', inputSchema: {} }, ...others]
+  const fixture = createFixture({ gym: { offers: { tools } } })
+  const query = 'log workout'
+  const usual: Page = await read(fixture, 'discover_mcp_tools', { query })
+  assert.deepEqual(
+    usual.tools.map(({ weak }) => weak),
+    [undefined, true, true, true, true],
+  )
+  assert.equal(usual.more, 'weaker ones: go on with nextCursor')
+  assert.equal((await find(fixture, query, 9)).tools.length, 9)
+  const next: Page = await read(fixture, 'discover_mcp_tools', { query, cursor: usual.nextCursor ?? '' })
+  assert.deepEqual(new Set([...pathsOf(usual), ...pathsOf(next)]).size, tools.length)
+  const six = Array.from({ length: 6 }, (_, i) => `x${i} log workout`)
+  const several: Page = await read(fixture, 'discover_mcp_tools', { query: six })
+  assert.ok(several.tools.length >= six.length)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
+import { NOTHING_FITS } from '../../router/meta/finding/search-catalog.ts'
 import { composeDiscovery } from '../../router/meta/profiles/hierarchical/discovery-answer.ts'
 import { createFixture, type Fixture, golden } from './fixture.ts'
 import { forge, ISSUE_SCHEMA, LONG_DESCRIPTION, SERVERS } from './servers.ts'
@@ -25,7 +26,8 @@ type Answer = {
 
 test('an answer has the documented fields in the documented order', async () => {
   const fixture = createFixture(SERVERS)
-  const { content, ...rest } = await fixture.call('discover_mcp_tools', { query: 'forge create issue' })
+  const asked = { query: 'forge create issue', limit: 10 }
+  const { content, ...rest } = await fixture.call('discover_mcp_tools', asked)
   assert.deepEqual(rest, {})
   assert.deepEqual(Object.keys(content[0] ?? {}), ['type', 'text'])
   const answer: Answer = JSON.parse(content[0]?.text ?? '')
@@ -45,7 +47,7 @@ test('an answer has the documented fields in the documented order', async () => 
   assert.deepEqual(fixture.seen.searches, [answer.tools.length])
 })
 
-test('what was found is written as agents read it', t => {
+test('found tools are written in the documented form', t => {
   const catalog = createFixture(SERVERS).catalog()
   const found = (path: string, relevance: number, weak = false) => ({
     item: catalog.toolByName.get(path) ?? assert.fail(),
@@ -62,6 +64,7 @@ test('what was found is written as agents read it', t => {
     ],
     extras: catalog.extras.map(item => ({ item, relevance: 1, weak: false, whole: false })),
     totalFound: 17,
+    from: 0,
     hasMore: true,
     cursorAfter: shown => `after ${shown}`,
     searchMs: 0.1234,
@@ -80,7 +83,7 @@ test('a tool keeps its _meta, with the URI of its page in the form that can be r
   assert.equal(tool?.server_name, 'forge')
 })
 
-test('an exact path, in either form, answers its tool alone with the full description and schema', async () => {
+test('an exact path, in either form, returns only its tool, with the full description and schema', async () => {
   const fixture = createFixture(SERVERS)
   for (const query of ['wiki:search', 'wiki__search', ' wiki:search ']) {
     const { tools, total_found } = await discover(fixture, query)
@@ -113,13 +116,25 @@ test('schemas come with the best hits while the budget lasts, and the answer kee
   assert.equal(ten.tools.length, 10)
   assert.equal(ten.total_found, 60)
   const withSchema = ten.tools.map(tool => tool.input_schema !== undefined)
-  assert.equal(withSchema[0], true)
-  assert.equal(withSchema.at(-1), false)
+  assert.deepEqual([...withSchema.slice(0, 3), withSchema.at(-1)], [true, true, true, false])
+  assert.equal(ten.more, '50 more: go on with nextCursor; other schemas: query select:PATH,PATH')
   assert.deepEqual(withSchema, withSchema.toSorted().reverse(), 'the best ones come first')
   const fifty = await discover(fixture, 'create issue', 50)
-  assert.equal(fifty.more?.split(';')[0], `${50 - fifty.tools.length} hits left out: go on with nextCursor`)
+  assert.equal(fifty.more?.split(';')[0], `${60 - fifty.tools.length} more: go on with nextCursor`)
   assert.ok(fifty.tools.length > 10 && fifty.tools.length < 50, `${fifty.tools.length} lines`)
   assert.ok((fixture.seen.served.discovery ?? 0) + (fixture.seen.served.schema ?? 0) <= 2 * 1200)
+})
+
+test('results after the first three are short: path, a few words and relevance', async () => {
+  const description = 'Create an issue in a repository, with a title, labels and people who are to look at it'
+  const inputSchema = { type: 'object' as const }
+  const tools = Array.from({ length: 6 }, (_, i) => ({ name: `create_issue_${i}`, description, inputSchema }))
+  const answer = await discover(createFixture({ forge: { offers: { tools } } }), 'create issue')
+  const fields = answer.tools.map(tool => Object.keys(tool).filter(key => key !== 'input_schema'))
+  const short = ['tool_path', 'description', 'relevance_score']
+  assert.deepEqual(fields[2], ['tool_path', 'description', 'server_name', 'transport', 'relevance_score'])
+  assert.deepEqual(fields.slice(3), [short, short, short])
+  assert.ok(answer.tools.slice(3).every(tool => tool.description.length <= 60))
 })
 
 test('the limit is 10 where none is given, and kept within 1 and 50', async () => {
@@ -147,30 +162,27 @@ test('an array of queries is answered interleaved, without repeating a tool', as
   assert.deepEqual(query, ['create issue', 'wiki search'])
   assert.deepEqual(paths.slice(0, 2), [alone[0]?.tools[0]?.tool_path, alone[1]?.tools[0]?.tool_path])
   assert.equal(new Set(paths).size, paths.length)
-  assert.ok(total_found >= paths.length)
+  assert.ok(total_found >= tools.filter(({ weak }) => !weak).length)
   const schemas = (await discover(fixture, ['forge:create_issue', 'wiki:search'])).tools.map(
     tool => tool.input_schema,
   )
   assert.ok(schemas.every(Boolean) && schemas.length === 2)
 })
 
-test('weak is said only of weak matches', async () => {
+test('only weak matches are marked weak', async () => {
   const fixture = createFixture(SERVERS)
   const strong = await discover(fixture, 'create_issue')
   assert.equal('weak' in (strong.tools[0] ?? {}), false)
-  assert.equal(
-    strong.tools.every(tool => tool.weak === undefined || tool.weak === true),
-    true,
-  )
+  assert.ok(strong.tools.every(({ weak }) => weak === undefined || weak === true))
 })
 
-test('nothing found is an empty list and a total of 0', async () => {
+test('a search without results returns an empty list, the total 0, and advice', async () => {
   const { search_time_ms, ...answer } = await discover(createFixture(SERVERS), 'zzqqxx')
   assert.ok(search_time_ms >= 0)
-  assert.deepEqual(answer, { tools: [], total_found: 0, query: 'zzqqxx' })
+  assert.deepEqual(answer, { tools: [], total_found: 0, query: 'zzqqxx', more: NOTHING_FITS })
 })
 
-test('prompts and resources that match well come along', async () => {
+test('prompts and resources that match well are included', async () => {
   const { prompts, resources } = await discover(createFixture(SERVERS), 'forge triage new issues')
   assert.deepEqual(prompts, [
     { prompt_path: 'forge:triage', description: 'Sort the new issues', arguments: ['repository', 'since?'] },
@@ -185,7 +197,7 @@ test('prompts and resources that match well come along', async () => {
   })
 })
 
-test('tools of a hidden server are not found, and its exact path says why', async () => {
+test('tools of a hidden server are not found, and their exact paths return its state', async () => {
   const hidden = {
     state: 'failed',
     reason: 'CrashLooping',
@@ -239,7 +251,7 @@ test('starting and sleeping servers are found', async () => {
   }
 })
 
-test('denied tools are not found, and overrides describe them anew', async () => {
+test('denied tools are not found, and overrides replace descriptions', async () => {
   const policy = {
     allow: ['*issue*'],
     deny: ['list_*'],
@@ -257,7 +269,7 @@ test('denied tools are not found, and overrides describe them anew', async () =>
   )
 })
 
-test('a question without a query, or with a limit that is no number, is told what is missing', async () => {
+test('without a query, or with an invalid limit, the answer says what is missing', async () => {
   const fixture = createFixture(SERVERS)
   for (const args of [
     {},

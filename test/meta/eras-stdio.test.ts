@@ -15,13 +15,13 @@ const CLIENTS = { legacy: legacyClient, modern: modernClient }
 
 for (const kind of ['legacy', 'modern'] as const)
   for (const [era, connect] of Object.entries(CLIENTS)) {
-    test(`${era} client, ${kind} child of its own: all it asks at once is answered`, async t => {
+    test(`${era} client, ${kind} child of its own: all questions that it asks at the same time are answered`, async t => {
       const client = await connect(t, await start(t, kind, 'perClient'))
       assert.deepEqual(await ask(client), { ...ANSWERS })
       assert.deepEqual(client.asked.toSorted(), METHODS)
     })
 
-    test(`${era} client, ${kind} child that all share: ${kind === 'modern' ? 'its questions are in its answers' : 'nobody knows whom it asks'}`, async t => {
+    test(`${era} client, ${kind} child that all share: ${kind === 'modern' ? 'its questions are in its answers' : 'its questions are refused, since the asking caller is unknown'}`, async t => {
       const client = await connect(t, await start(t, kind, 'shared'))
       const said = await ask(client)
       if (kind === 'modern') assert.deepEqual(said, { ...ANSWERS })

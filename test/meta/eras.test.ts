@@ -35,7 +35,7 @@ for (const upstream of ERAS)
         }
       })
 
-    test(`${cell}: a client that declared nothing is asked nothing, and told what is missing`, async t => {
+    test(`${cell}: a client that declared no capabilities is not asked, and the error names the missing ones`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute', {})
       const calling = client.call(...called('test_missing_capability', {}))
       const said = await calling.catch((error: { code?: number; message: string }) => error)
@@ -100,7 +100,7 @@ for (const upstream of ERAS)
       while ((await count()) !== '1') t.signal.throwIfAborted()
     })
 
-    test(`${cell}: what changes in a resource is told under the URI that the client knows`, async t => {
+    test(`${cell}: updates of a resource have the URI that the client knows`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute')
       const uri = `fixture+${WATCHED}`
       const updated = heardOf(t, client, 'notifications/resources/updated')
@@ -111,7 +111,7 @@ for (const upstream of ERAS)
     })
   }
 
-test('a client is told of lists that changed on its stream, and of nothing else', async t => {
+test('a client gets only notifications of changed lists on its stream', async t => {
   const fixture = await startFixture(t, 'modern')
   const { at, reload } = await startRealRouter(t, { fixture })
   for (const connect of [legacyClient, modernClient]) {

@@ -1,4 +1,4 @@
-/** What execute_mcp_tool makes of arguments and names: taken as they are, mended and said, or refused before the call. */
+/** How execute_mcp_tool handles arguments and names: unchanged, corrected with a note, or refused before the call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -22,7 +22,7 @@ test('tool paths, listed names and unambiguous bare names are accepted', async (
   )
 })
 
-test('arguments may be an object, its JSON text, or stand beside the path; what was not meant so is said', async () => {
+test('arguments may be an object, its JSON text, or be next to the path, with a note if that was a mistake', async () => {
   const fixture = createFixture(SERVERS)
   const args = ISSUE.arguments
   const call = { tool_path: 'forge:create_issue', arguments: args }
@@ -64,7 +64,7 @@ test('arguments may be an object, its JSON text, or stand beside the path; what 
   assert.deepEqual(fixture.sent.at(-1)?.call.params?.arguments, {})
 })
 
-test('a path that is nearly right is taken, and said, where only one tool can be meant', async () => {
+test('a nearly correct path is accepted with a note if only one tool can be meant', async () => {
   const fixture = createFixture(SERVERS)
   for (const tool_path of [
     'forge/create_issue',
@@ -99,7 +99,7 @@ test('arguments that do not fit are refused before the call, with what the schem
   assert.equal(fixture.seen.served.error, estimateTokens(text))
 })
 
-test('a schema that cannot be compiled holds up no call', async () => {
+test('a schema that cannot be compiled stops no call', async () => {
   const inputSchema = { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }
   const fixture = createFixture({ odd: { offers: { tools: [{ name: 'call', inputSchema }] } } })
   const { isError } = await fixture.call('execute_mcp_tool', { tool_path: 'odd:call', arguments: { a: 1 } })
@@ -113,7 +113,7 @@ async function refusalOf(fixture: ReturnType<typeof createFixture>, args: JsonOb
   return content[0]?.text ?? ''
 }
 
-test('the name under a key of another profile or of the protocol is taken, with its server, and that is said', async () => {
+test('a name under the key of another profile or of the protocol is accepted, with its server and a note', async () => {
   const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry'] })
   const args = ISSUE.arguments
   const given: [JsonObject, string][] = [

@@ -25,7 +25,7 @@ test('an unknown tool names the three nearest, never all', async () => {
   assert.ok((await refusalOf(fixture, { tool_path: 'x'.repeat(100_000) })).length < 500)
 })
 
-test('three tools are named while there are three: those of the server first, then others', async () => {
+test('three tools are named if there are three: those of the server first, then others', async () => {
   const tool = (name: string) => ({ name, inputSchema: {} })
   const mail = { offers: { tools: [tool('send'), tool('read')] } }
   const hint = async (servers: Parameters<typeof createFixture>[0], tool_path: string) =>
@@ -38,7 +38,7 @@ test('three tools are named while there are three: those of the server first, th
   assert.equal(await hint({}, 'zzz'), 'There is no tool "zzz". Search with discover_mcp_tools.')
 })
 
-test('a bare name that several servers have asks for the whole path', async () => {
+test('a name without server that several servers have is refused with the full paths', async () => {
   const text = await refusalOf(createFixture(SERVERS), { tool_path: 'list_issues' })
   assert.equal(
     text,
@@ -68,7 +68,7 @@ const STATES: [ServerStatus, RegExp][] = [
   ],
 ]
 for (const [status, sentence] of STATES)
-  test(`a server that is ${status.state} says so, for known and unknown tools, and is not called`, async () => {
+  test(`calls of a ${status.state} server say so, for known and unknown tools, and do not reach it`, async () => {
     const fixture = createFixture({ forge: { ...forge, server: { status } } })
     for (const tool_path of ['forge:create_issue', 'forge__create_issue', 'forge:anything']) {
       const text = await refusalOf(fixture, { tool_path })
@@ -91,7 +91,7 @@ for (const [status, sentence] of STATES)
     })
   })
 
-test('a server whose list is not known yet says its state', async () => {
+test('calls of a server without a list return its state', async () => {
   for (const state of ['starting', 'asleep', 'ready'] as const) {
     const fixture = createFixture({ forge: { server: { status: { state, hidden: false } } } })
     assert.match(
@@ -113,7 +113,7 @@ const FAULTS: [FaultCode, RegExp, string][] = [
   ['cancelled', /cancelled/, 'cancelled'],
 ]
 for (const [code, sentence, outcome] of FAULTS)
-  test(`the fault ${code} becomes a sentence without an address`, async () => {
+  test(`the fault ${code} is a sentence without an address`, async () => {
     const answer: Answerer = () => {
       throw new Fault(code, `cannot reach ${SECRET_ADDRESS}`, {
         details: { exitCode: 3, retryInMs: 2_000, url: SECRET_ADDRESS },
@@ -127,7 +127,7 @@ for (const [code, sentence, outcome] of FAULTS)
     assert.ok((fixture.seen.served.error ?? 0) > 0)
   })
 
-test('a child that ended says how, and that it is started again', async () => {
+test('the error for a child that ended says how, and that it restarts', async () => {
   const answer: Answerer = () => {
     throw new Fault('upstream_died', SECRET_ADDRESS, { details: { exitCode: 3 } })
   }
@@ -138,7 +138,7 @@ test('a child that ended says how, and that it is started again', async () => {
   assert.match(text, /"wiki" ended during the call \(exit code 3\)\. It is started again/)
 })
 
-test('a server that finds the arguments too long says so', async () => {
+test('the error for arguments that are too long for a server says so', async () => {
   const answer: Answerer = () => {
     throw new Fault('bad_request', 'x', { details: { reason: 'RequestTooLarge' } })
   }
@@ -146,7 +146,7 @@ test('a server that finds the arguments too long says so', async () => {
   assert.match(text, /"forge" did not take the call \(RequestTooLarge: .* send less\)/)
 })
 
-test('a server that does not start says why', async () => {
+test('the error for a server that does not start has the reason', async () => {
   for (const [code, reason, sentence] of [
     [
       'upstream_unreachable',
@@ -167,7 +167,7 @@ test('a server that does not start says why', async () => {
   }
 })
 
-test('an open breaker says when to try again', async () => {
+test('the error of an open breaker says when to try again', async () => {
   const answer: Answerer = () => {
     throw new Fault('upstream_unreachable', SECRET_ADDRESS)
   }

@@ -35,7 +35,7 @@ test('a call reaches the upstream under its own name, with arguments and _meta',
   })
 })
 
-test('a result that points nowhere passes as the very text the upstream wrote', async () => {
+test('a result without URIs is passed on as the same text', async () => {
   const result: JsonObject = {
     content: [
       { type: 'text', text: 'done', annotations: { audience: ['user'] } },
@@ -83,7 +83,7 @@ test('links, embedded resources and app pages in a result get the forms that can
   })
 })
 
-test('an error of the tool stays its own; where arguments are out of bounds or unknown, it says which', async () => {
+test('an error of the tool is passed on, with a note if arguments are out of bounds or unknown', async () => {
   const answer: Answerer = () => ({
     result: { content: [{ type: 'text', text: 'failed' }], isError: true, _meta: { a: 1 } },
   })
@@ -117,7 +117,7 @@ test("an upstream's JSON-RPC error is an error result with its message, and says
   assert.equal(fixture.seen.calls[0]?.outcome, 'upstream_error')
 })
 
-test('a bug is not dressed up as an answer', async () => {
+test('a bug is not answered as a result', async () => {
   const answer: Answerer = () => {
     throw new TypeError('undefined is not a function')
   }
@@ -139,7 +139,7 @@ test('a caller that cancels ends the call upstream', async () => {
   assert.equal((await calling).isError, true)
 })
 
-test('texts over maxResultBytes are cut and say so; everything else stays whole', async () => {
+test('texts over maxResultBytes are cut with a note; everything else is complete', async () => {
   const result = {
     content: [
       { type: 'text', text: 'é'.repeat(900) },
@@ -158,7 +158,7 @@ test('texts over maxResultBytes are cut and say so; everything else stays whole'
   assert.match(content[3]?.text ?? '', /^\[Cut after 1000 of 1805 bytes/)
 })
 
-test('a text far over the limit is cut too: what the call did is done, and its result not lost', async t => {
+test('a text far over the limit is cut too, since the call has taken effect', async t => {
   const upstream = createStdioUpstream(
     { ...rudeCommand('polite'), sessions: 'shared', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 },
     { clock: systemClock },
@@ -173,14 +173,14 @@ test('a text far over the limit is cut too: what the call did is done, and its r
   assert.match(content[1]?.text ?? '', /^\[Cut after 1048576 of 20000000 bytes/)
 })
 
-test('a caller without a session is told that a server with a state for each client forgets', async () => {
+test('a caller without a session gets a note that a perClient server keeps no state', async () => {
   const fixture = createFixture({ forge: { ...forge, server: { sessions: 'perClient' } } })
   const alone = await fixture.call('execute_mcp_tool', ISSUE)
   assert.match(alone.content[1]?.text ?? '', /^Note: server "forge" keeps its state for each session/)
   assert.equal((await fixture.call('execute_mcp_tool', ISSUE, { client: 'session-1' })).content.length, 1)
 })
 
-test('a prompt answers its messages as text, by either name', async () => {
+test('a prompt returns its messages as text, by either name', async () => {
   const answer: Answerer = () => ({
     result: {
       description: 'Sort',
@@ -215,7 +215,7 @@ test('a prompt answers its messages as text, by either name', async () => {
   }
 })
 
-test('a call is reported with real names and both times, and payloads only where that is allowed', async () => {
+test('a call is logged with its real names and both durations, and payloads only if allowed', async () => {
   const logging = (payloads: RouterServer['logging']['payloads']) => ({
     logging: { requests: false, payloads },
   })
@@ -243,7 +243,7 @@ test('a call is reported with real names and both times, and payloads only where
   assert.deepEqual((await payload('full'))?.arguments, args)
 })
 
-test('a call keeps the catalog it began with while another is swapped in', async () => {
+test('a call keeps its catalog while another one is swapped in', async () => {
   const { promise, resolve } = Promise.withResolvers<{ result: JsonObject }>()
   const slow = { ...forge, answer: () => promise }
   const fixture = createFixture({ forge: slow })

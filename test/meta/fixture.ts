@@ -18,9 +18,11 @@ import { createInternalCredentials } from '../../router/access/internal-credenti
 import { createLimits } from '../../router/access/limits.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
+import { createSandboxThreads } from '../../router/code/sandbox-threads.ts'
+import { createScripts } from '../../router/code/scripts.ts'
 import { createHandler } from '../../router/meta/handler.ts'
 import { createKeptResults } from '../../router/meta/results/kept-results.ts'
-import type { CallRecord, RouterObserver, TokenKind } from '../../router/observer.ts'
+import type { CallRecord, RouterObserver, ScriptRecord, TokenKind } from '../../router/observer.ts'
 import { createPool, type Pool } from '../../router/upstream/pool.ts'
 
 export type Answerer = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse> | McpResponse
@@ -36,6 +38,7 @@ export type FixtureServer = {
 
 export type Seen = {
   calls: CallRecord[]
+  scripts: ScriptRecord[]
   searches: number[]
   direct: number
   served: Partial<Record<TokenKind, number>>
@@ -105,6 +108,7 @@ export function createFixture(
     pool,
     observer,
     results,
+    scripts: createScripts(createSandboxThreads(clock), clock),
     clients,
   })
   const fixture: Fixture = {
@@ -252,12 +256,14 @@ export function upstreamOf(answer: Answerer): Upstream {
 }
 
 function createWitness(): { observer: RouterObserver; seen: Seen } {
-  const seen: Seen = { calls: [], searches: [], direct: 0, served: {} }
+  const seen: Seen = { calls: [], scripts: [], searches: [], direct: 0, served: {} }
   return {
     seen,
     observer: {
       called: record => void seen.calls.push(record),
       searched: (_durationMs, hits) => void seen.searches.push(hits),
+      scriptBegan: () => {},
+      scriptRan: record => void seen.scripts.push(record),
       missed: () => {},
       tokensDirect: (_route, tokens) => {
         seen.direct += tokens

@@ -1,4 +1,4 @@
-/** How names of tools are taken: by one rule, whatever takes them. */
+/** Names of tools: every place accepts the same forms. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Profile } from '../../core/catalog/router-config.ts'
@@ -24,7 +24,7 @@ const TAKING: Taking[] = [
 ]
 
 for (const { profile, name, args } of TAKING)
-  test(`${name} of the profile ${profile} takes a name that is nearly right, and tells what is near to another`, async () => {
+  test(`${name} of the profile ${profile} accepts a nearly correct name, and names tools near to another`, async () => {
     const { start, ask, refusal } = asking(profile)
     const fixture = start()
     for (const nearly of NEARLY) {
@@ -42,7 +42,7 @@ for (const { profile, name, args } of TAKING)
     )
   })
 
-test('a tool that is called by a name of its own is taken by the same rule', async () => {
+test('direct calls accept the same forms of names', async () => {
   const { start, ask, refusal } = asking('direct')
   const fixture = start()
   const { content } = await ask(fixture, 'forge_create_issue', ISSUE.arguments)
@@ -50,7 +50,7 @@ test('a tool that is called by a name of its own is taken by the same rule', asy
   assert.match(await refusal(fixture, UNKNOWN, {}), /The nearest: forge:create_issue/)
 })
 
-test('a name within a server, and a part of a schema, are taken nearly too', async () => {
+test('names with serverId, and paths into a schema, may be nearly correct too', async () => {
   const search = asking('search')
   const fixture = search.start()
   const got = await search.read<JsonObject>(fixture, 'mcp_get_tool_schema', {
@@ -74,7 +74,7 @@ test('a name within a server, and a part of a schema, are taken nearly too', asy
   assert.deepEqual(discovered.tools[0]?.input_schema, { type: 'string', description: 'One line' })
 })
 
-test('a name that is nearly that of several tools is none of them; hidden ones do not count', async () => {
+test('a name similar to several tools is refused; hidden tools do not count', async () => {
   const { start, ask, refusal } = asking('registry')
   const other = { offers: { tools: [{ name: 'Create-Issue', inputSchema: { type: 'object' } }] } }
   assert.match(
@@ -89,7 +89,7 @@ test('a name that is nearly that of several tools is none of them; hidden ones d
   assert.equal(isError, undefined)
 })
 
-test('of an unknown server the nearest servers are told, with a tool of that name where there is one', async () => {
+test('the error for an unknown server names the nearest servers, with a tool of that name if they have one', async () => {
   const { start, refusal } = asking('hierarchical')
   const fixture = start({ ...SERVERS, forget: {}, forget2: {}, forget3: {} })
   const told = (tool_path: string) => refusal(fixture, 'execute_mcp_tool', { tool_path })

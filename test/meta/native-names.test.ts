@@ -1,4 +1,4 @@
-/** What is found by the names that servers give it themselves, what is subscribed to, and what a route cannot carry. */
+/** Servers' own names in native requests, subscriptions, and what a route cannot pass on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCaller } from '../../core/mcp/caller.ts'
@@ -44,7 +44,7 @@ const where = (fixture: ReturnType<typeof createFixture>) =>
     .splice(0)
     .map(({ server, call: { params } }) => [server, params?.uri ?? params?.name ?? params?.ref])
 
-test('a resource is read by its own URI where only one server has it, listed or by a template', async () => {
+test('a resource is read by its own URI if only one server has it, listed or by a template', async () => {
   const fixture = createFixture(SERVERS)
   for (const uri of ['note://one', 'mail://one', 'ui://a/b', 'note://list/7/text'])
     assert.equal((await fixture.request('resources/read', { uri })).error, undefined, uri)
@@ -56,7 +56,7 @@ test('a resource is read by its own URI where only one server has it, listed or 
   ])
 })
 
-test('a URI of several servers, or of none, is refused with those that it may have meant', async () => {
+test('a URI of several servers, or of none, is refused with the possible ones', async () => {
   const fixture = createFixture(SERVERS)
   const refusal = async (uri: string) => (await fixture.request('resources/read', { uri })).error
   const both = await refusal('note://both')
@@ -71,7 +71,7 @@ test('a URI of several servers, or of none, is refused with those that it may ha
   assert.deepEqual(fixture.sent, [])
 })
 
-test('prompts are got, and arguments completed, by own names that only one server has', async () => {
+test('prompts and completions accept names that only one server has', async () => {
   const fixture = createFixture(SERVERS)
   const argument = { name: 'who', value: 'a' }
   await fixture.request('prompts/get', { name: 'greet' })
@@ -90,7 +90,7 @@ test('prompts are got, and arguments completed, by own names that only one serve
   )
 })
 
-test('a resource is subscribed to under whichever URI was given, and updates come back under that one', async () => {
+test('a resource is subscribed to by any of its URIs, and updates have that URI', async () => {
   for (const uri of ['notes+note://one', 'notes|note://one', 'note://one']) {
     const fixture = createFixture(SERVERS)
     const { told, reply } = subscribe(fixture, uri)
@@ -160,7 +160,7 @@ test('tasks reach the server of a client with a session of its own; elsewhere th
   for (const { call } of shared.sent) assert.deepEqual(call.params, { name: 'add', arguments: {} })
 })
 
-test('methods that nobody has heard of reach a single server, and no gateway', async () => {
+test('unknown methods are passed to a single server, and refused by a gateway', async () => {
   const fixture = createFixture({ notes })
   const route = { kind: 'server', server: 'notes' } as const
   assert.equal((await fixture.request('vendor/thing', { a: 1 }, { route })).error, undefined)
@@ -168,7 +168,7 @@ test('methods that nobody has heard of reach a single server, and no gateway', a
   assert.equal((await fixture.request('vendor/thing', { a: 1 })).error?.code, -32601)
 })
 
-test('what an activation changes is told on a stream of its client, and not ahead of the answer as well', async () => {
+test('list_changed after activate is sent on a stream of the client, and not again before the answer', async () => {
   const said: unknown[] = []
   const clients = {
     notify: (client: string, notification: Notification) => said.push([client, notification.method]) > 0,
@@ -188,7 +188,7 @@ test('what an activation changes is told on a stream of its client, and not ahea
   assert.deepEqual([said, ahead], [[['anna', 'notifications/tools/list_changed']], []])
 })
 
-test('what a server says and asks between calls reaches the streams of its client, but for what is told there anyway', async () => {
+test('notifications and requests of a server between calls reach the streams of its client, except those that are sent there anyway', async () => {
   const said: string[] = []
   const answer = { result: { roots: [] } }
   const clients = {

@@ -42,7 +42,7 @@ test('resources and templates are listed as valid URIs with everything else kept
   )
 })
 
-test('native lists come in pages', async () => {
+test('native lists have pages', async () => {
   const many = Array.from({ length: 450 }, (_, i) => ({ uri: `file:///${i}`, name: `${i}` }))
   const prompts = Array.from({ length: 250 }, (_, i) => ({ name: `p${i}` }))
   const fixture = createFixture({ files: { offers: { resources: many, prompts } } })
@@ -99,7 +99,7 @@ test('prompts are listed and fetched under their listed names', async () => {
   assert.match(unknown.error?.message ?? '', /no prompt "forge__triag"\. The nearest: forge__triage/)
 })
 
-test('completions reach the prompt or template they are about', async () => {
+test('completions reach their prompt or template', async () => {
   const fixture = createFixture({
     forge: { ...forge, answer: () => ({ result: { completion: { values: ['a'] } } }) },
   })
@@ -151,7 +151,7 @@ test('other methods, other profiles and unknown tools are refused clearly', asyn
   assert.equal((await fixture.call('forge__nothing', {})).isError, true)
 })
 
-test('a gateway says what it is and what is behind it in few words', () => {
+test('the instructions of a gateway describe it and its servers briefly', () => {
   const fixture = createFixture(SERVERS)
   const described = fixture.handler.describe(GATEWAY, ANONYMOUS)
   assert.deepEqual(described?.capabilities, {
@@ -193,7 +193,7 @@ test('a single server is listed as it is', async () => {
   assert.equal(fixture.seen.direct, fixture.seen.served.definitions)
 })
 
-test("a single server's answers pass untouched", async () => {
+test('the answers of a single server are passed on unchanged', async () => {
   const result = {
     content: [{ type: 'resource_link', uri: 'file:///a', name: 'a' }],
     _meta: { ui: { resourceUri: 'ui://board/main' } },
@@ -237,7 +237,7 @@ test('a single server refuses what its policy, its state or the gateway does not
   assert.equal(denied.handler.describe({ kind: 'server', server: 'gone' }, ANONYMOUS), undefined)
 })
 
-test('a single server declares what it declared itself, without what cannot reach its clients here', () => {
+test('a single server declares its own capabilities, without those that do not work here', () => {
   const capabilities = {
     tools: { listChanged: true },
     resources: { subscribe: true },

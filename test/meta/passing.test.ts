@@ -1,4 +1,4 @@
-/** What a router hands on between a caller and a server, on every way to call one: nothing lost, nothing of its own. */
+/** What a router passes on between caller and server, for every way to call: nothing is lost or added. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -78,7 +78,7 @@ function start(server: Partial<FixtureServer> = {}) {
 }
 
 for (const [name, { route, params }] of Object.entries(WAYS)) {
-  test(`by ${name}: arguments reach the server to the letter, numbers of any length too`, async () => {
+  test(`by ${name}: arguments reach the server unchanged, also long numbers`, async () => {
     const text = `{"id": ${BIG}, "more":[${HUGE}, 1.50, 1E2 ], "text" : "\\u00e4" }`
     const { fixture, request } = written(text)
     const reply = await fixture.request('tools/call', request.params, { route, text: request.text })
@@ -86,7 +86,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     assert.equal(fixture.sent[0]?.call.argumentsText, text)
   })
 
-  test(`by ${name}: all that the caller can take and be asked is handed on`, async () => {
+  test(`by ${name}: the caller's capabilities are passed on`, async () => {
     const fixture = start()
     const more: RequestOptions = {
       route,
@@ -133,7 +133,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     assert.equal(await fixture.request('tools/call', params(args), { route }), answer)
   })
 
-  test(`by ${name}: what a program has to act on stays an error with its data`, async () => {
+  test(`by ${name}: errors that a program must handle keep their data`, async () => {
     for (const code of [-32021, -32042]) {
       const error = { code, message: 'no', data: { requiredCapabilities: { sampling: {} } } }
       const fixture = start({ answer: () => ({ error }) })
@@ -159,7 +159,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
   }
 }
 
-test('arguments that were mended, or came in a text, are written anew', async () => {
+test('corrected arguments, and those from a text, are written anew', async () => {
   const { execute_mcp_tool: way } = WAYS
   for (const given of [{ id: '5' }, '{"id":5}']) {
     const fixture = start()
@@ -170,7 +170,7 @@ test('arguments that were mended, or came in a text, are written anew', async ()
   }
 })
 
-test('a tool without such a schema gets the very headers that came', async () => {
+test("a tool without marked arguments gets the caller's headers unchanged", async () => {
   const fixture = start()
   const headers = { traceparent: '00-1' }
   await fixture.call('files__plain', { region: 'a' }, { headers })
@@ -197,7 +197,7 @@ test('prompts and resources, natively and by execute, carry answers to questions
   }
 })
 
-test('of a prompt got by execute it is said what was mended', async () => {
+test("corrections of a prompt's arguments are noted in the result of execute", async () => {
   const fixture = start({
     answer: () => ({ result: { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }] } }),
   })
@@ -211,7 +211,7 @@ test('of a prompt got by execute it is said what was mended', async () => {
   )
 })
 
-test('whatever a server writes into content, _meta or fields that nobody knows comes back as it is', async () => {
+test('content, _meta and unknown fields of a server are passed on unchanged', async () => {
   const noUri = fc
     .jsonValue({ maxDepth: 3 })
     .filter(value => !/"(?:uri|uriTemplate|ui|ui\/resourceUri|resultType)":/.test(JSON.stringify(value)))

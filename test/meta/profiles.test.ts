@@ -6,7 +6,9 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ANONYMOUS } from '../../core/mcp/identity.ts'
+import { toolText } from '../../core/tokens.ts'
 import { PROFILES } from '../../router/meta/profiles/profiles.ts'
+import { WHOLE_BUDGETS } from '../../router/meta/wording/lines.ts'
 import { onlyRecorded } from '../search/where-recorded.ts'
 import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer, type RequestOptions } from './fixture.ts'
@@ -17,6 +19,7 @@ const MOST_LIST_TOKENS: Readonly<Record<Profile, number>> = {
   search: 600,
   registry: 500,
   direct: 0,
+  code: 300,
 }
 const ALL = Object.keys(PROFILES) as Profile[]
 const QUERIES = [
@@ -52,17 +55,20 @@ async function answer(profile: Profile, name: string, args: JsonObject, client?:
   return content[0]?.text ?? ''
 }
 
-test('the lists of meta-tools cost what their profile says, within their bounds, and say what reads only', () => {
+test('the definitions of meta-tools cost what their profile says, within their bounds, and mark what only reads', () => {
   for (const profile of ALL) {
-    const { tools, definitionTokens } = PROFILES[profile]
+    const { tools, script, prices } = PROFILES[profile]
     const definitions = [...tools.values()].map(({ definition }) => definition)
+    const scriptText = toolText(script.definition)
+    assert.equal(prices.script, count(scriptText))
+    if (profile === 'code') assert.ok(prices.tools + prices.script <= MOST_LIST_TOKENS.code)
     const priced = definitions.map(({ name, description, inputSchema }) => ({
       name,
       description,
       inputSchema,
     }))
     assert.equal(
-      definitionTokens,
+      prices.tools,
       priced.reduce((sum, definition) => sum + count(JSON.stringify(definition)), 0),
     )
     if (definitions.length > 0) assert.ok(count(JSON.stringify(definitions)) <= MOST_LIST_TOKENS[profile])
@@ -95,7 +101,7 @@ test('what a search finds in any profile can be called under the name that it wa
 })
 
 for (const responseTokens of [200, 600, 1_200, 4_000])
-  test(`no answer costs more than ${responseTokens} tokens where that is the budget`, async t => {
+  test(`no answer costs more than a budget of ${responseTokens} tokens`, async t => {
     if (!onlyRecorded(t)) return
     const { config } = fixture.catalog()
     const budget = { ...config.budget, responseTokens }
@@ -103,8 +109,9 @@ for (const responseTokens of [200, 600, 1_200, 4_000])
     const servers: Record<string, FixtureServer> = {}
     for (const { name, tools } of catalogs) servers[name] = { offers: { tools }, count }
     fixture.reload(servers, { budget })
-    const most = (text: string, what: string) =>
-      assert.ok(count(text) <= responseTokens, `${what}: ${count(text)} of ${responseTokens}`)
+    const most = (text: string, what: string, limit = responseTokens) =>
+      assert.ok(count(text) <= limit, `${what}: ${count(text)} of ${limit}`)
+    const mostAlone = (text: string, what: string) => most(text, what, WHOLE_BUDGETS * responseTokens)
     for (const query of [...QUERIES, [...QUERIES]]) {
       const args = { query, limit: 50 }
       most(await answer('search', 'mcp_search_tools', args), `search ${query}`)
@@ -121,8 +128,8 @@ for (const responseTokens of [200, 600, 1_200, 4_000])
     const tools = fixture.catalog().tools.toSorted((a, b) => b.tokens - a.tokens)
     for (const tool of [...tools.slice(0, 20), ...tools.filter((_tool, at) => at % 20 === 0)]) {
       const args = { toolName: tool.tool, serverId: tool.server }
-      most(await answer('search', 'mcp_get_tool_schema', args), `schema of ${tool.path}`)
-      most(await answer('registry', 'activate', { tools: [tool.path] }), `activate ${tool.path}`)
+      mostAlone(await answer('search', 'mcp_get_tool_schema', args), `schema of ${tool.path}`)
+      mostAlone(await answer('registry', 'activate', { tools: [tool.path] }), `activate ${tool.path}`)
     }
     for (let at = 0; at + 8 < tools.length; at += 97) {
       const paths = tools.slice(at, at + 8).map(({ path }) => path)
@@ -133,7 +140,7 @@ for (const responseTokens of [200, 600, 1_200, 4_000])
     }
   })
 
-test('what the answers of search and registry are said to cost is what they cost, within a tenth', async () => {
+test('the counted cost of search and registry answers is within a tenth of the real one', async () => {
   const { served } = fixture.seen
   const sum = () => (served.discovery ?? 0) + (served.schema ?? 0) + (served.error ?? 0)
   const tools = fixture.catalog().tools.filter((_tool, at) => at % 40 === 0)
@@ -155,7 +162,7 @@ test('what the answers of search and registry are said to cost is what they cost
   }
 })
 
-test('the list of a session stays within the tokens of definitions, whatever it activates', async t => {
+test('the list of a session stays within definitionTokens, whatever it activates', async t => {
   if (!onlyRecorded(t)) return
   const { catalog, request } = fixture
   const { definitionTokens, activeTools } = catalog().config.budget
@@ -180,7 +187,7 @@ test('the list of a session stays within the tokens of definitions, whatever it 
   }
 })
 
-test('instructions name how to use the profile, categories and servers, within 150 tokens', () => {
+test('instructions explain the profile and name categories and servers, within 150 tokens', () => {
   const described = (one: Fixture, profile: Profile): string =>
     one.handler.describe({ kind: 'gateway', profile }, ANONYMOUS)?.instructions ?? ''
   const small = createFixture(SERVERS, { allowedProfiles: ALL })

@@ -1,4 +1,4 @@
-/** What a prompt cannot do without is asked for before its server is. */
+/** Required arguments of a prompt are checked before its server is asked. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asking } from './asking.ts'

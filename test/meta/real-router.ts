@@ -1,21 +1,25 @@
 /** A whole router before real servers, whose catalogs it was given as discovery makes them. */
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../core/async.ts'
-import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import type { Profile, RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { createLog } from '../../core/log.ts'
-import { createConnector } from '../../core/mcp/client/connector.ts'
+import { type ConnectorOptions, createConnector } from '../../core/mcp/client/connector.ts'
 import { discover } from '../../core/mcp/discovery/discover.ts'
 import type { Upstream } from '../../core/mcp/upstream.ts'
+import type { ConnectedUser } from '../../core/mcp/user.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
-import { type Router, startRouter } from '../../router/router.ts'
+import { type Router, type RouterOptions, startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { serverOf, snapshotOf } from './fixture.ts'
 
 export type RealServer = {
   sessions?: RouterServer['sessions']
+  users?: RouterServer['users']
   /** Over streamable HTTP. */
   url?: string
+  /** Over HTTP, with all that its manifest says of it. */
+  endpoint?: RouterServer['endpoint']
   /** Over stdio. */
   make?: () => Upstream
 }
@@ -23,7 +27,7 @@ export type RealServer = {
 export type RealRouter = {
   router: Router
   /** The address of a profile, or of one server alone. */
-  at(route: 'hierarchical' | 'search' | 'registry' | 'direct' | { server: string }): string
+  at(route: Profile | { server: string }): string
   /** Discovers the servers again, and serves what is found. */
   reload(): Promise<void>
 }
@@ -34,14 +38,20 @@ export async function startRealRouter(
   servers: Record<string, RealServer>,
   config: Partial<RouterConfig> = {},
   log = createLog({ level: 'silent' }),
+  options: Partial<RouterOptions> = {},
+  secret: ConnectorOptions['secret'] = () => undefined,
 ): Promise<RealRouter> {
-  const remote = createConnector({ secret: () => undefined, clock: systemClock })
-  const connect: Connect = server => servers[server.name]?.make?.() ?? remote(server)
-  const known = Object.entries(servers).map(([name, { url, sessions = 'shared' }]) => {
-    if (url === undefined) return serverOf(name, { sessions })
-    const endpoint = { kind: 'http', url, transport: 'streamable-http', revision: '1' } as const
-    return serverOf(name, { endpoint, sessions, transport: 'http' })
-  })
+  const remote = createConnector({ secret, clock: systemClock })
+  const connect: Connect = (server, user) => servers[server.name]?.make?.() ?? remote(server, user)
+  const known = Object.entries(servers).map(
+    ([name, { url, endpoint: given, users, sessions = 'shared' }]) => {
+      const plain =
+        url !== undefined && ({ kind: 'http', url, transport: 'streamable-http', revision: '1' } as const)
+      const endpoint = given ?? plain
+      if (!endpoint) return serverOf(name, { sessions })
+      return serverOf(name, { endpoint, sessions, users, transport: 'http' })
+    },
+  )
   const source = createInProcessSource()
   const router = await startRouter({
     source,
@@ -49,6 +59,7 @@ export async function startRealRouter(
     host: '127.0.0.1',
     port: 0,
     log,
+    ...options,
   })
   t.after(() => router.close(0))
   let generation = 0
@@ -66,7 +77,7 @@ export async function startRealRouter(
   return { router, at: route => new URL(path(route), router.url).href, reload }
 }
 
-type Connect = (server: RouterServer) => Upstream
+type Connect = (server: RouterServer, user?: ConnectedUser) => Upstream
 
 async function catalogOf(connect: Connect, server: RouterServer): Promise<ServerCatalog> {
   const upstream = connect(server)

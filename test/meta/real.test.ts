@@ -1,4 +1,4 @@
-/** The whole inside of a router against real HTTP servers: discovered, searched, called, read, and taken away. */
+/** A router's meta-tools with real HTTP servers: discovered, searched, called, read, and removed. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,15 @@ import { readOwn } from '../upstreams/replay/catalogs.ts'
 import { type Replay, startReplay } from '../upstreams/replay/replay.ts'
 import { drive, GATEWAY, serverOf, snapshotOf, type ToolResult } from './fixture.ts'
 
-const OBSERVER = { called() {}, searched() {}, missed() {}, tokensDirect() {}, tokensServed() {} }
+const OBSERVER = {
+  called() {},
+  searched() {},
+  missed() {},
+  scriptBegan() {},
+  scriptRan() {},
+  tokensDirect() {},
+  tokensServed() {},
+}
 let replay: Replay
 let pool: Pool
 let handler: McpHandler
@@ -66,7 +74,7 @@ after(async () => {
   await replay.close()
 })
 
-test('every tool that was discovered is found by its path, and its call comes back', async () => {
+test('every discovered tool is found by its path and can be called', async () => {
   assert.ok(catalog.tools.length >= 20)
   for (const { path, tool, definition } of catalog.tools) {
     const found = JSON.parse((await call('discover_mcp_tools', { query: path })).content[0]?.text ?? '')
@@ -126,7 +134,7 @@ test('one server alone answers as it is', async () => {
   ])
 })
 
-test('when the servers are gone, calls say so without an address, and the breaker spares them', async () => {
+test('when the servers are gone, errors of calls contain no address, and the breaker opens', async () => {
   const { path, server, definition } = catalog.tools[0] ?? assert.fail()
   const args = sampleArguments(definition.inputSchema)
   const address = new URL(replay.url(server)).host

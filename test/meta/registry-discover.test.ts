@@ -12,6 +12,7 @@ type Found = {
   categories?: { category: string; servers: string[]; tools: number }[]
   resources?: JsonObject[]
   prompts?: JsonObject[]
+  nextCursor?: string
   more?: string
 }
 const { start, ask, read } = asking('registry')
@@ -48,7 +49,7 @@ test('a category narrows the search; a server by name or title does so too', asy
   assert.deepEqual(await servers('none'), new Set())
 })
 
-test("a tool's own category goes before its server's", async () => {
+test("a tool's own category takes precedence over its server's", async () => {
   const tools = { allow: ['*'], deny: [], overrides: { create_issue: { category: 'tickets' } } }
   const fixture = start({ forge: { ...forge, server: { ...forge.server, tools } } })
   assert.equal((await discover(fixture, { query: 'forge:create_issue' })).tools[0]?.category, 'tickets')
@@ -59,7 +60,7 @@ test("a tool's own category goes before its server's", async () => {
   ])
 })
 
-test('where nothing is found the categories come, and each can be looked into', async () => {
+test('a search without results lists the categories, each of which can be listed', async () => {
   const fixture = start()
   for (const query of ['zzqqxx', '']) {
     const { tools, categories } = await discover(fixture, { query })
@@ -74,7 +75,10 @@ test('where nothing is found the categories come, and each can be looked into', 
   assert.equal(tools.length, 3)
   assert.equal((await discover(fixture, { category: 'other' })).tools.length, 3, 'without a query too')
   const some = await discover(fixture, { category: 'devops', limit: 1 })
-  assert.deepEqual([some.tools.length, some.more], [1, '3 more: give a more specific query.'])
+  assert.deepEqual(
+    [some.tools.length, some.more],
+    [1, '3 more: continue with nextCursor, or give a more specific query.'],
+  )
 })
 
 test('hits that do not fit into the answer are counted', async () => {
@@ -82,10 +86,15 @@ test('hits that do not fit into the answer are counted', async () => {
   const fixture = start({ big: { offers: { tools } } }, { responseTokens: 300 })
   const found = await discover(fixture, { query: 'alpha', limit: 20 })
   assert.ok(found.tools.length < 20)
-  assert.equal(found.more, `${20 - found.tools.length} more: give a more specific query.`)
+  const three = await discover(fixture, { query: 'alpha', limit: 3 })
+  assert.equal(three.more, '17 more: continue with nextCursor, or give a more specific query.')
+  assert.equal(
+    found.more,
+    `${20 - found.tools.length} more: continue with nextCursor, or give a more specific query.`,
+  )
 })
 
-test('resources and prompts come along with the names by which execute takes them', async () => {
+test('resources and prompts are included with the names that execute accepts', async () => {
   const fixture = start()
   const { prompts } = await discover(fixture, { query: 'forge triage new issues' })
   assert.equal(prompts?.[0]?.prompt_path, 'forge:triage')
@@ -97,4 +106,24 @@ test('resources and prompts come along with the names by which execute takes the
     fixture.sent.map(({ call }) => call.method),
     ['prompts/get', 'resources/read'],
   )
+})
+
+test('discover pages on with nextCursor, through a search and through a category; a cursor of another request is refused', async () => {
+  const fixture = start()
+  for (const args of [{ query: 'issue' }, { category: 'devops' }]) {
+    const whole = (await discover(fixture, { ...args, limit: 50 })).tools.map(({ name }) => name)
+    assert.ok(whole.length > 2, `${whole.length} tools`)
+    const paged: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await discover(fixture, { ...args, limit: 2, cursor })
+      paged.push(...page.tools.map(({ name }) => name))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    assert.deepEqual(paged, whole)
+  }
+  const { nextCursor } = await discover(fixture, { query: 'issue', limit: 1 })
+  const other = await ask(fixture, 'discover', { query: 'page', limit: 1, cursor: nextCursor })
+  assert.match(JSON.stringify(other), /cursor/)
+  assert.equal(other.isError, true)
 })

@@ -61,7 +61,7 @@ test('activate loads definitions and counts them; the list shows them to this se
   const prefixes = 2 * 2
   assert.equal(
     estimated_tokens,
-    PROFILES.registry.definitionTokens + tokensOf('forge:create_issue') + tokensOf('wiki:search') + prefixes,
+    PROFILES.registry.prices.tools + tokensOf('forge:create_issue') + tokensOf('wiki:search') + prefixes,
   )
   assert.deepEqual(told, ['notifications/tools/list_changed'])
   const own = ['discover', 'activate', 'execute']
@@ -84,7 +84,7 @@ test('an activated tool is listed as its server defines it, with URIs that can b
   })
 })
 
-test('the least recently used makes room; every call of a tool is a use of it', async () => {
+test('the least recently used tool is deactivated; every call is a use', async () => {
   const fixture = start(SERVERS, { activeTools: 2 })
   await activate(fixture, ['forge:show_board', 'forge:delete_repository'])
   const args = { repository: 'a/b', title: 'x' }
@@ -100,7 +100,7 @@ test('the least recently used makes room; every call of a tool is a use of it', 
   assert.deepEqual((await listed(fixture)).slice(3), ['forge__show_board', 'wiki__search'])
 })
 
-test('what is over the budget of definitions is not loaded, and execute is named instead', async () => {
+test('tools beyond definitionTokens are not loaded, and the answer names execute', async () => {
   const fixture = start(SERVERS, { definitionTokens: 500 })
   const text = await refusal(fixture, 'activate', { tools: ['wiki:search'] })
   assert.match(text, /No room for "wiki:search" \(\d+ tokens\): 10 tools and 500 tokens .* execute/)
@@ -113,7 +113,7 @@ test('what is over the budget of definitions is not loaded, and execute is named
   assert.ok(some.estimated_tokens <= 500)
 })
 
-test('many tools that were not loaded are counted, and a name of any length is told within the budget', async () => {
+test('many tools that were not loaded are counted, and long names stay within the budget', async () => {
   const tools = Array.from({ length: 40 }, (_, at) => ({ name: `tool_${at}`, inputSchema: {} }))
   const fixture = start({ big: { offers: { tools } } }, { activeTools: 2, responseTokens: 300 })
   const names = tools.map(({ name }) => `big:${name}`)
@@ -127,7 +127,7 @@ test('many tools that were not loaded are counted, and a name of any length is t
   }
 })
 
-test('of many unknown names the first are told what comes near, which takes time', async () => {
+test('of many unknown names only the first get suggestions, which take time', async () => {
   const fixture = start(SERVERS, { responseTokens: 5_000 })
   const wrong = Array.from({ length: 6 }, (_, at) => `forge:create_isue_${at}`)
   const { loaded, not_loaded = [] } = await activate(fixture, [...wrong, 'show_board'])
@@ -185,7 +185,7 @@ test('without a session the definitions are answered, and nothing is kept', asyn
   assert.deepEqual([await listed(fixture, {}), told], [['discover', 'activate', 'execute'], []])
 })
 
-test('a session that ends takes its set along; a tool that goes, or whose server is hidden, is not listed', async () => {
+test('the active tools end with the session; removed or hidden tools are not listed', async () => {
   const fixture = start()
   await activate(fixture, ['forge:create_issue', 'wiki:search'])
   const hidden = { state: 'failed', reason: 'CrashLooping', hidden: true } as const
@@ -224,7 +224,7 @@ test('execute takes any form of a name, arguments as text too, and needs no acti
   assert.equal((await ask(fixture, 'execute', { tool: 'forge:show_board' })).isError, undefined)
 })
 
-test('what cannot be read says what to give', async () => {
+test('the error for invalid arguments says what to give', async () => {
   const fixture = start()
   for (const [name, args, sentence] of [
     ['discover', { query: 7 }, /query is missing/],

@@ -62,7 +62,7 @@ test('query and server narrow the list, the totals count everything visible', as
   assert.equal((await list(fixture, { query: null, server: null })).resources.length, 3)
 })
 
-test('pages keep to the budget, give everything once, and survive a change in between', async () => {
+test('pages stay within the budget, contain everything once, and survive a change in between', async () => {
   const resources = Array.from({ length: 200 }, (_, i) => ({
     uri: `file:///${i}`,
     name: `file ${i}`,
@@ -163,7 +163,7 @@ test('every form of a URI is accepted, templates are passed on, nothing is cache
   )
 })
 
-test('what cannot be read says so', async () => {
+test('the error for an unreadable resource says so', async () => {
   const rejecting = { ...forge, answer: () => ({ error: { code: -32002, message: 'Resource not found' } }) }
   const text = async (uri: string, server = forge as object) => {
     const answer = await createFixture({ ...SERVERS, forge: server }).call('read_mcp_resource', { uri })
@@ -188,7 +188,7 @@ test('what cannot be read says so', async () => {
   assert.match(await text('forge|file:///x', dying), /ended during the call/)
 })
 
-test('a URI that several servers list asks which is meant', async () => {
+test('a URI that several servers list is refused with the full URIs', async () => {
   const same = { offers: { resources: [{ uri: 'memo://1', name: 'memo' }] } }
   const answer = await createFixture({ a: same, b: same }).call('read_mcp_resource', { uri: 'memo://1' })
   assert.match(answer.content[0]?.text ?? '', /The nearest: a\|memo:\/\/1, b\|memo:\/\/1/)

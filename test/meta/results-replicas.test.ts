@@ -12,7 +12,7 @@ import { forge, ISSUE } from './servers.ts'
 
 const TEXT = Array.from({ length: 300 }, (_, at) => `Zeile ${at}: größer als man denkt 😀\n`).join('')
 
-test('a result that one replica cut is paged through the other, and its end is told when its keeper is gone', async t => {
+test('a result that one replica cut can be read through the other, until the first is gone', async t => {
   const [first, second] = [await startReplica(t, 'one key'), await startReplica(t, 'one key')]
   let answer = await callTool(first.url, 'execute_mcp_tool', ISSUE)
   const parts = [answer.content[0]?.text ?? '']
@@ -31,7 +31,7 @@ test('a result that one replica cut is paged through the other, and its end is t
   assert.match(gone.content[0]?.text ?? '', /replica that kept that result is gone\. Call the tool again/)
 })
 
-test('a replica that was started anew keeps nothing, and a stranger with another key is never asked', async t => {
+test('a restarted replica has no results, and a replica with another key is never contacted', async t => {
   const first = await startReplica(t, 'one key')
   const uri = handleIn(await callTool(first.url, 'execute_mcp_tool', ISSUE))
   const { port } = first.address

@@ -14,7 +14,7 @@ const ROWS = JSON.stringify(
 )
 
 /** How each profile asks for the next part. */
-const ASKING: Record<Exclude<Profile, 'direct'>, (handle: string) => [string, JsonObject]> = {
+const ASKING: Record<Exclude<Profile, 'direct' | 'code'>, (handle: string) => [string, JsonObject]> = {
   hierarchical: uri => ['read_mcp_resource', { uri }],
   search: toolName => ['mcp_execute_tool', { toolName }],
   registry: tool => ['execute', { tool }],
@@ -42,7 +42,7 @@ test('the parts of a cut text join to the original, byte for byte, in the words 
   }
 })
 
-test('execute_mcp_tool takes a handle too, in both of its forms, and reads a part again where it is asked to', async () => {
+test('execute_mcp_tool accepts both forms of a handle, and a part can be read again', async () => {
   const fixture = withResult({ content: [{ type: 'text', text: ROWS }] })
   const handle = await cutHandle(fixture)
   const first = await fixture.call('execute_mcp_tool', { tool_path: handle })
@@ -71,7 +71,7 @@ test('resources/read gives the parts under their URI, and says in _meta what com
   assert.match(gone.error?.message ?? '', /not kept any more/)
 })
 
-test('of several texts the first that does not fit is cut, those after it follow in the parts', async () => {
+test('of several texts the first that does not fit is cut, and the following parts contain the others', async () => {
   const texts = ['a'.repeat(600), 'b'.repeat(600), 'c'.repeat(600)]
   const image = { type: 'image', data: 'A'.repeat(9_000), mimeType: 'image/png' }
   const content = [...texts.map(text => ({ type: 'text', text })), image]
@@ -102,7 +102,7 @@ test('pages of apps, native reads and embedded resources are never cut', async (
   assert.match(noteOf(text) ?? '', HANDLE)
 })
 
-test('a part is there for ten minutes, each reading begins them anew, and then the answer says what to do', async () => {
+test('a part can be read for ten minutes after the last read; then the answer says what to do', async () => {
   const clock = createManualClock()
   const fixture = withResult({ content: [{ type: 'text', text: ROWS }] }, clock)
   const uri = await cutHandle(fixture)
@@ -116,7 +116,7 @@ test('a part is there for ten minutes, each reading begins them anew, and then t
   assert.match(gone.content[0]?.text ?? '', /not kept any more.*Call the tool again/)
 })
 
-test('a handle that was made up leads to nothing, and its owner is not asked', async () => {
+test('a forged handle is refused, and its owner is not contacted', async () => {
   const fixture = withResult({ content: [{ type: 'text', text: ROWS }] })
   const uri = await cutHandle(fixture)
   const forged = [
@@ -133,7 +133,7 @@ test('a handle that was made up leads to nothing, and its owner is not asked', a
   }
 })
 
-test('of a text beyond what may be kept, the answer says how much is lost', async () => {
+test('if a text is too long to be kept, the answer says how much is lost', async () => {
   const fixture = withResult({ content: [{ type: 'text', text: 'x'.repeat(33 * 2 ** 20) }] })
   const { content } = await fixture.call('execute_mcp_tool', ISSUE)
   assert.match(content[1]?.text ?? '', /^\[Cut after 1000 of 33554432 bytes/)

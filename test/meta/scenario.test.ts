@@ -51,7 +51,7 @@ test('a task costs three hundredths of all definitions at most, whatever the pro
   assert.deepEqual(fixture.sent, [])
 })
 
-test('what is not found is asked for by its path, what is shown is not asked for again, and errors count', async () => {
+test('missed tools are requested by path, shown schemas are not requested again, and errors count', async () => {
   const [first] = catalog.tools
   assert.ok(first)
   const task: Task = { query: 'zzzz qqqq', call: { tool: first.path, arguments: {} } }
@@ -113,6 +113,8 @@ function liveGateway({ request }: Fixture): LiveGateway {
   return {
     status: unused,
     explain: unused,
+    users: unused,
+    endUser: unused,
     close: async () => {},
     async request(method, params, profile = 'hierarchical') {
       const { result, error } = await request(method, params, { route: { kind: 'gateway', profile } })

@@ -17,7 +17,7 @@ const search = (fixture: Fixture, args: JsonObject, name = 'mcp_search_tools'): 
 /** Server and own name of each. */
 const namesOf = ({ tools }: Answer): string[] => tools.map(tool => `${tool.serverId}/${tool.toolName}`)
 
-test('servers are listed with their counts and states, hidden ones are not', async () => {
+test('servers are listed with tool counts and states, without hidden ones', async () => {
   const fixture = start({
     ...SERVERS,
     late: { server: { status: { state: 'starting', hidden: false } } },
@@ -39,7 +39,7 @@ test('servers are listed with their counts and states, hidden ones are not', asy
   assert.match(await refusal(fixture, 'mcp_list_servers', { query: 7 }), /query is no text/)
 })
 
-test('more servers than fit are counted, never silently left out', async () => {
+test('servers that do not fit are counted', async () => {
   const names = Array.from({ length: 200 }, (_, at) => `server-number-${at}`)
   const fixture = start(Object.fromEntries(names.map(name => [name, {}])))
   const { content } = await ask(fixture, 'mcp_list_servers', {})
@@ -48,7 +48,7 @@ test('more servers than fit are counted, never silently left out', async () => {
   assert.equal(more, `${200 - servers.length} more servers: give a query, or search the tools.`)
 })
 
-test('a regular expression finds by every form of the name and by description, names first', async () => {
+test('a regular expression matches every form of the name, and descriptions after names', async () => {
   const fixture = start()
   const find = async (query: string, limit?: number) =>
     await search(fixture, { query, ...(limit && { limit }) }, 'mcp_search_tool_regex')
@@ -172,7 +172,7 @@ test('a tool is called by its name and server, a prompt got and a resource read 
   )
 })
 
-test('tools of a hidden server are in no answer, and their exact names say why', async () => {
+test('tools of a hidden server are in no answer, and errors for their exact names say why', async () => {
   const hidden = { state: 'failed', reason: 'CrashLooping', hidden: true } as const
   const fixture = start({ forge: { ...forge, server: { ...forge.server, status: hidden } }, wiki })
   for (const args of [{ query: 'issue' }, { operation: 'list' }, { query: '+issue' }])

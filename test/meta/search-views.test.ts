@@ -4,8 +4,8 @@ import { assertSameAnswers } from './same-answers.ts'
 
 const SEED = 20_261_123
 
-test('whoever searches under rules gets what a gateway of the part alone answers, byte for byte', t =>
+test('a search under rules gives the same bytes as a gateway with only that part', t =>
   assertSameAnswers(t, { meaning: false, views: 20, questions: 60, seed: SEED }))
 
-test('the same by meaning too, down to what is sent to be encoded', t =>
+test('a search by meaning under rules gives the same too, down to the encoded text', t =>
   assertSameAnswers(t, { meaning: true, views: 8, questions: 50, seed: SEED }))

@@ -36,7 +36,15 @@ test('a subscription ends when its caller may not read the resource any more', a
   }
   publish(['note://*'])
   const { pool } = fixture
-  const observer = { called() {}, searched() {}, missed() {}, tokensDirect() {}, tokensServed() {} }
+  const observer = {
+    called() {},
+    searched() {},
+    missed() {},
+    scriptBegan() {},
+    scriptRan() {},
+    tokensDirect() {},
+    tokensServed() {},
+  }
   const [access, limits] = [createAccess(), createLimits(systemClock)]
   const current = () => served.current() as Catalog
   const handler = createHandler({ current, watch: served.watch, access, limits, pool, observer })

@@ -36,7 +36,7 @@ for (const [way, params] of Object.entries(CALLS))
     assert.deepEqual((JSON.parse(call) as { params: { name: string } }).params.name, 'look')
   })
 
-test('a server of 2026-07-28 gets the headers that its tool asks for, though its caller knows nothing of them', async t => {
+test("a server of 2026-07-28 gets the headers of its tool's marks from callers that do not know them", async t => {
   const fixture = await startHttpFixture({ era: 'modern' })
   t.after(() => fixture.close())
   const { at } = await startRealRouter(t, { fixture: { url: fixture.url } })

@@ -36,7 +36,7 @@ test('estimates of definitions, schemas and sentences are within a tenth in all,
   }
 })
 
-test('what discovery is said to cost is what its answers cost, within their budget', async () => {
+test('the counted cost of discovery is that of its answers, within their budget', async () => {
   const servers: Record<string, FixtureServer> = {}
   for (const [name, tools] of Object.entries(readCatalogs())) servers[name] = { offers: { tools }, count }
   const fixture = createFixture(servers)

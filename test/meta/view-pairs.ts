@@ -134,7 +134,15 @@ function asked(catalog: Catalog, pool: ReturnType<typeof createFixture>['pool'])
     limits: createLimits(systemClock),
     current: () => catalog,
     pool,
-    observer: { called() {}, searched() {}, missed() {}, tokensDirect() {}, tokensServed() {} },
+    observer: {
+      called() {},
+      searched() {},
+      missed() {},
+      scriptBegan() {},
+      scriptRan() {},
+      tokensDirect() {},
+      tokensServed() {},
+    },
     encodeQuery: async text => {
       encoded.push(text)
       return quantize(embed(text))

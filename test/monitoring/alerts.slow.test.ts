@@ -10,7 +10,7 @@ import { ALERT_FILES, alertRules } from './shipped.ts'
 const programs = await readyPrometheus()
 const skip = programs ? false : 'no Prometheus: apt-get download prometheus'
 
-test('alerts fire when they are meant to, and not before', { skip }, async () => {
+test('alerts fire on their conditions, and not before', { skip }, async () => {
   const promtool = programs?.promtool ?? ''
   await run([promtool, 'check', 'rules', ...ALERT_FILES])
   await run([promtool, 'test', 'rules', join(import.meta.dirname, 'alerts.yaml')])

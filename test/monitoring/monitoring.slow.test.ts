@@ -8,7 +8,7 @@ import { readyPrometheus } from './programs.ts'
 import { type Prometheus, startPrometheus } from './prometheus.ts'
 import { configOfTargets } from './scrape.ts'
 import { ALERT_FILES } from './shipped.ts'
-import { DOWN, GATEWAY, LOST, NAMESPACE, startSystem, WELL } from './system.ts'
+import { DOWN, GATEWAY, LOST, NAMESPACE, SLEEPER, startSystem, WELL } from './system.ts'
 
 const programs = await readyPrometheus()
 const skip = skipApiServer() || (programs ? false : 'no Prometheus: apt-get download prometheus')
@@ -25,7 +25,7 @@ test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t
   const working = system.work(stopping.signal)
   try {
     await t.test('every query of every panel gives numbers', () =>
-      assertPanelsShowData(prometheus, VARIABLES),
+      assertPanelsShowData(prometheus, VARIABLES, { ...VARIABLES, server: SLEEPER }),
     )
     await t.test('what is shown is true', () => numbersAreTrue(prometheus))
     await t.test('every rule is evaluated, over metrics that are there', async () => {

@@ -6,7 +6,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { CHART, helmAlone, objectsOf } from '../chart/helm.ts'
 import type { OwnCluster } from '../cluster/cluster.ts'
-import { execution, use } from '../e2e/support/agent.ts'
+import { type Agent, execution, use } from '../e2e/support/agent.ts'
 import { fixture, gateway, server } from '../e2e/support/manifests.ts'
 import type { Namespace } from '../e2e/support/namespace.ts'
 import { SYSTEM } from '../e2e/support/portolan.ts'
@@ -36,19 +36,22 @@ export const monitoringStories: Stories = (running, options) => {
     await space.apply(
       server('kit', fixture()),
       server('down', { remote: { url: UNREACHABLE } }),
+      server('sleeper', { ...fixture(), scaling: { min: 0, idleAfter: '1s' } }),
       gateway('tools', WITH_CALLERS),
     )
     await space.untilReady('kit')
-    await space.untilServing('tools', { ready: 1 })
+    await space.untilServing('tools', { ready: 2 })
     const { items: pods } = await running().client.list<Kube<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' })
     const config = configOfPodMonitors(await podMonitors(), pods, ALERT_FILES)
     const place = placeIn(cluster)
     const prometheus = await startPrometheus({ prometheus: programs.prometheus, config, place })
     t.after(() => prometheus.stop())
     const stopping = new AbortController()
-    const working = work(space, stopping.signal)
+    const agent = await space.agent('tools')
+    const working = Promise.all([work(space, agent, stopping.signal), wake(space, agent, stopping.signal)])
+    const all = { namespace: '.*', gateway: '.*' }
     try {
-      await assertPanelsShowData(prometheus, { namespace: '.*', gateway: '.*', server: 'kit' })
+      await assertPanelsShowData(prometheus, { ...all, server: 'kit' }, { ...all, server: 'sleeper' })
       const rules = await assertRulesAreEvaluated(prometheus)
       const active = rules.flatMap(({ alerts }) => alerts.map(({ labels }) => labels))
       const onServers = active.filter(({ namespace, server }) => namespace === space.name && server)
@@ -73,7 +76,7 @@ async function podMonitors(): Promise<PodMonitor[]> {
         '--show-only',
         'templates/monitoring/pod-monitors.yaml',
         '--set',
-        'monitoring.podMonitors.enabled=true',
+        'monitoring.podMonitors.enabled=true,monitoring.from[0].namespaceSelector.matchLabels.name=monitoring',
       ],
     ])
     return objectsOf(rendered) as PodMonitor[]
@@ -93,8 +96,7 @@ function placeIn(cluster: OwnCluster): Place {
 }
 
 /** Searches, calls well and in vain, and changes that the operator has to write, until `signal` aborts. */
-async function work(space: Namespace, signal: AbortSignal): Promise<void> {
-  const agent = await space.agent('tools')
+async function work(space: Namespace, agent: Agent, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
     await agent.session(
       { method: 'tools/list' },
@@ -103,6 +105,16 @@ async function work(space: Namespace, signal: AbortSignal): Promise<void> {
       execution('kit:nothing', {}),
     )
     await space.apply(server('down', { remote: { url: UNREACHABLE }, description: `Changed ${round} times` }))
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Calls the sleeper whenever it sleeps. */
+async function wake(space: Namespace, agent: Agent, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { conditions = [] } = (await space.server('sleeper'))?.status ?? {}
+    if (conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Asleep'))
+      await agent.call('sleeper:echo', { text: 'wake up' })
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
   }
 }

@@ -18,10 +18,11 @@ import type { Target } from './scrape.ts'
 
 export const NAMESPACE = 'monitoring'
 export const GATEWAY = 'tools'
-/** One that answers, one whose connection is lost after its tools were read, one that cannot be reached. */
+/** One that answers, one whose connection is lost after its tools were read, one that cannot be reached, one that may sleep and cannot be woken. */
 export const WELL = 'well'
 export const LOST = 'lost'
 export const DOWN = 'down'
+export const SLEEPER = 'sleeper'
 const PAUSE_MS = 100
 /** Callers are told apart, so that there are decisions and keys to tell of; the issuer cannot be reached. */
 export const WITH_CALLERS = {
@@ -42,10 +43,14 @@ export type System = {
 
 /** Ends with the test. */
 export async function startSystem(t: TestContext, api: ApiServer): Promise<System> {
-  const world = await createWorld(t, api.access, NAMESPACE)
+  const upstream = await startSdk1('stateful')
+  t.after(() => upstream.close())
+  const world = await createWorld(t, api.access, NAMESPACE, {
+    connectors: { server: connectorTo(SLEEPER, upstream.url) },
+  })
   await startServers(t, world)
   const router = await startFed(t, world)
-  await until('all servers are in the catalog', async () => (router.catalog()?.totals.servers ?? 0) === 3)
+  await until('all servers are in the catalog', async () => (router.catalog()?.totals.servers ?? 0) === 4)
   const port = router.adminAddress?.port
   const labels = { namespace: NAMESPACE }
   return {
@@ -71,11 +76,32 @@ async function startServers(t: TestContext, world: World): Promise<void> {
   await world.server(WELL, { remote: { url: well.url } })
   await world.server(LOST, { remote: { url: lost.url } })
   await world.server(DOWN, { remote: { url: `http://127.0.0.1:${await freePort()}/mcp` } })
+  // Agents' calls are held for its pod, which never comes.
+  await world.server(SLEEPER, {
+    image: { name: 'sleeper:1', command: ['/sleeper'] },
+    scaling: { min: 0 },
+    limits: { startTimeout: '500ms' },
+  })
+  await world.until(SLEEPER, server => reasonOf(server, 'Ready') === 'Starting')
+  await world.roll(`mcp-${SLEEPER}`, 1)
+  await world.until(SLEEPER, isReady)
   await world.gateway(GATEWAY, WITH_CALLERS)
   await world.until(WELL, isReady)
   await world.until(LOST, isReady)
   await world.until(DOWN, server => reasonOf(server, 'Ready') === 'Unreachable')
   await lost.close()
+}
+
+/** The operator reaches this server at `url`. */
+function connectorTo(name: string, url: string): typeof createConnector {
+  return options => {
+    const connect = createConnector(options)
+    return given => {
+      const { revision } = given.endpoint
+      const endpoint = { kind: 'http', url, transport: 'streamable-http', revision } as const
+      return connect(given.name === name ? { ...given, endpoint } : given)
+    }
+  }
 }
 
 async function startFed(t: TestContext, { client, namespace }: World) {
@@ -129,4 +155,5 @@ async function useAll(client: Client): Promise<void> {
   await call(`${WELL}:echo`, { wrong: true })
   await call(`${WELL}:nothing`)
   await call(`${LOST}:count`)
+  await call(`${SLEEPER}:echo`, { text: 'hello' })
 }

@@ -1,10 +1,10 @@
 /** What a gateway's status tells of its callers, against a real API server: authentication, access, and a column for people. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { V1Service } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { runRouter, startRouter } from './router.ts'
 import { conditionOf, createWorld, reasonOf } from './world.ts'
 
@@ -12,23 +12,15 @@ const skip = skipApiServer()
 const router = { replicas: 1, debug: false }
 const jwt = [{ name: 'login', issuer: 'https://login.example.com', audiences: ['a'] }]
 
-let api: ApiServer
-
-before(
-  async () => {
-    if (!skip) api = await startApiServer()
-  },
-  { timeout: 120_000 },
-)
-after(() => api?.stop())
+const api = apiServerOfTests(skip)
 
 const told = (gateway: McpGateway) =>
   [reasonOf(gateway, 'AuthReady'), reasonOf(gateway, 'AccessResolved')].join()
 
-test('a gateway without auth is anonymous; rules that the manifests alone show to be useless are told', {
+test('a gateway without auth is anonymous; rules without effect are reported if the manifests alone show it', {
   skip,
 }, async t => {
-  const world = await createWorld(t, api.access, 'callers')
+  const world = await createWorld(t, api().access, 'callers')
   await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
   await world.gateway('tools', { router })
   await world.untilGateway('tools', gateway => told(gateway) === 'Anonymous,NoRules')
@@ -46,7 +38,7 @@ test('a gateway without auth is anonymous; rules that the manifests alone show t
 })
 
 test('what routers report of keys and rules becomes conditions, counts and a column', { skip }, async t => {
-  const world = await createWorld(t, api.access, 'reported')
+  const world = await createWorld(t, api().access, 'reported')
   await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
   const spec = { router, url: 'https://mcp.example.com', auth: { jwt }, access: [{ name: 'all' }] }
   await world.gateway('tools', spec as object)
@@ -62,7 +54,7 @@ test('what routers report of keys and rules becomes conditions, counts and a col
   says('unavailable', { message: 'login.example.com answered 500' })
   const away = await world.untilGateway('tools', gateway => told(gateway) === 'KeysUnavailable,Resolved')
   assert.match(conditionOf(away.status, 'AuthReady')?.message ?? '', /"login".*answered 500/)
-  const [header, row] = (await api.kubectl(['get', 'mcpgateways', '-n', world.namespace])).split('\n')
+  const [header, row] = (await api().kubectl(['get', 'mcpgateways', '-n', world.namespace])).split('\n')
   const at = header?.indexOf('AUTH') ?? -1
   assert.equal(row?.slice(at).split(/\s/)[0], 'KeysUnavailable', `${header}\n${row}`)
 })
@@ -70,7 +62,7 @@ test('what routers report of keys and rules becomes conditions, counts and a col
 test('the admin port has a Service of its own, which stays inside where agents come from outside', {
   skip,
 }, async t => {
-  const world = await createWorld(t, api.access, 'exposed')
+  const world = await createWorld(t, api().access, 'exposed')
   await world.apply({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -89,4 +81,7 @@ test('the admin port has a Service of its own, which stays inside where agents c
   }
   assert.deepEqual(await portsOf('tools-gateway'), ['NodePort', 'http 80'])
   assert.deepEqual(await portsOf('tools-gateway-admin'), ['ClusterIP', 'admin 8081'])
+  assert.deepEqual(await portsOf('tools-gateway-peers'), ['ClusterIP', 'admin 8081'])
+  const peers = await world.get<Kube<V1Service>>('v1', 'Service', 'tools-gateway-peers')
+  assert.equal(peers?.spec?.clusterIP, 'None')
 })

@@ -1,11 +1,11 @@
 /** Pinned tools in a cluster: a real API server, a real MCP server that changes its tools, approval by annotation and by command. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { readApproved, readCatalog } from '../../core/kube/catalog.ts'
-import { APPROVE_ANNOTATION, REFRESH_ANNOTATION } from '../../crds/object-meta.ts'
+import { APPROVE_ANNOTATION, REFRESH_ANNOTATION } from '../../crds/annotations.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { run } from '../support/run.ts'
 import { startChanging } from '../upstreams/http/changing.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
@@ -14,20 +14,12 @@ const skip = skipApiServer()
 const FIRST = { read: 'Reads a file', write: 'Writes a file' }
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
-let api: ApiServer
-
-before(
-  async () => {
-    if (!skip) api = await startApiServer()
-  },
-  { timeout: 120_000 },
-)
-after(() => api?.stop())
+const api = apiServerOfTests(skip)
 
 async function pinned(t: TestContext, namespace: string, tools: McpServerSpecInput['tools']) {
   const upstream = await startChanging({ tools: FIRST })
   t.after(() => upstream.close())
-  const world = await createWorld(t, api.access, namespace)
+  const world = await createWorld(t, api().access, namespace)
   const spec = { remote: { url: upstream.url }, tools }
   let refresh = 0
   const annotated = (annotations: Record<string, string>) =>
@@ -50,7 +42,7 @@ async function pinned(t: TestContext, namespace: string, tools: McpServerSpecInp
     },
     cli: (...args: string[]) =>
       run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'approve', 'files', ...args], {
-        env: { PATH: process.env.PATH, KUBECONFIG: api.kubeconfig },
+        env: { PATH: process.env.PATH, KUBECONFIG: api().kubeconfig },
       }),
   }
 }
@@ -110,7 +102,7 @@ test('portolan approve shows the difference and sets the annotation', { skip }, 
   assert.match((await world.cli('--namespace', 'nowhere')).stderr, /there is no McpServer "files"/)
 })
 
-test('Warn serves and tells; a change of the manifest holds at once, without asking the server', {
+test('Warn serves changed tools and reports them; a change of the manifest to Hold hides them at once, without asking the server', {
   skip,
 }, async t => {
   const world = await pinned(t, 'warn', { pin: 'Warn' })

@@ -1,43 +1,38 @@
 /** Servers that run as pods, whose Deployments say what a test wants them to say: a real API server, real MCP servers. */
 import assert from 'node:assert/strict'
-import { after, before, type TestContext, test } from 'node:test'
-import type { V1Deployment, V1Secret } from '@kubernetes/client-node'
+import { type TestContext, test } from 'node:test'
+import type { V1ConfigMap, V1Deployment, V1Secret } from '@kubernetes/client-node'
+import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { conditionOf, createWorld, isReady, reasonOf, type World } from './world.ts'
 
 const skip = skipApiServer()
 const npm = { package: 'web', version: '1.0.0' }
 
-let api: ApiServer
+const api = apiServerOfTests(skip)
 
-before(
-  async () => {
-    if (!skip) api = await startApiServer()
-  },
-  { timeout: 120_000 },
-)
-after(() => api?.stop())
-
-test('a server is asked through its Service with its bearer, once a pod is ready', { skip }, async t => {
+test("discovery goes through the Service with the server's token, once a pod is ready", { skip }, async t => {
   const { world, tokens, upstream } = await podWorld(t, 'bearer')
   await world.server('web', { npm })
   await untilDeployment(world, () => true)
   const starting = await world.until('web', server => reasonOf(server, 'Ready') === 'Starting')
-  assert.deepEqual(starting.status?.replicas, { wanted: 1, ready: 0 })
+  assert.deepEqual(starting.status?.replicas, { wanted: 1, ready: 0, why: 'scaling.min' })
   assert.deepEqual(upstream.log, [])
   await world.roll('mcp-web', 1)
   const { status } = await world.until('web', isReady)
-  assert.deepEqual([status?.tools?.count, status?.replicas], [6, { wanted: 1, ready: 1 }])
+  assert.deepEqual([status?.tools?.count, status?.replicas], [6, { wanted: 1, ready: 1, why: 'scaling.min' }])
   const secret = await world.get<Kube<V1Secret>>('v1', 'Secret', 'mcp-web')
   const token = Buffer.from(secret?.data?.token ?? '', 'base64').toString()
   assert.deepEqual([...tokens], [token])
   assert.equal(token.length, 43)
 })
 
-test('pods are made once: the Secret of their bearer stands before them', { skip }, async t => {
+test('the Secret with the bearer token is created before the pods, which are created once', {
+  skip,
+}, async t => {
   const { world } = await podWorld(t, 'once')
   await world.server('web', { npm })
   await untilDeployment(world, () => true)
@@ -50,7 +45,7 @@ for (const [what, pod] of [
   ['of a wrong type', { nodeSelector: 'fast' }],
   ['that cannot be', { restartPolicy: 'Sometimes' }],
 ] as const) {
-  test(`a field of spec.pod ${what} is told, and nothing that runs is touched; mended, it rolls on`, {
+  test(`a field of spec.pod ${what} is reported, and running pods are not touched; after a correction the rollout continues`, {
     skip,
   }, async t => {
     const { world } = await podWorld(t, what.replaceAll(' ', '-'))
@@ -94,7 +89,7 @@ test('an updated server is asked again when only new pods are left, and so is on
   await untilAsked(upstream, 4)
 })
 
-test('that the network does not know a new pod yet is no failure at first', { skip }, async t => {
+test('a new pod that is not reachable yet is no failure at first', { skip }, async t => {
   const { world, upstream } = await podWorld(t, 'settling')
   await upstream.close()
   await world.server('web', { npm })
@@ -125,6 +120,87 @@ test('a changed Secret of its environment makes new pods, a changed header none'
   assert.equal(still?.metadata.generation, http.metadata.generation)
 })
 
+test('a Secret that is away for a moment hides nothing and makes no pods, nor does one that comes back equal', {
+  skip,
+}, async t => {
+  const { world } = await podWorld(t, 'away')
+  await world.apply(secret('keys', 'one'))
+  const valueFrom = { secretKeyRef: { name: 'keys', key: 'key' } }
+  const image = { name: 'example/web:1', transport: 'http' as const, port: 80 }
+  await world.gateway('tools')
+  await world.server('web', { npm, env: [{ name: 'KEY', valueFrom }], headers: [] })
+  await world.server('http', { image, headers: [{ name: 'X-Key', valueFrom }] })
+  for (const name of ['mcp-web', 'mcp-http']) {
+    await untilDeployment(world, () => true, name)
+    await world.roll(name, 1)
+  }
+  await Promise.all(['web', 'http'].map(name => world.until(name, isReady)))
+  await world.quiet()
+  const before = await offered(world)
+  assert.deepEqual(before.states, ['http ready', 'web ready'])
+
+  await world.delete('Secret', 'keys')
+  for (const name of ['web', 'http']) {
+    const away = await world.until(name, server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+    assert.equal(conditionOf(away.status, 'Accepted')?.status, 'True')
+  }
+  await world.quiet()
+  assert.deepEqual(await offered(world), before)
+
+  await world.apply({ ...secret('keys', 'one'), metadata: { name: 'keys', annotations: { seen: 'yes' } } })
+  for (const name of ['web', 'http']) {
+    await world.until(name, server => reasonOf(server, 'Accepted') === 'Accepted')
+  }
+  await world.quiet()
+  assert.deepEqual(await offered(world), before)
+})
+
+test('pods stay as they are if the operator starts while a Secret of theirs is away', { skip }, async t => {
+  const { world } = await podWorld(t, 'away-at-start')
+  await world.apply(secret('keys', 'one'))
+  await world.server('web', {
+    npm,
+    env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'keys', key: 'key' } } }],
+  })
+  await untilDeployment(world, () => true)
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  await world.operator().stop()
+  await world.delete('Secret', 'keys')
+  await world.start()
+  const away = await world.until('web', server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+  assert.ok(isReady(away))
+  await world.apply(secret('keys', 'one'))
+  await world.until('web', server => reasonOf(server, 'Accepted') === 'Accepted')
+  assert.equal((await untilDeployment(world, () => true)).metadata.generation, 1)
+})
+
+test('a key that no manifest names makes no new pods', { skip }, async t => {
+  const { world } = await podWorld(t, 'other-key')
+  await world.apply(secret('keys', 'one'))
+  await world.server('web', {
+    npm,
+    env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'keys', key: 'key' } } }],
+  })
+  await untilDeployment(world, () => true)
+  await world.apply({ ...secret('keys', 'one'), stringData: { key: 'one', other: 'two' } } as KubeObject)
+  await world.quiet()
+  assert.equal((await untilDeployment(world, () => true)).metadata.generation, 1)
+})
+
+/** What routers are told of the servers and their Secrets, and the generations of their Deployments. */
+async function offered(world: World) {
+  const feed = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'tools-router')
+  const { config, secrets } = decodeFeed(Buffer.from(feed?.binaryData?.feed ?? '', 'base64'))
+  const deployments = ['mcp-web', 'mcp-http'].map(name => untilDeployment(world, () => true, name))
+  return {
+    states: config.servers.map(({ name, status }) => `${name} ${status.hidden ? 'hidden' : status.state}`),
+    revisions: config.servers.map(({ endpoint }) => endpoint.kind === 'http' && endpoint.revision),
+    secrets,
+    generations: (await Promise.all(deployments)).map(({ metadata }) => metadata.generation),
+  }
+}
+
 /** The Service of every server leads to one MCP server of the test's. */
 async function podWorld(t: TestContext, namespace: string) {
   const tokens = new Set<string>()
@@ -139,7 +215,7 @@ async function podWorld(t: TestContext, namespace: string) {
       return connect({ ...rest, endpoint: { ...endpoint, url: upstream.url } })
     }
   }
-  const world = await createWorld(t, api.access, namespace, { connectors: { server } })
+  const world = await createWorld(t, api().access, namespace, { connectors: { server } })
   return { world, tokens, upstream }
 }
 

@@ -1,11 +1,11 @@
 /** An operator at rest writes nothing, and many servers come to rest soon: a real API server, real MCP servers. */
 import assert from 'node:assert/strict'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { ListWatch } from '../../core/kube/list-watch.ts'
 import { createLog } from '../../core/log.ts'
 import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { createHashingEncoder } from '../support/embeddings.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
@@ -15,17 +15,9 @@ import { createWorld, isReady, type World } from './world.ts'
 const skip = skipApiServer()
 const MANY = 200
 
-let api: ApiServer
+const api = apiServerOfTests(skip)
 
-before(
-  async () => {
-    if (!skip) api = await startApiServer()
-  },
-  { timeout: 120_000 },
-)
-after(() => api?.stop())
-
-test('nothing is written by a second apply, a resync of everything, or another operator', {
+test('a second apply, a full resync and another operator write nothing', {
   skip,
 }, async t => {
   const upstream = await startSdk1('stateful')
@@ -35,7 +27,7 @@ test('nothing is written by a second apply, a resync of everything, or another o
   const gateway: typeof connectSdkClient = (_, signal) => connectSdkClient(front.url, signal)
   const encoder = createHashingEncoder(ENCODER_ID)
   const openEncoder = async () => encoder
-  const world = await createWorld(t, api.access, 'rest', { connectors: { gateway }, openEncoder })
+  const world = await createWorld(t, api().access, 'rest', { connectors: { gateway }, openEncoder })
   const apply = async () => {
     await world.server('remote', { remote: { url: upstream.url } })
     await world.server('packaged', {
@@ -66,12 +58,12 @@ test('nothing is written by a second apply, a resync of everything, or another o
   assert.equal(encoder.encoded.length, encoded)
 })
 
-test(`${MANY} remote servers come to rest, and their gateway is written a few times only`, {
+test(`${MANY} remote servers become steady, and their gateway is written only a few times`, {
   skip,
 }, async t => {
   const replay = await startReplay()
   t.after(() => replay.close())
-  const world = await createWorld(t, api.access, 'many')
+  const world = await createWorld(t, api().access, 'many')
   await world.gateway('all')
   const feeds = await countFeeds(t, world)
   const started = performance.now()

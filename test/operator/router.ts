@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
+import { delay, systemClock } from '../../core/async.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { ADMIN_PORT } from '../../operator/plan/names.ts'
 import type { World } from './world.ts'
+
+const POLL_MS = 20
 
 /** What a router says at its admin port; `address` is one of the loopback. */
 export async function startRouter(t: TestContext, address: string) {
@@ -27,8 +30,11 @@ export async function startRouter(t: TestContext, address: string) {
 /** What a cluster would do: a pod that is ready, and a Deployment that knows of it. */
 export async function runRouter(world: World, gateway: string, podIP: string): Promise<void> {
   const name = `${gateway}-gateway`
-  const deployment = await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
-  const { metadata, spec } = deployment?.spec?.template ?? {}
+  const find = () => world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
+  let deployment = await find()
+  // It is made once its ServiceAccount is there.
+  for (; !deployment; deployment = await find()) await delay(systemClock, POLL_MS)
+  const { metadata, spec } = deployment.spec?.template ?? {}
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: `${gateway}-router` }, spec }
   const made = await world.apply(pod as KubeObject)
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }

@@ -1,11 +1,11 @@
 /** Servers from manifest to Ready, and their lists through changes and failures: a real API server, real MCP servers. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
 import { readCatalog } from '../../core/kube/catalog.ts'
 import type { Kube } from '../../core/kube/object.ts'
-import { REFRESH_ANNOTATION } from '../../crds/object-meta.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { REFRESH_ANNOTATION } from '../../crds/annotations.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../upstreams/http/oauth-server.ts'
 import { answer, raw, startRude, stream } from '../upstreams/http/rude.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
@@ -18,20 +18,12 @@ const tools = (...names: string[]) =>
     tools: names.map(name => ({ name, description: `Does ${name}`, inputSchema: { type: 'object' } })),
   })
 
-let api: ApiServer
+const api = apiServerOfTests(skip)
 
-before(
-  async () => {
-    if (!skip) api = await startApiServer()
-  },
-  { timeout: 120_000 },
-)
-after(() => api?.stop())
-
-test('a remote server is ready once it answered, and its list stands in slices', { skip }, async t => {
+test('a remote server is ready after discovery, and its list is in slices', { skip }, async t => {
   const upstream = await startSdk1('stateful')
   t.after(() => upstream.close())
-  const world = await createWorld(t, api.access, 'ready')
+  const world = await createWorld(t, api().access, 'ready')
   await world.server('sdk', { remote: { url: upstream.url } })
   const { status } = await world.until('sdk', server => isReady(server) && server.status?.resources === 1)
   const { tools, protocol, endpoint } = status ?? {}
@@ -41,12 +33,12 @@ test('a remote server is ready once it answered, and its list stands in slices',
   assert.deepEqual([catalog.resources.length, status?.resources, status?.prompts], [1, 1, 1])
 })
 
-test('a server that answers 401 wants credentials, and is ready once the Secret with them is there', {
+test('a server that answers 401 has the reason AuthRequired, and is ready once its Secret exists', {
   skip,
 }, async t => {
   const upstream = await startSdk1('stateful', { accepts: token => token === 'right' })
   t.after(() => upstream.close())
-  const world = await createWorld(t, api.access, 'credentials')
+  const world = await createWorld(t, api().access, 'credentials')
   await world.server('guarded', { remote: { url: upstream.url } })
   const refused = await world.until('guarded', server => reasonOf(server, 'Ready') === 'AuthRequired')
   assert.equal(reasonOf(refused, 'ToolsDiscovered'), 'AuthRequired')
@@ -63,11 +55,11 @@ test('a server that answers 401 wants credentials, and is ready once the Secret 
   await world.until('guarded', server => reasonOf(server, 'Ready') === 'AuthRequired')
 })
 
-test('a server behind OAuth is asked with a token for the client secret', { skip }, async t => {
+test('a server behind OAuth is discovered with a token for the client secret', { skip }, async t => {
   const oauth = await startOAuthServer()
   const upstream = await startSdk1('stateful', { accepts: oauth.accepts })
   t.after(() => Promise.all([upstream.close(), oauth.close()]))
-  const world = await createWorld(t, api.access, 'oauth')
+  const world = await createWorld(t, api().access, 'oauth')
   await world.apply(secret('client', { secret: CLIENT_SECRET }))
   const clientSecretRef = { name: 'client', key: 'secret' }
   await world.server('sdk', {
@@ -83,7 +75,7 @@ test('a list is read again when the annotation says so, when the server says so,
   const upstream = await startSdk1('stateful')
   const rude = await startRude({ 'tools/list': tools('one') })
   t.after(() => Promise.all([upstream.close(), rude.close()]))
-  const world = await createWorld(t, api.access, 'again')
+  const world = await createWorld(t, api().access, 'again')
   const asked = () => rude.log.filter(entry => entry === 'POST tools/list').length
   await world.server('sdk', { remote: { url: upstream.url } })
   await world.server('rude', { remote: { url: rude.url } })
@@ -107,7 +99,7 @@ test('the last good list stays through failures, and is offered again when they 
   const behaviours = { 'tools/list': tools('one', 'two') }
   const rude = await startRude(behaviours)
   t.after(() => rude.close())
-  const world = await createWorld(t, api.access, 'failures')
+  const world = await createWorld(t, api().access, 'failures')
   await world.server('rude', { remote: { url: rude.url } })
   const { status: good } = await world.until('rude', isReady)
   behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
@@ -127,7 +119,7 @@ test('a manifest that offers other tools of the same list is followed without as
 }, async t => {
   const rude = await startRude({ 'tools/list': tools('one', 'two', 'three') })
   t.after(() => rude.close())
-  const world = await createWorld(t, api.access, 'policy')
+  const world = await createWorld(t, api().access, 'policy')
   await world.server('rude', { remote: { url: rude.url } })
   const { status: all } = await world.until('rude', isReady)
   world.clock.advance(60_000)
@@ -148,14 +140,14 @@ test('a manifest that offers other tools of the same list is followed without as
   assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 1)
 })
 
-test('a server that is not there is Unreachable, and one that is suspended is not asked', {
+test('a server on a closed port is Unreachable, and a suspended one is not discovered', {
   skip,
 }, async t => {
   const rude = await startRude({ 'tools/list': tools('one') })
   t.after(() => rude.close())
   const gone = await startRude({})
   await gone.close()
-  const world = await createWorld(t, api.access, 'absent')
+  const world = await createWorld(t, api().access, 'absent')
   await world.server('gone', { remote: { url: gone.url } })
   await world.server('off', { remote: { url: rude.url }, suspend: true })
   await world.until('gone', server => reasonOf(server, 'Ready') === 'Unreachable')
@@ -166,10 +158,10 @@ test('a server that is not there is Unreachable, and one that is suspended is no
   await world.until('off', isReady)
 })
 
-test('a server that is deleted is let go, and its name can be used again', { skip }, async t => {
+test('a deleted server is released, and its name can be used again', { skip }, async t => {
   const upstream = await startSdk1('stateful')
   t.after(() => upstream.close())
-  const world = await createWorld(t, api.access, 'deleted')
+  const world = await createWorld(t, api().access, 'deleted')
   await world.server('sdk', { remote: { url: upstream.url } })
   await world.until('sdk', isReady)
   await upstream.logged('GET')
@@ -181,7 +173,7 @@ test('a server that is deleted is let go, and its name can be used again', { ski
   await world.until('sdk', isReady)
 })
 
-test('a server that says without end that its lists changed is asked now and then', { skip }, async t => {
+test('a server that sends list_changed constantly is read now and then', { skip }, async t => {
   const rude = await startRude({
     initialize: (response, { id }) => {
       const capabilities = { tools: { listChanged: true } }
@@ -199,7 +191,7 @@ test('a server that says without end that its lists changed is asked now and the
     'tools/list': tools('one'),
   })
   t.after(() => rude.close())
-  const world = await createWorld(t, api.access, 'noisy')
+  const world = await createWorld(t, api().access, 'noisy')
   await world.server('noisy', { remote: { url: rude.url } })
   const started = performance.now()
   await logged(rude.log, 'POST tools/list', 3)
@@ -210,19 +202,19 @@ test('a server that says without end that its lists changed is asked now and the
 test('slices that somebody deletes come back', { skip }, async t => {
   const rude = await startRude({ 'tools/list': tools('one') })
   t.after(() => rude.close())
-  const world = await createWorld(t, api.access, 'slices')
+  const world = await createWorld(t, api().access, 'slices')
   await world.server('rude', { remote: { url: rude.url } })
   await world.until('rude', isReady)
   await world.delete('ConfigMap', 'rude-catalog-0')
   await untilThere(() => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0'))
 })
 
-test('slices that lose what is written on them get it back, and are there all the while', {
+test('changed labels and annotations of slices are restored, without recreating the slices', {
   skip,
 }, async t => {
   const rude = await startRude({ 'tools/list': tools('one') })
   t.after(() => rude.close())
-  const world = await createWorld(t, api.access, 'stripped')
+  const world = await createWorld(t, api().access, 'stripped')
   await world.server('rude', { remote: { url: rude.url } })
   await world.until('rude', isReady)
   const slice = () => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0')
@@ -230,7 +222,7 @@ test('slices that lose what is written on them get it back, and are there all th
   const bare = { 'app.kubernetes.io/component': null, 'app.kubernetes.io/managed-by': null }
   const metadata = { labels: bare, annotations: { 'portolan.dev/catalog-digest': null } }
   const patch = JSON.stringify({ metadata })
-  await api.kubectl(['patch', 'configmap/rude-catalog-0', '-n', 'stripped', '--type=merge', '-p', patch])
+  await api().kubectl(['patch', 'configmap/rude-catalog-0', '-n', 'stripped', '--type=merge', '-p', patch])
   const mended = await untilThere(async () => {
     const now = await slice()
     return now?.metadata.annotations?.['portolan.dev/catalog-digest'] ? now : undefined

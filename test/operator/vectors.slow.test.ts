@@ -10,7 +10,7 @@ import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { readCatalog } from '../../core/kube/catalog.ts'
 import { fetchedModel } from '../../scripts/image-root.ts'
-import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { createWorld, isReady, type World } from './world.ts'
 
@@ -34,23 +34,18 @@ const catalogs = [
   },
 ]
 
-let api: ApiServer
+const api = apiServerOfTests(skip)
 let replay: Awaited<ReturnType<typeof startReplay>>
 
-before(
-  async () => {
-    assert.ok(modelFile || !process.env.CI, 'the model of the sentence encoder is required on CI')
-    if (skip) return
-    api = await startApiServer()
-    replay = await startReplay({ catalogs })
-  },
-  { timeout: 120_000 },
-)
-after(() => Promise.all([api?.stop(), replay?.close()]))
+before(async () => {
+  assert.ok(modelFile || !process.env.CI, 'the model of the sentence encoder is required on CI')
+  if (!skip) replay = await startReplay({ catalogs })
+})
+after(() => replay?.close())
 
-test('what a server offers is found by meaning, and the next operator encodes nothing', { skip }, async t => {
+test('tools of a server get vectors, and the next operator encodes nothing', { skip }, async t => {
   const model = await openModel(t)
-  const world = await createWorld(t, api.access, 'vectors', { openEncoder: async () => model.encoder })
+  const world = await createWorld(t, api().access, 'vectors', { openEncoder: async () => model.encoder })
   const server = await world.server('mixed', { remote: { url: replay.url('mixed') } })
   await world.until('mixed', isReady)
   const { name, spec } = { name: server.metadata.name, spec: server.spec }

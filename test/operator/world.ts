@@ -25,12 +25,15 @@ export type World = {
   namespace: string
   clock: ShiftingClock
   /** Starts another operator, where the first was stopped. */
-  start(options?: { resyncMs?: number }): Promise<Operator>
+  start(options?: { resyncMs?: number; settings?: Partial<OperatorSettings> }): Promise<Operator>
   operator: () => Operator
   apply<T extends KubeObject>(object: T): Promise<T>
   server(name: string, spec: McpServerSpecInput, metadata?: object): Promise<McpServer>
   gateway(name: string, spec?: Partial<McpGatewaySpec>): Promise<McpGateway>
-  delete(kind: 'McpServer' | 'McpGateway' | 'Secret' | 'ConfigMap', name: string): Promise<void>
+  delete(
+    kind: 'McpServer' | 'McpGateway' | 'Secret' | 'ConfigMap' | 'ServiceAccount',
+    name: string,
+  ): Promise<void>
   get<T extends KubeObject>(apiVersion: string, kind: string, name: string): Promise<T | undefined>
   /** The McpServer once `check` says so; throws with its status where that takes too long. */
   until(name: string, check: (server: McpServer) => boolean): Promise<McpServer>
@@ -47,6 +50,7 @@ export type WorldOptions = {
   logLevel?: 'silent' | 'debug'
   /** None, unless given. */
   openEncoder?: OpenEncoder
+  settings?: Partial<OperatorSettings>
 }
 
 const SETTINGS: Omit<OperatorSettings, 'namespace'> = {
@@ -56,7 +60,13 @@ const SETTINGS: Omit<OperatorSettings, 'namespace'> = {
   delivery: 'initContainer',
   npm: { image: 'node:24-bookworm-slim' },
   pypi: { image: 'python:3.13-slim-bookworm' },
+  waves: { share: 0.1, perNamespace: 1 },
   networkPolicies: true,
+  tokenReviewBinding: '',
+  dns: [],
+  metricsFrom: [],
+  // Remote servers of tests are on loopback.
+  permitted: { podFields: [], registries: [], remoteHosts: ['*', '127.0.0.1'], refusedAddresses: [] },
   resources: { server: {}, router: {}, install: {} },
   routerTracing: {},
 }
@@ -65,6 +75,7 @@ const KINDS = [
   ['v1', 'ConfigMap'],
   ['v1', 'Secret'],
   ['v1', 'Service'],
+  ['v1', 'PersistentVolumeClaim'],
   ['v1', 'ServiceAccount'],
   ['apps/v1', 'Deployment'],
   ['policy/v1', 'PodDisruptionBudget'],
@@ -86,15 +97,17 @@ export async function createWorld(
 ): Promise<World> {
   const client = new KubeClient(access)
   const clock = createShiftingClock()
+  // The operator serves nothing in its own namespace.
+  const system = `${namespace}-system`
   const log = createLog({ level: options.logLevel ?? 'silent' })
   let running: Operator | undefined
-  const start: World['start'] = async ({ resyncMs = RESYNC_MS } = {}) => {
+  const start: World['start'] = async ({ resyncMs = RESYNC_MS, settings } = {}) => {
     running = await startOperator({
       client,
       leaseClient: client,
       // A lease would be lost, and watches would break, in a time that jumps.
       createControllers: context => createControllers({ ...context, clock }, options.connectors),
-      settings: { ...SETTINGS, namespace },
+      settings: { ...SETTINGS, namespace: system, ...options.settings, ...settings },
       namespaces: [namespace],
       pod: 'operator',
       resyncMs,
@@ -111,7 +124,8 @@ export async function createWorld(
     await running?.stop()
     await client.close()
   })
-  await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, manager)
+  for (const name of [system, namespace])
+    await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, manager)
   await start()
   return {
     client,

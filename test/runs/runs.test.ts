@@ -1,4 +1,4 @@
-/** How the project's tests are run: fast ones with an empty cache and home, and what was skipped told at the end. */
+/** How tests are run: fast ones with an empty cache and home, and a list of what was skipped at the end. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ async function summaryOf(t: TestContext, texts: Readonly<Record<string, string>>
   return stdout.replaceAll(/^ {2}\S*\//gm, '  ')
 }
 
-test('skipped tests are told by reason with their files, and all outcomes are added up', async t => {
+test('skipped tests are listed by reason with their files, and all outcomes are summed', async t => {
   const skipped = "test('a', { skip: 'no helm' }, () => {})\ntest('b', { skip: 'no helm' }, () => {})\n"
   const told = await summaryOf(t, {
     'one.test.mjs': `${skipped}test('c', () => {})`,

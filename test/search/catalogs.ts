@@ -37,6 +37,11 @@ export function ownQueries(): JudgedQuery[] {
   return readLines<JudgedQuery>(join(own, 'queries.jsonl'))
 }
 
+/** What kinds of things the servers of the project's own catalog do, by hand. */
+export function ownFamilies(): Record<string, string[]> {
+  return JSON.parse(readFileSync(join(own, 'families.json'), 'utf8')) as Record<string, string[]>
+}
+
 /** Resources, templates and prompts of the servers of the project's own catalog. */
 export function ownExtras(): SearchDocument[] {
   return readLines<CatalogLine>(join(own, 'extras.jsonl')).map(withKeywords)

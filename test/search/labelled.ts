@@ -11,6 +11,7 @@ import {
   recordedCatalog,
   recordedQueries,
 } from './catalogs.ts'
+import { heldOutCatalog, heldOutQueries } from './held-out.ts'
 
 /** Least nDCG@10 and recall@5, by words alone and with the model. */
 export type Floors = { words: Floor; meaning: Floor }
@@ -27,9 +28,9 @@ export type Labelled = {
 
 /** The sets beside the project: their share in the mean, the floors, and how many of their queries count. */
 const SHARED: [set: string, queries: string, weight: number, floors: Floors, first?: number][] = [
-  ['livemcp', 'queries_agentjudged', 2, { words: [0.83, 0.91], meaning: [0.9, 0.94] }],
+  ['livemcp', 'queries_agentjudged', 2, { words: [0.83, 0.91], meaning: [0.88, 0.9] }],
   ['livemcp', 'queries_step_clean', 2, { words: [0.89, 0.95], meaning: [0.9, 0.98] }],
-  ['mcpzero', 'queries_agent', 2, { words: [0.91, 0.98], meaning: [0.92, 0.98] }],
+  ['mcpzero', 'queries_agent', 2, { words: [0.91, 0.98], meaning: [0.94, 0.98] }],
   ['mcpzero', 'queries_user', 3, { words: [0.69, 0.82], meaning: [0.77, 0.88] }],
   ['mcpzero', 'queries_tsb_paraphrase', 1, { words: [0.7, 0.9], meaning: [0.85, 0.9] }],
   ['mcpzero', 'queries_tsb_exact', 0.5, { words: [0.83, 0.9], meaning: [0.85, 0.98] }],
@@ -58,13 +59,22 @@ const RECORDED: Record<string, Floors> = {
   paraphrase: { words: [0.77, 0.9], meaning: [0.83, 0.86] },
   hard: { words: [0.84, 0.9], meaning: [0.85, 0.9] },
 }
+/** What the servers reach that the training data holds out. */
+const HELD_OUT: Record<string, Floors> = {
+  terse: { words: [0.94, 0.97], meaning: [0.97, 0.98] },
+  everyday: { words: [0.6, 0.66], meaning: [0.76, 0.81] },
+  paraphrase: { words: [0.48, 0.55], meaning: [0.72, 0.8] },
+  hard: { words: [0.58, 0.67], meaning: [0.67, 0.78] },
+  languages: { words: [0.1, 0.11], meaning: [0.15, 0.18] },
+}
 /** Of the weighted mean of the sets beside the project. */
-export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.893, 0.957] }
+export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.902, 0.96] }
 
 export function ownSets(): Labelled[] {
   return [
     ...byStyle('own', ownCatalog(), ownQueries(), OWN),
     ...byStyle('resources and prompts', ownExtras(), extraQueries(), EXTRAS),
+    ...byStyle('held out of training', heldOutCatalog(), heldOutQueries(), HELD_OUT),
   ]
 }
 

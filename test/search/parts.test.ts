@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { quantize } from '../../core/catalog/vectors.ts'
 import { prepareDots } from '../../core/encoder/dots.ts'
+import { DIMENSIONS } from '../../core/encoder/minilm.ts'
 import type { SearchDocument, SearchIndex } from '../../router/catalog/search/search-index.ts'
 import { createVectorTable } from '../../router/catalog/search/vectors.ts'
 import { embed } from '../support/embeddings.ts'
@@ -67,10 +68,12 @@ function assertParts(documents: readonly SearchDocument[], judged: readonly stri
 }
 
 function assertSame(part: SearchIndex, alone: SearchIndex, queries: readonly string[]): void {
-  const vectors = alone.documents.map(({ tool }, at) => (at % 9 === 0 ? undefined : quantize(embed(tool))))
+  const vectors = alone.documents.map(({ tool }, at) =>
+    at % 9 === 0 ? undefined : quantize(embed(tool, DIMENSIONS)),
+  )
   const table = createVectorTable(vectors, prepareDots())
   for (const query of queries) {
-    const meaning = { query: quantize(embed(query)), documents: table }
+    const meaning = { query: quantize(embed(query, DIMENSIONS)), documents: table }
     assert.equal(part.queryText(query), alone.queryText(query))
     for (const options of [
       { limit: 20 },

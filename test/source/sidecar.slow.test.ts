@@ -154,12 +154,16 @@ async function startBoth(t: TestContext, name: string, mode: Sdk1Mode = 'statele
     KUBECONFIG: api.server.kubeconfig,
     PORTOLAN_GATEWAY: name,
     PORTOLAN_NAMESPACE: 'default',
+    // Remote servers of this test are on loopback.
+    PORTOLAN_REMOTE_HOSTS: '127.0.0.1',
     PORTOLAN_POD: `${name}-gateway-0`,
     PORTOLAN_SESSION_KEY_FILE: join(folder, 'key'),
   })
   const sidecar = await startRouterProcess(t, {
     PORTOLAN_GATEWAY: name,
     PORTOLAN_NAMESPACE: 'default',
+    // Remote servers of this test are on loopback.
+    PORTOLAN_REMOTE_HOSTS: '127.0.0.1',
     PORTOLAN_POD: 'agent-0',
     PORTOLAN_CATALOG_URL: gateway.admin,
     PORTOLAN_TOKEN_FILE: join(folder, 'token'),

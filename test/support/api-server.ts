@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import type { Access } from '../../core/kube/access.ts'
@@ -21,8 +22,10 @@ import { freePort } from './free-port.ts'
 
 const POLL_MS = 50
 const START_LIMIT_MS = 60_000
+/** Other files start theirs at the same time. */
+const FILE_LIMIT_MS = 120_000
 const PREFIX = 'portolan-api-'
-const CRDS = ['mcpservers', 'mcpgateways']
+const CRDS = ['mcpservers', 'mcpgateways', 'mcpscripts']
 
 export type ApiServer = {
   access: Access
@@ -57,7 +60,13 @@ export async function startApiServer(
   sweep()
   const { cache } = clusterConfig()
   const name = `${PREFIX}${process.pid}-${Math.random().toString(36).slice(2, 8)}`
-  const layout: Layout = { name, folder: join(tmpdir(), name), bin: programFolder(cache), nodes: 0 }
+  const layout: Layout = {
+    name,
+    folder: join(tmpdir(), name),
+    bin: programFolder(cache),
+    nodes: 0,
+    family: 4,
+  }
   mkdirSync(join(layout.folder, 'log'), { recursive: true })
   const server = await boot(layout, options.controllers ?? [])
   try {
@@ -67,6 +76,25 @@ export async function startApiServer(
   } catch (error) {
     await server.stop()
     throw error
+  }
+}
+
+/** The API server of a file's tests: starts before the first, unless they are skipped, and ends after the last. To be called in tests. */
+export function apiServerOfTests(
+  skip: false | string,
+  options: Parameters<typeof startApiServer>[0] = {},
+): () => ApiServer {
+  let server: ApiServer | undefined
+  before(
+    async () => {
+      if (!skip) server = await startApiServer(options)
+    },
+    { timeout: FILE_LIMIT_MS },
+  )
+  after(() => server?.stop())
+  return () => {
+    if (!server) throw new Error('the API server runs while tests do')
+    return server
   }
 }
 

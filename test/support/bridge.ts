@@ -23,14 +23,14 @@ export type TestBridgeOptions = Partial<BridgeOptions> & {
 }
 
 const POLL_MS = 5
-const DEADLINE_MS = 15_000
+const DEADLINE_MS = 90_000
 
 /** Listens on a free port until the test ends. */
 export async function startTestBridge(t: TestContext, options: TestBridgeOptions = {}): Promise<TestBridge> {
-  const { mode = 'polite', clock = systemClock, impatient = false, ...rest } = options
+  const { mode = 'polite', clock = systemClock, impatient = false, host = '127.0.0.1', ...rest } = options
   const bridge = await startBridge(
     {
-      host: '127.0.0.1',
+      host,
       port: 0,
       name: 'rude',
       sessions: 'shared',
@@ -41,7 +41,7 @@ export async function startTestBridge(t: TestContext, options: TestBridgeOptions
     { clock, log: createLog({ level: 'silent' }), random: () => 0 },
   )
   t.after(() => bridge.close(0))
-  const origin = `http://127.0.0.1:${bridge.port}`
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bridge.port}`
   const readiness = async () => (await fetch(`${origin}/readyz`)).status
   const untilReadiness = async (status: number) => {
     const end = performance.now() + DEADLINE_MS

@@ -1,6 +1,9 @@
 /** The fields of our kinds according to their schemas, their occurrences in a manifest, and other values for them. */
+import type { GivenScript } from '../../core/catalog/resolve-scripts.ts'
+import { inspectScript } from '../../core/code/inspect-script.ts'
 import { mcpGatewaySchema } from '../../crds/gateway.ts'
 import type { Manifest } from '../../crds/parse.ts'
+import { type McpScript, mcpScriptSchema } from '../../crds/script.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
 
 /** `path` is for example `spec.env[].value`, with `*` for keys of maps; `description` joins those of the field and its parents. */
@@ -13,7 +16,7 @@ type Schema = {
   def: { innerType?: Schema; shape?: Record<string, Schema>; element?: Schema; valueType?: Schema }
 }
 
-const SCHEMAS = { McpServer: mcpServerSchema, McpGateway: mcpGatewaySchema }
+const SCHEMAS = { McpServer: mcpServerSchema, McpGateway: mcpGatewaySchema, McpScript: mcpScriptSchema }
 
 /** The fields of the spec, without those that only contain other fields. */
 export function fieldsOf(kind: keyof typeof SCHEMAS): Field[] {
@@ -73,7 +76,7 @@ function others(value: unknown): unknown[] {
   if (typeof value === 'number') return [value + 1, value - 1]
   if (typeof value === 'string') return [`${value}x`, `1${value}`, ...WORDS]
   if (Array.isArray(value) && value.every(item => typeof item === 'string')) return [[...value, 'more']]
-  return []
+  return Array.isArray(value) && value.length > 1 ? [value.slice(1)] : []
 }
 
 function replaced(value: unknown, [step, ...rest]: Place, by: unknown): unknown {
@@ -82,4 +85,23 @@ function replaced(value: unknown, [step, ...rest]: Place, by: unknown): unknown 
   const holder = copy as Record<string | number, unknown>
   holder[step] = replaced(holder[step], rest, by)
   return copy
+}
+
+/** A script with some labels. */
+export function scriptOf(
+  name: string,
+  labels: Record<string, string | undefined>,
+  namespace: string,
+): McpScript {
+  return mcpScriptSchema.parse({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpScript',
+    metadata: { name, namespace, labels },
+    spec: { description: 'Answers one', code: 'return 1' },
+  })
+}
+
+export function inspected(manifest: Manifest): GivenScript {
+  const script = manifest as McpScript
+  return { manifest: script, inspected: inspectScript(script.spec.code) }
 }

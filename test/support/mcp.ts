@@ -23,10 +23,13 @@ export async function request(
   url: string,
   method: string,
   params: object = {},
+  signal?: AbortSignal,
+  token?: string,
 ): Promise<Record<string, unknown>> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: MCP_HEADERS,
+    signal,
+    headers: { ...MCP_HEADERS, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     body: requestBody(method, params),
   })
   const text = await response.text()

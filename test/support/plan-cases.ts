@@ -4,11 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
+import { instanceName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { Kube } from '../../core/kube/object.ts'
+import { idOfUser, userNamed } from '../../core/mcp/user.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { parseManifest } from '../../crds/parse.ts'
+import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { gatewayStatus } from '../../operator/plan/gateway-status.ts'
 import { merge } from '../../operator/plan/merge.ts'
@@ -19,15 +22,20 @@ import type {
   GatewayWorld,
   ServerPlan,
   ServerWorld,
+  UserSecretName,
+  UsersWorld,
 } from '../../operator/plan/plan.ts'
 import { planGateway } from '../../operator/plan/plan-gateway.ts'
 import { planServer } from '../../operator/plan/plan-server.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
 import { revisionOf } from '../../operator/plan/template.ts'
+import { inspected } from './fields.ts'
 
 export const PLAN_CASES = join(dirname(import.meta.dirname), 'golden', 'plan')
 export const NAMESPACE = 'team'
 export const NOW = Date.UTC(2026, 0, 1)
+/** The uid of the routers' ServiceAccount. */
+const SERVICE_ACCOUNT = '6a1f'
 
 export const SETTINGS: OperatorSettings = {
   namespace: 'portolan-system',
@@ -37,7 +45,18 @@ export const SETTINGS: OperatorSettings = {
   delivery: 'initContainer',
   npm: { image: 'node:24-bookworm-slim' },
   pypi: { image: 'python:3.13-slim-bookworm' },
+  user: 65532,
+  waves: { share: 0.1, perNamespace: 1 },
   networkPolicies: true,
+  tokenReviewBinding: 'portolan-token-review',
+  dns: [
+    {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+      podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+    },
+  ],
+  metricsFrom: [],
+  permitted: { podFields: [], registries: [], remoteHosts: [], refusedAddresses: [] },
   resources: {
     server: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '512Mi' } },
     router: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
@@ -57,8 +76,22 @@ type World = {
   pods?: { name: string; old?: boolean; leaving?: boolean; status: object }[]
   references?: ServerWorld['references']
   taken?: ServerWorld['taken']
+  otherContent?: ServerWorld['otherContent']
+  claims?: string[]
   refused?: string
+  queued?: ServerWorld['queued']
+  use?: ServerWorld['use']
   slices?: Record<string, { digest: string; parts: number }>
+  userSecrets?: Record<string, UserSecretName[]>
+  loginSecrets?: string[]
+  /** Users by their subjects: whose instances are there, who waits for one, and how long ago each was used. */
+  users?: {
+    standing: string[]
+    wished: string[]
+    usedBefore: Record<string, number>
+    /** Whose volumes are there, and for how long they were not used. */
+    claims?: Record<string, number>
+  }
 } & Partial<
   Pick<GatewayWorld, 'generation' | 'reports' | 'handshake' | 'exposedTokens' | 'search' | 'access'>
 >
@@ -89,10 +122,14 @@ export function planCase(name: string, text: string): PlanCase {
   const manifests = documents.filter(document => document !== world).map(manifestOf)
   const servers = manifests.filter(manifest => manifest.kind === 'McpServer')
   const gateways = manifests.filter(manifest => manifest.kind === 'McpGateway')
+  const scripts = manifests.filter(manifest => manifest.kind === 'McpScript').map(inspected)
   const plans =
     gateways.length > 0
       ? gateways.map(gateway =>
-          planInWorld(seen => planWithStatus(gatewayWorld(gateway, servers, world, seen)), world),
+          planInWorld(
+            seen => planWithStatus({ ...gatewayWorld(gateway, servers, world, seen), scripts }),
+            world,
+          ),
         )
       : servers.map(server => planInWorld(seen => planServer(serverWorld(server, world, seen)), world))
   return { name, show: world.show, refused: world.refused, plans }
@@ -146,7 +183,51 @@ function withRevision(revision: string) {
 
 function serverWorld(server: McpServer, world: World, seen: Seen): ServerWorld {
   const { settings, references = [], taken = [], refused } = world
-  return { server, references, taken, refused, settings: { ...SETTINGS, ...settings }, now: NOW, ...seen }
+  const { otherContent = [], queued, use } = world
+  const users = world.users && usersWorld(server, world, world.users)
+  const claims = (world.claims ?? []).map(name => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    namespace: NAMESPACE,
+    name,
+  }))
+  const observed = { server, references, taken, refused, otherContent, queued, use, claims, users }
+  return { ...observed, settings: { ...SETTINGS, ...settings }, now: NOW, ...seen }
+}
+
+/** Instances that are there are ready, and of an unknown revision. */
+function usersWorld(
+  { metadata: { name } }: McpServer,
+  { userSecrets = {} }: World,
+  { standing, wished, usedBefore, claims = {} }: NonNullable<World['users']>,
+): UsersWorld {
+  const digestOf = (subject: string) => userNamed(subject)?.digest ?? ''
+  const secrets = (userSecrets[name] ?? []).map(({ subject, name }) => [digestOf(subject), name] as const)
+  const used = Object.entries(usedBefore).map(([subject, ms]) => [digestOf(subject), NOW - ms] as const)
+  return {
+    demand: { isKnown: true, wished: wished.map(digestOf), used: new Map(used) },
+    usedAtMs: new Map(),
+    standing: standing.map(subject => {
+      const metadata = { name: instanceName(name, idOfUser(digestOf(subject))), namespace: NAMESPACE }
+      const status = { replicas: 1, readyReplicas: 1, updatedReplicas: 1 }
+      const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, status }
+      return { user: digestOf(subject), deployment: deployment as Kube<V1Deployment>, pods: [] }
+    }),
+    claims: Object.entries(claims).map(([subject, ms]) => {
+      const annotations = { [ANNOTATION.unusedSince]: String(NOW - ms) }
+      const metadata = {
+        name: instanceName(name, idOfUser(digestOf(subject))),
+        namespace: NAMESPACE,
+        annotations,
+      }
+      const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '512Mi' } } }
+      return {
+        user: digestOf(subject),
+        claim: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec },
+      }
+    }),
+    secrets: new Map(secrets),
+  }
 }
 
 function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, seen: Seen): GatewayWorld {
@@ -155,6 +236,8 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
     references = [],
     taken = [],
     slices = {},
+    userSecrets = {},
+    loginSecrets,
     reports = [],
     generation,
     handshake,
@@ -165,8 +248,11 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
   } = world
   return {
     gateway,
+    serviceAccount: SERVICE_ACCOUNT,
     servers,
     slices: new Map(Object.entries(slices)),
+    userSecrets: new Map(Object.entries(userSecrets)),
+    loginSecrets,
     references,
     descriptionTokens: new Map(),
     generation,
@@ -184,12 +270,12 @@ function gatewayWorld(gateway: McpGateway, servers: McpServer[], world: World, s
 }
 
 /** The manifest as the API server would return it: with a namespace, a generation and all defaults. */
-function manifestOf(value: unknown): McpServer | McpGateway {
+function manifestOf(value: unknown): McpServer | McpGateway | McpScript {
   const given = merge(
     { apiVersion: 'portolan.dev/v1alpha1', metadata: { namespace: NAMESPACE, generation: 1 } },
     value,
   )
   const { manifest, problems } = parseManifest(given)
-  assert.ok(manifest?.kind === 'McpServer' || manifest?.kind === 'McpGateway', JSON.stringify(problems))
+  assert.ok(manifest && 'spec' in manifest, JSON.stringify(problems))
   return manifest
 }

@@ -135,12 +135,12 @@ test('a search says how much it found', () => {
   assert.deepEqual(Object.keys(search?.attributes ?? {}), ['portolan.search.found', 'portolan.search.shown'])
 })
 
-test('an error of the protocol is told by its code', () => {
+test('an error of the protocol has its code in the span', () => {
   const [client] = asked.get('completion') ?? []
   assert.equal(client?.attributes['rpc.response.status_code'], '-32601')
 })
 
-test('discovery is told with its server, and with the reason where it failed', () => {
+test('the span of discovery has its server, and the reason if it failed', () => {
   const of = (name: string) => collector.spans.filter(span => span.name === `discover ${name}`)
   assert.equal(of('mirror')[0]?.error, false)
   assert.equal(of('mirror')[0]?.attributes['portolan.server'], 'mirror')

@@ -52,10 +52,11 @@ with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
 
 export async function startRegistry(): Promise<TestRegistry> {
   let tarball = await makeTarball(MANIFEST)
+  let hasInstallScript = false
   let wheel = makeWheel()
   const { origin, close } = await serve((request, response) => {
     const bodies: Record<string, Buffer | string> = {
-      '/npm/greeter': JSON.stringify(packument(tarball, `${origin}/npm/greeter-1.0.0.tgz`)),
+      '/npm/greeter': JSON.stringify(packument(tarball, `${origin}/npm/greeter-1.0.0.tgz`, hasInstallScript)),
       '/npm/greeter-1.0.0.tgz': tarball,
       '/simple/greeter/': `<a href="/wheels/${WHEEL}">${WHEEL}</a>`,
       [`/wheels/${WHEEL}`]: wheel,
@@ -70,15 +71,17 @@ export async function startRegistry(): Promise<TestRegistry> {
     pypi: `${origin}/simple/`,
     async republish(postinstall) {
       tarball = await makeTarball({ ...MANIFEST, scripts: { postinstall } })
+      hasInstallScript = true
       wheel = makeWheel('# changed')
     },
     close,
   }
 }
 
-function packument(tarball: Buffer, url: string): object {
+/** Without `hasInstallScript` npm runs no script of a package that is in a lock file. */
+function packument(tarball: Buffer, url: string, hasInstallScript: boolean): object {
   const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
-  const version = { ...MANIFEST, dist: { tarball: url, integrity } }
+  const version = { ...MANIFEST, hasInstallScript, dist: { tarball: url, integrity } }
   return { name: 'greeter', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }
 }
 

@@ -27,6 +27,18 @@ app.kubernetes.io/managed-by: portolan
 app.kubernetes.io/component: router
 {{- end -}}
 
+{{/* Labels of the pods of all servers. */}}
+{{- define "portolan.serverLabels" -}}
+app.kubernetes.io/name: portolan
+app.kubernetes.io/managed-by: portolan
+app.kubernetes.io/component: server
+{{- end -}}
+
+{{/* The ClusterRole and the ClusterRoleBinding of routers that review tokens. */}}
+{{- define "portolan.tokenReviewName" -}}
+{{ include "portolan.fullname" . }}-token-review
+{{- end -}}
+
 {{- define "portolan.labels" -}}
 app.kubernetes.io/name: portolan
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -56,8 +68,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "portolan.podSecurityContext" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
+{{- with .Values.user }}
+runAsUser: {{ int64 . }}
+runAsGroup: {{ int64 . }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 

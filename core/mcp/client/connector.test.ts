@@ -1,4 +1,4 @@
-/** Upstreams of endpoints that refer to Secrets: called with the values of the moment, and a clear fault without them. */
+/** Upstreams of endpoints that refer to Secrets: called with the current values, and a clear fault without them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serverOf } from '../../../test/meta/fixture.ts'
@@ -29,6 +29,16 @@ test('headers carry values and keys of Secrets as they are at each request', asy
   assert.equal(await header(upstream, 'x-maybe'), 'undefined')
   secrets.keys = { first: 'two' }
   assert.equal(await header(upstream, 'x-key'), 'two')
+  secrets.keys = { first: 'two\nX-Other: three' }
+  await assert.rejects(header(upstream, 'x-key'), {
+    code: 'bad_request',
+    details: { reason: 'Invalid' },
+    message:
+      'The value of key first of Secret keys is no header: it has a line break or another control character',
+  })
+  assert.equal(await header(upstream, 'x-plain').catch(({ code }) => code), 'bad_request')
+  secrets.keys = { first: 'three' }
+  assert.equal(await header(upstream, 'x-key'), 'three')
 })
 
 test('a Secret or key that is not there is a fault that names it, until it is there', async t => {
@@ -50,7 +60,7 @@ test('a Secret or key that is not there is a fault that names it, until it is th
   assert.equal(await header(upstream, 'x-key'), 'there')
 })
 
-test('the bearer of a bridge is read anew where it is refused, and asked once more only with another one', async t => {
+test("after a 401 the bridge's token is read again, and the request repeated only with another token", async t => {
   const secrets: Secrets = { 'mcp-files': { token: 'good' } }
   let good = 'good'
   const bearer = { name: 'mcp-files', key: 'token' }
@@ -64,7 +74,23 @@ test('the bearer of a bridge is read anew where it is refused, and asked once mo
   assert.equal(await header(upstream, 'authorization'), 'Bearer better')
 })
 
-test('client credentials take their secret from a Secret, and another secret asks for another token', async t => {
+test('while a bridge does not know the new token, the former one is used', async t => {
+  const secrets: Secrets = { 'mcp-files': { token: 'old' } }
+  let good = ['old']
+  const bearer = { name: 'mcp-files', key: 'token' }
+  const accepts = (token: string) => good.includes(token)
+  const { upstream } = await begin(t, secrets, { bearer }, { accepts })
+  assert.equal(await header(upstream, 'authorization'), 'Bearer old')
+  secrets['mcp-files'] = { token: 'new' }
+  assert.equal(await header(upstream, 'authorization'), 'Bearer old')
+  assert.equal(await header(upstream, 'authorization'), 'Bearer old')
+  good = ['old', 'new']
+  assert.equal(await header(upstream, 'authorization'), 'Bearer new')
+  good = []
+  await assert.rejects(header(upstream, 'authorization'), { code: 'upstream_auth_required' })
+})
+
+test('the client secret is read from a Secret, and another value requests another token', async t => {
   const oauth = await startOAuthServer()
   t.after(oauth.close)
   const secrets: Secrets = { login: { secret: CLIENT_SECRET } }
@@ -82,7 +108,7 @@ test('client credentials take their secret from a Secret, and another secret ask
   await assert.rejects(header(upstream, 'authorization'), { code: 'upstream_auth_required' })
 })
 
-test('behind a gateway a server is called with the token of the moment', async t => {
+test('calls through a gateway use the current token', async t => {
   let token = 'first'
   const server = await startSdk1('stateless', { json: true, accepts: given => given === token })
   t.after(server.close)

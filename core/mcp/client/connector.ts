@@ -1,11 +1,24 @@
 /** Creates the upstream of a server in a cluster: its endpoint, with Secret values that are read at each use. */
+import { HEADER_VALUE } from '../../../crds/core-v1.ts'
 import type { Clock } from '../../async.ts'
-import type { Endpoint, EndpointOAuth, RouterServer, SecretKey } from '../../catalog/router-config.ts'
+import { instanceBearer } from '../../catalog/instances.ts'
+import type {
+  Endpoint,
+  EndpointOAuth,
+  RouterServer,
+  SecretKey,
+  UserHeader,
+} from '../../catalog/router-config.ts'
 import { Fault } from '../../errors.ts'
+import type { HostGuard } from '../../host-guard.ts'
+import { INSTANCE_HEADER } from '../protocol/instance-header.ts'
 import type { Upstream } from '../upstream.ts'
+import type { ConnectedUser } from '../user.ts'
+import { Bearers } from './bearers.ts'
 import { connectRemote } from './connect.ts'
-import { createTokenSource, type TokenSource } from './http/oauth.ts'
+import { type ClientCredentials, createTokenSource, type TokenSource } from './http/oauth.ts'
 import type { Headers, RemoteSpec } from './http/spec.ts'
+import { createTokenExchange } from './http/token-exchange.ts'
 
 export type ConnectorOptions = {
   /** The values of a Secret by key; undefined if it does not exist or cannot be read. */
@@ -13,8 +26,13 @@ export type ConnectorOptions = {
   /** For a sidecar: the URL of the gateway's admin port, and the token for it. */
   gateway?: { url: string; token: () => Promise<string> }
   clock: Clock
+  /** What is remembered of bearer tokens. Default: what this connector saw. */
+  bearers?: Bearers
+  /** Tokens of users who log in to servers. Absent: nobody does. */
+  logins?: (server: Pick<RouterServer, 'name' | 'endpoint'>, user: ConnectedUser) => TokenSource
   /** As in RemoteDeps. */
   watchesLife?: boolean
+  guard?: HostGuard
 }
 
 /** The properties of a server that its connection depends on. */
@@ -22,80 +40,147 @@ export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> &
   limits: Pick<RouterServer['limits'], 'startTimeoutMs'>
 }
 
+/** `user`: whose upstream it is, with `sessions: perUser`. */
+export type Connector = (server: Connectable, user?: ConnectedUser) => Upstream
+
 /** Sends nothing and reads no Secret before the first call. */
-export function createConnector(options: ConnectorOptions): (server: Connectable) => Upstream {
-  const { clock, watchesLife } = options
-  return server => {
+export function createConnector(given: ConnectorOptions): Connector {
+  const options = { ...given, bearers: given.bearers ?? new Bearers() }
+  const { clock, watchesLife, guard } = options
+  return (server, user) => {
     const { sessions, limits, endpoint } = server
     const spec = {
-      sessions,
+      // The upstream of one user is shared by this user's clients.
+      sessions: sessions === 'perClient' ? sessions : ('shared' as const),
       startTimeoutMs: limits.startTimeoutMs,
-      ...connectionOf(server.name, endpoint, options),
+      ...connectionOf(server.name, endpoint, options, user),
     }
-    return connectRemote(spec, { clock, watchesLife })
+    // No manifest names the gateway of a sidecar.
+    return connectRemote(spec, { clock, watchesLife, ...(endpoint.kind === 'http' && { guard }) })
   }
 }
 
-type Connection = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth'>
+type Connection = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth' | 'authority'>
+type Options = ConnectorOptions & { bearers: Bearers }
 type HttpEndpoint = Extract<Endpoint, { kind: 'http' }>
 
-function connectionOf(name: string, endpoint: Endpoint, options: ConnectorOptions): Connection {
+function connectionOf(
+  name: string,
+  endpoint: Endpoint,
+  options: Options,
+  user: ConnectedUser | undefined,
+): Connection {
   switch (endpoint.kind) {
     case 'http': {
-      const { url, transport } = endpoint
-      return { url, transport, headers: headersOf(endpoint, options), auth: authOf(endpoint, options) }
+      const { url, transport, authority } = endpoint
+      const auth = authOf(name, endpoint, options, user)
+      const spec = { url, transport, headers: headersOf(endpoint, options, user), auth }
+      return authority ? { ...spec, authority: () => requireSecret(authority, options) } : spec
     }
     case 'gateway': {
       const { gateway } = options
       if (!gateway) throw new Error(`server ${name} is behind a gateway, and this router knows none`)
       const url = `${gateway.url}/servers/${encodeURIComponent(name)}/mcp`
-      return { url, transport: 'streamable-http', auth: bearerOf(gateway.token) }
+      return { url, transport: 'streamable-http', auth: tokenOf(gateway.token) }
     }
     case 'local':
       throw new Error(`server ${name} is a child of another process`)
+    case 'scripts':
+      throw new Error('scripts are run by the router itself')
   }
 }
 
 /** A function only if a Secret is needed, so that fixed headers are not computed for every call. */
-function headersOf({ headers = [] }: HttpEndpoint, options: ConnectorOptions): RemoteSpec['headers'] {
+function headersOf(
+  { headers = [], userHeaders, instance }: HttpEndpoint,
+  options: ConnectorOptions,
+  user: ConnectedUser | undefined,
+): RemoteSpec['headers'] {
+  if (instance) return { [INSTANCE_HEADER]: instance.revision }
+  const own = user && userHeaders
   const resolve = (): Headers => {
     const pairs = headers.flatMap(header => {
-      const value = 'secret' in header ? secretValue(header.secret, options) : header.value
-      return value === undefined ? [] : [[header.name, value] as const]
+      const value = 'secret' in header ? headerValue(header.secret, options) : header.value
+      return value === undefined ? [] : [[header.name.toLowerCase(), value] as const]
     })
-    return Object.fromEntries(pairs)
+    return { ...Object.fromEntries(pairs), ...(own && userHeadersOf(own, user, options)) }
   }
-  return headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
+  return own || headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
 }
 
-function authOf(endpoint: HttpEndpoint, options: ConnectorOptions): TokenSource | undefined {
-  const { bearer, oauth } = endpoint
-  if (bearer) return bearerOf(async () => requireSecret(bearer, options))
-  return oauth && oauthOf(oauth, endpoint, options)
+/** What the Secret of the user adds, in lower case. */
+function userHeadersOf(
+  headers: readonly UserHeader[],
+  { secret = '', subject }: ConnectedUser,
+  options: ConnectorOptions,
+): Headers {
+  const values = options.secret(secret) ?? {}
+  const pairs = headers.map(({ name, key, prefix }) => {
+    const value = Object.hasOwn(values, key) ? withoutLineBreak(values[key] ?? '') : ''
+    if (value !== '' && HEADER_VALUE.test(value)) return [name.toLowerCase(), `${prefix}${value}`] as const
+    const details = { reason: 'NeedsCredentials', subject, lacks: key }
+    throw new Fault('user_refused', 'the Secret of the user has no usable value', { details })
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** As `echo` adds it: HTTP values cannot contain one. */
+function withoutLineBreak(value: string): string {
+  return value.replace(/\r?\n$/, '')
+}
+
+function authOf(
+  name: string,
+  endpoint: HttpEndpoint,
+  options: Options,
+  user: ConnectedUser | undefined,
+): TokenSource | undefined {
+  const { bearer, instance, oauth, exchange, login, userHeaders, url } = endpoint
+  if (bearer) {
+    const newest = () => {
+      const token = requireSecret(bearer, options)
+      return instance ? instanceBearer(token, instance.user) : token
+    }
+    return { token: async (_signal, rejected) => options.bearers.of(url, newest(), rejected) ?? refused() }
+  }
+  const { clock } = options
+  if (user && exchange)
+    return withSecret(exchange, endpoint, options, client => createTokenExchange(client, user, clock))
+  if (user && login) return options.logins?.({ name, endpoint }, user)
+  // With credentials of users, those of the server are for reading lists.
+  if (user && userHeaders) return undefined
+  return oauth && withSecret(oauth, endpoint, options, client => createTokenSource(client, clock))
 }
 
 /** A token that others renew: after a refusal, only a changed token is tried again. */
-function bearerOf(read: () => Promise<string>): TokenSource {
+function tokenOf(read: () => Promise<string>): TokenSource {
   return {
     async token(_signal, rejected) {
       const token = await read()
-      if (token === rejected)
-        throw new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
-      return token
+      return token === rejected ? refused() : token
     },
   }
 }
 
+function refused(): never {
+  throw new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
+}
+
 /** A changed client secret discards the tokens issued for the old one. */
-function oauthOf(oauth: EndpointOAuth, upstream: HttpEndpoint, options: ConnectorOptions): TokenSource {
+function withSecret(
+  oauth: EndpointOAuth,
+  upstream: HttpEndpoint,
+  options: ConnectorOptions,
+  create: (client: ClientCredentials) => TokenSource,
+): TokenSource {
   const { clientSecret, ...client } = oauth
   let made: { secret: string; source: TokenSource } | undefined
   return {
     async token(signal, rejected) {
       const secret = requireSecret(clientSecret, options)
       if (made?.secret !== secret) {
-        const credentials = { ...client, clientSecret: secret, upstream }
-        made = { secret, source: createTokenSource(credentials, options.clock) }
+        const credentials = { ...client, clientSecret: secret, upstream, guard: options.guard }
+        made = { secret, source: create(credentials) }
       }
       return made.source.token(signal, rejected)
     },
@@ -106,11 +191,19 @@ function requireSecret(ref: SecretKey, options: ConnectorOptions): string {
   return secretValue(ref, options) ?? refuse(ref, 'does not exist')
 }
 
-/** Undefined only if the key is optional. Removes a line break at the end, as `echo` adds it: HTTP values cannot contain one. */
+/** As secretValue, but only what HTTP can send. */
+function headerValue(ref: SecretKey, options: ConnectorOptions): string | undefined {
+  const value = secretValue(ref, options)
+  if (value === undefined || HEADER_VALUE.test(value)) return value
+  const message = `The value of key ${ref.key} of Secret ${ref.name} is no header: it has a line break or another control character`
+  throw new Fault('bad_request', message, { details: { reason: 'Invalid' } })
+}
+
+/** Undefined only if the key is optional. */
 function secretValue(ref: SecretKey, { secret }: ConnectorOptions): string | undefined {
   const values = secret(ref.name)
   const value = values && Object.hasOwn(values, ref.key) ? values[ref.key] : undefined
-  if (value !== undefined) return value.replace(/\r?\n$/, '')
+  if (value !== undefined) return withoutLineBreak(value)
   return ref.optional ? undefined : refuse(ref, values ? 'does not exist' : 'cannot be read')
 }
 

@@ -1,4 +1,4 @@
-/** Resources of upstreams of both eras: subscribed to once however many subscribers there are, and again after whatever broke. */
+/** Resources of upstreams of both eras: one subscription for all subscribers, renewed after a failure. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -59,7 +59,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     assert.deepEqual(server.heard.entries, [`subscribe ${ONE}`, `unsubscribe ${ONE}`])
   })
 
-  test(`what is subscribed to over ${transport} is subscribed to again on the next session, and told as changed`, async t => {
+  test(`subscriptions over ${transport} are renewed in the next session, and reported as changed`, async t => {
     const server = await startAskingLegacy(transport)
     const clock = createManualClock()
     const upstream = upstreamOf(t, server, { transport, clock })
@@ -122,7 +122,7 @@ test('all subscriptions at a newer server share one stream, which is replaced be
   assert.deepEqual([...one.told, ...two.told, ...again.told], [])
 })
 
-test('the stream of a newer server is opened again where it broke, and its resources are told as changed', async t => {
+test('the stream of a newer server is opened again after it broke, and its resources are reported as changed', async t => {
   const clock = createManualClock()
   const server = await startAskingModern('modern')
   const upstream = upstreamOf(t, server, { clock })
@@ -135,7 +135,7 @@ test('the stream of a newer server is opened again where it broke, and its resou
   assert.equal(await subscribed.next(), ONE)
 })
 
-test('changed lists of a newer server are heard, where somebody listens', async t => {
+test('list_changed of a newer server reaches listeners', async t => {
   const server = await startAskingModern('modern')
   const upstream = upstreamOf(t, server)
   const heard: UpstreamEvent[] = []
@@ -158,7 +158,7 @@ test('more subscriptions than there is room for are refused', async t => {
   await subscribe(upstream, ONE)
 })
 
-test('who gives up before the server took it on is not told', async t => {
+test('a subscriber that leaves before the server accepts gets no updates', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
   await assert.rejects(

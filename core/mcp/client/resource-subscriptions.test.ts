@@ -12,7 +12,7 @@ const TWO = 'note://two'
 const TAKEN: McpResponse = { result: {} }
 const REFUSED: McpResponse = { error: { code: -32002, message: 'No such note' } }
 
-test('who comes while the first request is under way shares it, though the first who came has left', async () => {
+test('a subscriber that comes during the first request shares it, also if the first subscriber has left', async () => {
   const { subscribe, sent, answer } = start()
   const [ann, bob] = [subscribe(ONE), subscribe(ONE)]
   ann.stop()
@@ -24,7 +24,7 @@ test('who comes while the first request is under way shares it, though the first
   assert.deepEqual(sent.slice(1), [`unsubscribe ${ONE}`, 'release'])
 })
 
-test('what nobody wants any more when it is answered is given up then', async () => {
+test('a subscription that has no subscriber left when it is accepted is cancelled', async () => {
   const { subscribe, sent, answer, subscriptions } = start()
   const ann = subscribe(ONE)
   ann.stop()
@@ -35,7 +35,7 @@ test('what nobody wants any more when it is answered is given up then', async ()
   assert.deepEqual([sent.slice(1), subscriptions.size], [[`unsubscribe ${ONE}`, 'release'], 0])
 })
 
-test('what is refused is an answer for all who asked, and is asked for anew by the next', async () => {
+test('a refusal answers all waiting subscribers, and the next one requests again', async () => {
   const { subscribe, sent, answer, subscriptions } = start()
   const [ann, bob] = [subscribe(ONE), subscribe(ONE)]
   answer(REFUSED)
@@ -46,7 +46,7 @@ test('what is refused is an answer for all who asked, and is asked for anew by t
   assert.deepEqual(sent, [`subscribe ${ONE}`, 'release', `subscribe ${ONE}`])
 })
 
-test('a resource that is refused on the next session is tried again, later each time; the others are told at once', async () => {
+test('a resource that is refused on the next session is tried again, with growing delays; updates of the others continue at once', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
   answer(TAKEN, TAKEN)
@@ -100,7 +100,7 @@ test('a session that is lost by the time of the request is followed by one more'
   assert.equal(sent.length, 4)
 })
 
-test('what nobody wants any more is not subscribed to again', async () => {
+test('subscriptions without subscribers are not renewed', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const one = subscribe(ONE)
   answer(TAKEN)
@@ -110,7 +110,7 @@ test('what nobody wants any more is not subscribed to again', async () => {
   assert.deepEqual([sent, clock.pending()], [[`subscribe ${ONE}`, 'release', 'release'], 0])
 })
 
-test('an update of a part of a resource is told to those who subscribed to the whole', async () => {
+test('an update of a part of a resource reaches subscribers of the whole', async () => {
   const { subscribe, answer, subscriptions } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
   answer(TAKEN, TAKEN)
@@ -119,7 +119,7 @@ test('an update of a part of a resource is told to those who subscribed to the w
   assert.deepEqual([one.told, two.told], [[`${ONE}/part`], []])
 })
 
-test('the end leaves nobody waiting and no timer', async () => {
+test('closing ends all waits and timers', async () => {
   const { subscribe, answer, subscriptions, clock } = start()
   const one = subscribe(ONE)
   answer(TAKEN)

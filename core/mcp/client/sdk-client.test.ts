@@ -57,7 +57,7 @@ const faults: [string, Behaviour, object][] = [
 ]
 
 for (const [title, behaviour, expected] of faults)
-  test(`${title} is told`, async t => {
+  test(`${title} is reported`, async t => {
     const server = await startRude({ 'tools/call': behaviour })
     t.after(server.close)
     const client = await connectSdkClient(server.url, never)
@@ -65,6 +65,6 @@ for (const [title, behaviour, expected] of faults)
     await assert.rejects(client.request('tools/call', { name: 'x' }, never), expected)
   })
 
-test('nobody there is unreachable', async () => {
+test('a closed port is Unreachable', async () => {
   await assert.rejects(connectSdkClient('http://127.0.0.1:1/mcp', never), { code: 'upstream_unreachable' })
 })

@@ -96,8 +96,8 @@ function sdkFault(cause: unknown): Fault {
     return new Fault('upstream_rejected', (message ?? '').replace(/^MCP error -?\d+: /, ''), { cause })
   if (code === 401 || code === 403)
     return new Fault('upstream_auth_required', `The gateway wants credentials (${code})`, { cause })
-  const said = rejectionIn(message)
-  if (said !== undefined) return new Fault('upstream_rejected', said, { cause })
+  const rejection = rejectionIn(message)
+  if (rejection !== undefined) return new Fault('upstream_rejected', rejection, { cause })
   const status = typeof code === 'number' && code > 0 ? ` (HTTP ${code})` : ''
   return new Fault('upstream_protocol', `The answer of the gateway is not MCP${status}`, { cause })
 }

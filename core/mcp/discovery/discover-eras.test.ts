@@ -81,7 +81,7 @@ test('the same lists give the same catalog, but for the protocol', async t => {
   assert.deepEqual(same(newer), same(older))
 })
 
-test('a mark that no client can follow costs its tool where clients must follow marks', async t => {
+test('a tool with an invalid header mark is left out where clients must follow marks', async t => {
   const inputSchema = {
     type: 'object',
     properties: { region: { type: 'string', 'x-mcp-header': 'two words' } },
@@ -106,7 +106,7 @@ for (const [era, sessions] of [
   ['modern', 'shared'],
   ['modern', 'perClient'],
 ] as const)
-  test(`a tool that a ${era} server, ${sessions}, shows only to who can be asked for everything is found`, async t => {
+  test(`a tool that a ${era} server, ${sessions}, lists only to clients with all capabilities is found`, async t => {
     const declared: unknown[] = []
     const lists = await startLists(era, [TOOL], meta => declared.push(meta))
     await discovered(t, lists, sessions)

@@ -1,4 +1,4 @@
-/** Discovery of real child processes that are rude with their lists. */
+/** Discovery of real child processes with invalid lists. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ test('bad tools of a child are left out with their reasons', async () => {
   assert.equal(catalog.invalid.length, 8)
 })
 
-test('a child that lists in circles is cut', async () => {
+test('a child whose pages repeat is cut off', async () => {
   const catalog = await discoverMode('cursor-loop')
   assert.deepEqual(namesOf(catalog), ['again', 'first'])
   assert.match(catalog.invalid[0]?.reason ?? '', /repeats an earlier cursor/)
@@ -59,7 +59,7 @@ test('names in any language are kept as they are', async () => {
   assert.deepEqual(new Set(names), new Set(['werkzeug_für_alles', '工具', 'two words', 'a:b/c.d']))
 })
 
-test('other lists of a child that fail cost a reason', async () => {
+test('if resources or prompts of a child fail, the tools stay and a reason is given', async () => {
   const { incomplete, tools } = await discoverMode('failing-lists')
   assert.ok(tools.length > 0)
   assert.deepEqual(
@@ -69,7 +69,7 @@ test('other lists of a child that fail cost a reason', async () => {
   assert.match(incomplete[0]?.message ?? '', /the disk is on fire/)
 })
 
-test('a child that does not declare its tools is asked for them', async () => {
+test('tools are requested also from a child that does not declare them', async () => {
   assert.ok((await discoverMode('undeclared-tools')).tools.length > 0)
 })
 
@@ -77,11 +77,11 @@ test('a child that dies while it lists is a fault', async () => {
   await assert.rejects(discoverMode('die-in-list'), { name: 'Fault' })
 })
 
-test('a child whose list is no list is a fault', async () => {
+test('an answer to tools/list without a list is a fault', async () => {
   await assert.rejects(discoverMode('tools-not-a-list'), { code: 'upstream_protocol' })
 })
 
-test('a tool that is shown only to who can be asked is found where clients have children of their own', async () => {
+test('a tool that is listed only to clients with all capabilities is found if each client has a child', async () => {
   const command = askingCommand('legacy', 'roots-first')
   assert.ok(namesOf(await discoverChild(command, 'perClient')).includes('hidden'))
   assert.ok(!namesOf(await discoverChild(command, 'shared')).includes('hidden'))

@@ -65,7 +65,7 @@ function pages(key: string, read: (page: number) => { items: JsonValue[]; next?:
   }
 }
 
-test('a server of SDK 1.x is discovered whole: tools first, then the rest', async t => {
+test('everything of a server of SDK 1.x is discovered, tools first', async t => {
   const [first, complete, ...more] = await all(remote(t, await startSdk1('stateful')))
   assert.ok(first && complete)
   assert.equal(more.length, 0)
@@ -113,7 +113,7 @@ test('replayed catalogs come out as they were recorded, with equal digests each 
   }
 })
 
-test('a bad tool costs itself, with the reason, and the others stay', async t => {
+test('only the bad tool is left out, with a reason', async t => {
   const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)
   const items: [JsonValue, string | undefined][] = [
     [{ ...TOOL, name: '検索', extra: { kept: true } }, undefined],
@@ -221,7 +221,7 @@ for (const [title, list, code] of failing)
     await assert.rejects(all(await listing(t, { 'tools/list': list })), { code })
   })
 
-test('a list of tools that hangs is given up in time', async t => {
+test('tools/list that hangs times out', async t => {
   const clock = createManualClock()
   const server = await startRude({ 'tools/list': hang })
   const found = all(remote(t, server, clock), { clock })
@@ -230,7 +230,7 @@ test('a list of tools that hangs is given up in time', async t => {
   await assert.rejects(found, { code: 'upstream_timeout', message: /tools\/list/ })
 })
 
-test('a server that declares nothing is asked for tools all the same, and need not have any', async t => {
+test('tools are requested also from a server that declares none, and it may have none', async t => {
   const initialize = answer({ protocolVersion: '2025-06-18', capabilities: {} })
   const tools = await all(remote(t, await startRude({ initialize, 'tools/list': answer({ tools: [TOOL] }) })))
   assert.deepEqual(
@@ -246,7 +246,7 @@ test('a server that declares nothing is asked for tools all the same, and need n
   )
 })
 
-test('resources that fail cost a reason, and the last good ones stay', async t => {
+test('if resources fail, a reason is given and the last good ones stay', async t => {
   const bad: Behaviour = (response, { id }) =>
     void response.end(
       JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: 'database is away' } }),

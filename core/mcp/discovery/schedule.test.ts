@@ -17,7 +17,7 @@ test('lists that were never read are due', () => {
   assert.ok(createSchedule(() => 0.5).dueAt(INTERVAL_MS) < 0)
 })
 
-test('the interval counts as it is now, moved by up to a tenth', () => {
+test('the current interval counts, with up to a tenth of jitter', () => {
   assert.equal(readAt(1_000, 1).dueAt(INTERVAL_MS), 661_000)
   assert.equal(readAt(1_000, 1).dueAt(60_000), 67_000)
   assert.equal(readAt(1_000, 0).dueAt(60_000), 55_000)
@@ -33,7 +33,7 @@ test('the interval of a manifest is never less than a second', () => {
   assert.equal(discoveryIntervalMs(server), 1_000)
 })
 
-test('a server that says that its lists changed is asked soon, at most once a second, and not put off by saying it again', () => {
+test('after list_changed a server is read again soon, at most once a second, and further ones do not delay that', () => {
   const schedule = readAt(5_000)
   schedule.changed(5_100)
   schedule.changed(5_900)
@@ -45,7 +45,7 @@ test('a server that says that its lists changed is asked soon, at most once a se
   assert.equal(quiet.dueAt(INTERVAL_MS), 5_100)
 })
 
-test('one whose word comes to nothing is asked ever later, up to a minute, until a list is new', () => {
+test('after list_changed without a change a server is read later each time, up to a minute, until a list changed', () => {
   const schedule = readAt(0)
   const gapAfter = (isNew: boolean): number => {
     schedule.changed(0)
@@ -61,7 +61,7 @@ test('one whose word comes to nothing is asked ever later, up to a minute, until
   assert.equal(gapAfter(true), 1_000)
 })
 
-test('a word during a reading counts for the next one', () => {
+test('list_changed during a read leads to another read', () => {
   const schedule = readAt(0)
   schedule.changed(2_000)
   schedule.began()
@@ -70,7 +70,7 @@ test('a word during a reading counts for the next one', () => {
   assert.equal(schedule.dueAt(INTERVAL_MS), 4_000)
 })
 
-test('a reading that came to no end is as due as before', () => {
+test('a read that was cancelled is still due', () => {
   const schedule = readAt(0)
   schedule.changed(2_000)
   schedule.began()
@@ -79,7 +79,7 @@ test('a reading that came to no end is as due as before', () => {
   assert.equal(schedule.dueAt(INTERVAL_MS), 2_200)
 })
 
-test('failures are followed by ever later tries: soon for what runs elsewhere, slower for a process and where credentials lack', () => {
+test('failures are retried later each time: soon for remote servers, later for processes and missing credentials', () => {
   const waits = (what: 'process' | 'pods' | 'remote' | 'refused') => {
     const schedule = createSchedule(() => 1)
     return Array.from({ length: 20 }, () => {
@@ -93,7 +93,7 @@ test('failures are followed by ever later tries: soon for what runs elsewhere, s
   assert.deepEqual(waits('process'), [1_000, 2_000, 32_000, 60_000, 60_000])
 })
 
-test('a success makes failures forgotten', () => {
+test('a success resets the delay after failures', () => {
   const schedule = createSchedule(() => 1)
   for (let round = 0; round < 3; round++) schedule.failed(0, 'pods')
   assert.equal(schedule.failures, 3)

@@ -1,4 +1,4 @@
-/** What clients can be asked for: declared, written short, and held against a question. */
+/** Capabilities of clients: declared, written short, and compared with a question. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -28,7 +28,7 @@ test('only elicitation, sampling and roots are questions that a client declares'
     assert.equal(askable(nothing), undefined)
 })
 
-test('what was declared stands in a few letters, and is read back', () => {
+test('declared capabilities are written as a few letters and read back', () => {
   const member = fc.option(fc.constant({}), { nil: undefined })
   const declared = fc.record(
     {
@@ -51,7 +51,7 @@ test('what was declared stands in a few letters, and is read back', () => {
   assert.equal(capabilityCode({ roots: { listChanged: false } }), 'r')
 })
 
-test('a question needs what it is of: forms are meant by elicitation alone, pages and tools are not', () => {
+test('each kind of question needs its capability: elicitation alone means forms, not URLs or tools', () => {
   const form = { method: 'elicitation/create', params: {} }
   const url = { method: 'elicitation/create', params: { mode: 'url' } }
   const sampling = { method: 'sampling/createMessage', params: {} }

@@ -9,7 +9,7 @@ test('only a plain true declares anything', () => {
     assert.equal(declares(capability, 'subscribe'), false)
 })
 
-test('the lists that change are asked for by their names in subscriptions/listen', () => {
+test('subscriptions/listen names the lists whose changes are wanted', () => {
   const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, prompts: {} }
   assert.deepEqual(changingLists(capabilities), ['tools'])
   assert.deepEqual(changesFilter(capabilities), { toolsListChanged: true })

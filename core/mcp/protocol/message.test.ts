@@ -10,7 +10,7 @@ import { notifyCaller, requestText } from './message.ts'
 
 const call = { method: 'tools/call', maxBytes: 1 }
 
-test('arguments are written as the caller wrote them, on one line, wherever else something changes', () => {
+test('arguments are sent as the caller wrote them, on one line, even if other parts change', () => {
   const argumentsText = '{\n"n":12345678901234567890,\r\n"s":"a\\nb"}'
   const params = { name: 'a', arguments: { n: 1 }, _meta: { progressToken: 'mine', x: 1 } }
   const text = requestText(7, { ...call, params, argumentsText })
@@ -21,7 +21,7 @@ test('arguments are written as the caller wrote them, on one line, wherever else
   assert.equal(alone, '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"arguments":{}}}')
 })
 
-test('a request is the same whether the text of its arguments is at hand or not', () => {
+test('a request is the same with and without the text of its arguments', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), fc.boolean(), (args, other, modern) => {
       const params = { name: 'a', arguments: { args }, other } as never
@@ -46,7 +46,7 @@ test('progress reaches a call under the token that its caller gave, and no other
   assert.deepEqual(told, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
 })
 
-test('every text survives as the value of a header', () => {
+test('every text can be sent as the value of a header', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), text => {
       const value = encodeHeaderValue(text)

@@ -1,4 +1,4 @@
-/** Which markers of a schema count, which are wrong, and what the headers of a call say. */
+/** Header marks in a schema, valid and invalid ones, and the headers of a call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../json.ts'
@@ -12,7 +12,7 @@ const schemaOf = (properties: JsonObject, more: JsonObject = {}): JsonObject => 
   ...more,
 })
 
-test('headers are made of the arguments that are marked, at any depth, and of nothing that was not given', () => {
+test('headers are made of the given marked arguments, at any depth', () => {
   const schema = schemaOf({
     region: marked('Region'),
     on: marked('On', { type: 'boolean' }),
@@ -29,7 +29,7 @@ test('headers are made of the arguments that are marked, at any depth, and of no
   })
 })
 
-test('a number that was rounded when it was read is in no header, and no argument comes from a prototype', () => {
+test('a rounded number is in no header, and no argument is taken from a prototype', () => {
   const schema = schemaOf({
     id: marked('Id', { type: 'integer' }),
     constructor: schemaOf({ name: marked('Name') }),
@@ -37,7 +37,7 @@ test('a number that was rounded when it was read is in no header, and no argumen
   assert.deepEqual(headersOfParams(paramHeadersOf(schema), JSON.parse('{"id":9007199254740993}')), {})
 })
 
-test('markers that a client must not follow are found, wherever they stand', () => {
+test('invalid header marks are found at any depth', () => {
   const text = marked('Text')
   for (const [schema, wrong] of [
     [schemaOf({ a: marked('') }), /no name/],
@@ -55,7 +55,7 @@ test('markers that a client must not follow are found, wherever they stand', () 
     assert.match(wrongParamHeader(schema) ?? 'nothing', wrong, JSON.stringify(schema))
 })
 
-test('right markers, and properties that are only called so, are nothing wrong', () => {
+test('valid header marks, and properties with the same name, are accepted', () => {
   for (const schema of [
     {},
     schemaOf({ a: marked('A'), b: schemaOf({ c: marked('C', { type: 'integer' }) }) }),

@@ -6,7 +6,7 @@ import { META_SUBSCRIPTION_ID } from './revisions.ts'
 
 const method = 'notifications/resources/updated'
 
-test('subscribers get all but the id of our own subscription', () => {
+test('subscribers get the update without the id of our own subscription', () => {
   const plain = { method, params: { uri: 'a://1', title: 'one' } }
   assert.equal(readUpdate(plain)?.notification, plain)
   const own = { [META_SUBSCRIPTION_ID]: 7 }
@@ -21,7 +21,7 @@ test('subscribers get all but the id of our own subscription', () => {
   assert.equal(readUpdate({ method }), undefined)
 })
 
-test('a part of what is subscribed to counts, a longer name does not', () => {
+test('an update of a part counts, one of a longer name does not', () => {
   for (const [subscribed, uri] of [
     ['a://one', 'a://one'],
     ['a://one', 'a://one/part'],

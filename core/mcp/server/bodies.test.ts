@@ -1,4 +1,4 @@
-/** Bodies on a real server: read whole, bounded one by one and together, and let go when their answers are over. */
+/** Bodies on a real server: read in full, bounded one by one and together, and released after the answer. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { type Bodies, createBodies, MAX_BODY_BYTES, MAX_HELD_BYTES } from './bod
 
 const MIB = 1024 * 1024
 
-test('a body is read as the text it is, whole or in chunks', async t => {
+test('a body is read as text, whole or in chunks', async t => {
   const { url, bodies } = await start(t, (raw, text) => raw.end(text))
   for (const body of ['', '{}', 'ä€😀'.repeat(50_000)]) {
     assert.equal(await (await fetch(url, { method: 'POST', body })).text(), body)
@@ -48,7 +48,7 @@ test('large bodies count until they are answered; where they are too many the ne
   while (bodies.bytes() > 0) await new Promise(resolve => setImmediate(resolve))
 })
 
-test('a body whose caller goes away is let go of', async t => {
+test('a body is released when its caller leaves', async t => {
   const { url, bodies } = await start(t, raw => raw.end())
   const gone = new AbortController()
   const body = new ReadableStream({ start: feed => feed.enqueue(Buffer.alloc(MIB)) })

@@ -1,5 +1,6 @@
 /** Creates the caller of a request; how it is notified and asked depends on its era. */
 import type { Ask, Caller, ClientLabel } from '../caller.ts'
+import { callerTokenOf } from '../caller-token.ts'
 import type { Identity } from '../identity.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
@@ -9,13 +10,14 @@ import type { PostResponse } from './post-response.ts'
 import type { InboundRequest } from './read-message.ts'
 import type { ClientSession } from './session-ids.ts'
 
-/** `session`: the one that the request names, only in the 2025 era; `headers`: those to forward. */
+/** `session`: the one that the request names, only in the 2025 era; `headers`: those to forward; `authorization`: the header that `identity` is of. */
 export function callerOf(
   clients: FrontClients,
   message: InboundRequest,
   session: ClientSession | undefined,
   headers: Caller['headers'],
   identity: Identity,
+  authorization: string | undefined,
   response: PostResponse,
 ): Caller {
   const { era } = message
@@ -25,6 +27,7 @@ export function callerOf(
   const logLevel = isLegacy ? client && clients.levels.get(client) : message.logLevel
   return {
     identity,
+    token: identity.kind === 'user' ? callerTokenOf(authorization) : undefined,
     address: response.address,
     client,
     label: labelled(isLegacy ? session?.label : labelOf(message.clientName), identity),

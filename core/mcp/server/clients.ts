@@ -59,7 +59,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const { clock = systemClock, tellsApart = () => false, maxStreams } = options
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options
   const heartbeats = new Heartbeats(clock)
-  const streams = new Streams(heartbeats, maxStreams)
+  const streams = new Streams(heartbeats, maxStreams, tellsApart)
   const asks = new ClientRequests(clock, signer)
   const held = new HeldCalls(clock, signer)
   const levels = new BoundedMap<string>(MAX_CLIENTS)

@@ -1,5 +1,6 @@
 /** Watches a server's connections: cuts those whose client stops reading, and closes each after its response during shutdown. */
 import type { Server, ServerResponse } from 'node:http'
+import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../async.ts'
 
@@ -23,7 +24,7 @@ export function watchConnections(server: Server, clock: Clock, stallMs = STALL_M
   }
   server.on('listening', later)
   server.on('close', () => timer?.cancel())
-  server.on('connection', socket => {
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })

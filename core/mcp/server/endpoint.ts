@@ -230,13 +230,14 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
 /** `text`: the body, if it holds only this message. */
 function requestOf(
   { clients }: Options,
-  { route, session, handed, identity }: Post,
+  { route, session, handed, identity, headers }: Post,
   message: InboundRequest,
   response: PostResponse,
   text: string | undefined,
 ): McpRequest {
   const { id, method, params } = message
-  const caller = callerOf(clients, message, session, handed, identity, response)
+  const authorization = headerOf(headers, 'authorization')
+  const caller = callerOf(clients, message, session, handed, identity, authorization, response)
   return { id, method, params, route, caller, text }
 }
 

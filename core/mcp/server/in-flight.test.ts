@@ -1,4 +1,4 @@
-/** Callers that are gone before anything is begun for them, as they may be where a request was handed over in vain. */
+/** Callers that have left before their request begins, as can happen after a request was forwarded. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -22,7 +22,7 @@ async function goneAnswer(t: TestContext): Promise<ServerResponse> {
   return raw
 }
 
-test('a response with a caller that is gone is aborted, and not kept', async t => {
+test('a response to a caller that has left is aborted, and not kept', async t => {
   const inFlight = new InFlight()
   const { signal } = inFlight.open(await goneAnswer(t), undefined)
   await new Promise(setImmediate)
@@ -33,7 +33,7 @@ test('a response with a caller that is gone is aborted, and not kept', async t =
 test('a stream to a client that is gone is closed, and takes no place', async t => {
   const clock = createManualClock()
   const streams = new Streams(new Heartbeats(clock))
-  const { closed } = streams.open(await goneAnswer(t), { place: 'x', client: 'c' })
+  const { closed } = streams.open(await goneAnswer(t), { caller: '', place: 'x', client: 'c' })
   await new Promise(setImmediate)
   assert.ok(closed.aborted)
   assert.equal(streams.size, 0)

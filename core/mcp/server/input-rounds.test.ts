@@ -1,4 +1,4 @@
-/** Answers to a server of the 2026 era, whatever it calls its questions. */
+/** Answers to a server of the 2026 era, whatever the keys of its questions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -7,7 +7,7 @@ import { createCaller } from '../caller.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { answerInputRounds } from './input-rounds.ts'
 
-test('a question may have any key, one that means something to objects too', async () => {
+test('a question may have any key, also names like __proto__', async () => {
   const { repeated, answered } = await rounds(
     '{"inputRequests":{"__proto__":{"method":"roots/list"},"toString":{"method":"roots/list"}},"requestState":"s"}',
   )
@@ -18,7 +18,7 @@ test('a question may have any key, one that means something to objects too', asy
   )
 })
 
-test('a call is not repeated for a reply that wants nothing and remembers nothing', async () => {
+test('a call is not repeated for a reply without input requests and state', async () => {
   for (const first of ['{}', '{"inputRequests":{}}', '{"inputRequests":[1]}']) {
     const { repeated, answered } = await rounds(first)
     assert.match(answered.error?.message ?? '', /neither a question nor a state/)

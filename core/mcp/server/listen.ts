@@ -34,8 +34,10 @@ export async function listen(
   const filter = readFilter(params.notifications)
   if (typeof filter === 'string') return { error: { code: INVALID_PARAMS, message: filter } }
   const { clock, streams, heartbeats, subscriptions, ending } = clients
-  if (streams.full) return { error: ALL_STREAMS_IN_USE }
-  const leave = streams.take()
+  const { id: callerId } = caller.identity
+  const refusal = streams.refusal(callerId)
+  if (refusal !== undefined) return { error: noStream(refusal) }
+  const leave = streams.take(callerId)
   const stopBeating = heartbeats.add(() => response.beat())
   const over = new AbortController()
   const cancelExpiry = atExpiry(clock, caller.identity, () => over.abort())
@@ -78,10 +80,8 @@ async function stream(
   if (uris.length > 0) await aborted(signal)
 }
 
-const ALL_STREAMS_IN_USE: JsonRpcError = {
-  code: TRANSPORT_ERROR,
-  message: 'All event streams are in use; try again later',
-  data: { retryable: true },
+function noStream(refusal: string): JsonRpcError {
+  return { code: TRANSPORT_ERROR, message: `${refusal}; try again later`, data: { retryable: true } }
 }
 
 /** Forwards changes of these lists, and nothing else. */
@@ -134,13 +134,13 @@ async function subscribeAll(
   uris: readonly string[],
   subscribe: (uri: string) => Promise<boolean>,
 ): Promise<string[]> {
-  const taken = new Set<string>()
+  const subscribed = new Set<string>()
   const left = uris.values()
   const worker = async () => {
-    for (const uri of left) if (await subscribe(uri)) taken.add(uri)
+    for (const uri of left) if (await subscribe(uri)) subscribed.add(uri)
   }
   await Promise.all(Array.from({ length: Math.min(MAX_BEGINNING, uris.length) }, worker))
-  return uris.filter(uri => taken.has(uri))
+  return uris.filter(uri => subscribed.has(uri))
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

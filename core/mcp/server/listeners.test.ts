@@ -1,4 +1,4 @@
-/** Whoever listens is told what concerns them, until they leave or all are sent away. */
+/** Listeners get their notifications until they leave or all are closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANONYMOUS } from '../identity.ts'
@@ -20,7 +20,7 @@ function listener(client?: string) {
   return { listening, heard, leave: () => stop.abort() }
 }
 
-test('a listener hears what concerns it until it leaves, and all of them end together', async () => {
+test('a listener gets its events until it leaves, and all listeners end together', async () => {
   const listeners = new Listeners()
   const [ann, bob, nobody] = [listener('ann'), listener('bob'), listener()]
   const served = [ann, bob, nobody].map(({ listening }) => listeners.listen(listening))
@@ -34,7 +34,7 @@ test('a listener hears what concerns it until it leaves, and all of them end tog
   assert.deepEqual([ann.heard.length, bob.heard.length, nobody.heard.length], [2, 0, 1])
 })
 
-test('who comes too late, or as one too many, is not kept waiting', async () => {
+test('a listener that comes too late, or beyond the limit, ends at once', async () => {
   const listeners = new Listeners()
   const gone = listener()
   gone.leave()

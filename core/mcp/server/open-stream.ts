@@ -43,7 +43,8 @@ export function openStream(
   if (!takesEventStream(headers))
     return reject(406, null, TRANSPORT_ERROR, 'Not Acceptable: Client must accept text/event-stream')
   if (clients.ending.aborted) return busy('The server is shutting down')
-  if (clients.streams.full) return busy('All event streams are in use')
+  const refusal = clients.streams.refusal(identity.id)
+  if (refusal !== undefined) return busy(refusal)
   open(options, { route, identity }, session, lists, raw)
   return undefined
 }
@@ -57,7 +58,7 @@ function open(
 ): void {
   const { client, capabilities } = session ?? {}
   const place = route.kind === 'server' ? `server ${route.server}` : route.profile
-  const stream: Stream = streams.open(raw, { client, capabilities, place })
+  const stream: Stream = streams.open(raw, { caller: identity.id, client, capabilities, place })
   stream.closed.addEventListener('abort', atExpiry(clock, identity, stream.end))
   if (lists.length === 0) return
   // Each stream of a client listens, but only the newest sends, so that the client gets each change once.

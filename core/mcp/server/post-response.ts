@@ -1,5 +1,7 @@
 /** The response to one POST: plain JSON in a single write, or an event stream if notifications or questions come before the answer. */
+
 import type { ServerResponse } from 'node:http'
+import { peerAddress } from '../../addresses.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
 
@@ -42,7 +44,7 @@ export class PostResponse {
 
   /** The IP address of the caller; undefined if the connection is closed. */
   get address(): string | undefined {
-    return this.#raw.socket?.remoteAddress
+    return peerAddress(this.#raw.socket)
   }
 
   /** Aborts when the caller goes away or cancels. */

@@ -1,4 +1,4 @@
-/** Which era a body is of, and what is read of it. */
+/** The era of a body, and what is read from it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
@@ -15,7 +15,7 @@ function request(method: string, params?: JsonObject): JsonObject {
   return { jsonrpc: '2.0', id: 1, method, params }
 }
 
-test('a body without an envelope is of the older era, whatever its params hold besides', () => {
+test('a body without an envelope is of the older era, whatever else is in its params', () => {
   const body = request('tools/call', { name: 'a', _meta: { progressToken: 1 } })
   const read = readMessage({ 'mcp-protocol-version': '2025-06-18' }, body)
   assert.deepEqual(read, {
@@ -27,7 +27,7 @@ test('a body without an envelope is of the older era, whatever its params hold b
   })
 })
 
-test('the metadata of the newer era is taken off, and the rest of _meta stays', () => {
+test('the metadata of the newer era is removed, and the rest of _meta stays', () => {
   const declared = { [CAPABILITIES]: { elicitation: { url: {} }, experimental: { x: {} } } }
   const level = { 'io.modelcontextprotocol/logLevel': 'warning' }
   const meta = { ...ENVELOPE, ...declared, ...level, progressToken: 'p', traceparent: '00-1' }
@@ -46,7 +46,7 @@ test('the metadata of the newer era is taken off, and the rest of _meta stays', 
   assert.equal(read.logLevel, 'warning')
 })
 
-test('what is no JSON-RPC message is refused with its id where it has a sound one', () => {
+test('what is no JSON-RPC message is refused, with its id if that is valid', () => {
   const cases: [unknown, string | number | null][] = [
     [null, null],
     [7, null],

@@ -1,4 +1,4 @@
-/** Answers as text: what was written upstream stays as it was, what an era needs is put in front. */
+/** Answers as text: the upstream's text is unchanged, and the fields of an era are added in front. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,13 +12,13 @@ function modern(method: string, result: JsonObject, resultText?: string): JsonOb
   return JSON.parse(modernResultText(1, method, { result, resultText }, SERVER)).result
 }
 
-test('a result of the older era is the text that the upstream wrote', () => {
+test('a result of the older era is passed on as the upstream wrote it', () => {
   const resultText = '{ "content" : [ ] }'
   const text = legacyResultText('é"', { result: { content: [] }, resultText })
   assert.equal(text, '{"jsonrpc":"2.0","id":"é\\"","result":{ "content" : [ ] }}')
 })
 
-test('a result of the older era has nothing that only the newer one knows, and is else to the letter', () => {
+test('fields of the newer era are removed for the older one, and the rest is unchanged', () => {
   const legacy = (resultText: string, result: JsonObject = JSON.parse(resultText)) =>
     legacyResultText(1, { result, resultText }).slice('{"jsonrpc":"2.0","id":1,"result":'.length, -1)
   const named = '"io.modelcontextprotocol/serverInfo":{"name":"a"}'
@@ -38,7 +38,7 @@ test('a result of the older era has nothing that only the newer one knows, and i
   )
 })
 
-test('a result of the newer era says complete and who answered, and cache terms where it is cacheable', () => {
+test("a result of the newer era has resultType, the server's name, and cache terms if it is cacheable", () => {
   assert.deepEqual(modern('tools/call', { content: [] }), {
     resultType: 'complete',
     _meta: NAMED,
@@ -48,7 +48,7 @@ test('a result of the newer era says complete and who answered, and cache terms 
   assert.deepEqual([list.ttlMs, list.cacheScope, list.resultType], [0, 'private', 'complete'])
 })
 
-test('what a handler or an upstream said itself is kept', () => {
+test('fields that a handler or an upstream has set are kept', () => {
   const said = { resultType: 'input_required', ttlMs: 5, cacheScope: 'public', requestState: 's' }
   assert.deepEqual(modern('resources/read', said), { ...said, _meta: NAMED })
   const theirs = { 'io.modelcontextprotocol/serverInfo': { name: 'upstream', version: '9' } }
@@ -60,7 +60,7 @@ test('what a handler or an upstream said itself is kept', () => {
   assert.deepEqual(kept, { resultType: 'complete', _meta: { 'acme/x': 1, ...NAMED } })
 })
 
-test('splicing gives the JSON that stamping the value would, whatever the result and however it is written', () => {
+test('inserting fields into the text gives the same JSON as setting them on the value', () => {
   const result = fc
     .dictionary(fc.string(), fc.jsonValue())
     .filter(one => !('_meta' in one) && !('resultType' in one))

@@ -1,4 +1,4 @@
-/** Session ids prove themselves: none is stored, a forged, foreign, expired or ended one is worth nothing. */
+/** Signed session ids: none is stored, and a forged, foreign, expired or ended one is refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -7,7 +7,7 @@ import { createSessions } from './session-ids.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-test('an id holds for whoever has the key, and names the same client there', () => {
+test('an id is valid for every process with the key, and names the same client', () => {
   const clock = createManualClock(1_000)
   const sessions = createSessions({ key: 'k', owner: 'router-0', clock })
   const id = sessions.issue()
@@ -19,7 +19,7 @@ test('an id holds for whoever has the key, and names the same client there', () 
   assert.equal(createSessions({ key: 'l', owner: 'router-0', clock }).find(id), undefined)
 })
 
-test('an id carries the name that its client gave, bounded and on one line, and no label shows the id', () => {
+test("an id contains the client's name, bounded and on one line; labels do not reveal the id", () => {
   const options = { key: 'k', owner: '2001:db8:85a3:8d3:1319:8a2e:370:7348', clock: createManualClock(0) }
   const label = (clientInfo: JsonObject, capabilities = {}) => {
     const id = createSessions(options).issue({ clientInfo, capabilities })
@@ -40,7 +40,7 @@ test('an id carries the name that its client gave, bounded and on one line, and 
   assert.equal(label({ version: '1' }), undefined)
 })
 
-test('an id with anything changed is refused', () => {
+test('a changed id is refused', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const id = sessions.issue()
   for (let at = 0; at < id.length; at++) {
@@ -51,7 +51,7 @@ test('an id with anything changed is refused', () => {
     assert.equal(sessions.find(nonsense), undefined)
 })
 
-test('an id expires after thirty days, one that was seen before too', () => {
+test('an id expires after thirty days, also if it was used before', () => {
   const clock = createManualClock(0)
   const sessions = createSessions({ key: 'k', owner: 'o', clock })
   const id = sessions.issue()
@@ -62,7 +62,7 @@ test('an id expires after thirty days, one that was seen before too', () => {
   assert.equal(sessions.end(id), false)
 })
 
-test('an ended session is over, once', () => {
+test('a session can be ended once, and is then unknown', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const id = sessions.issue()
   assert.equal(sessions.end(id), true)
@@ -70,14 +70,14 @@ test('an ended session is over, once', () => {
   assert.equal(sessions.end(id), false)
 })
 
-test('sessions without number cost bounded memory, and all of them hold', () => {
+test('any number of sessions takes bounded memory, and all of them are valid', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const ids = Array.from({ length: 10_050 }, () => sessions.issue())
   for (const id of ids) assert.ok(sessions.find(id)?.client)
   for (const id of ids.slice(0, 60)) assert.ok(sessions.find(id)?.client)
 })
 
-test('an id says what its client can be asked for, and nobody can say more', () => {
+test("an id contains the client's capabilities, which nobody can extend", () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const capabilities = { elicitation: { url: {} }, roots: { listChanged: true } }
   const id = sessions.issue({ capabilities: { ...capabilities, tasks: {} } })
@@ -87,7 +87,7 @@ test('an id says what its client can be asked for, and nobody can say more', () 
   assert.equal(sessions.find(sessions.issue())?.capabilities, undefined)
 })
 
-test('a text that was signed for one purpose is worth nothing for another', () => {
+test('a text that was signed for one purpose is invalid for another', () => {
   const sessions = createSessions({ key: 'k', owner: 'o', clock: createManualClock(0) })
   const { signer } = sessions
   const kinds = ['state', 'again', 'ask'] as const

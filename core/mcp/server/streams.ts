@@ -7,6 +7,8 @@ import { frame, HEARTBEAT, STREAM_HEAD, whenClosed } from './post-response.ts'
 
 /** The client and route of a stream. */
 export type StreamOwner = {
+  /** The id of the caller's identity. */
+  caller: string
   /** Absent if there are no sessions. */
   client?: string
   /** The route at which it was opened. */
@@ -25,36 +27,52 @@ export type Stream = StreamOwner & {
 
 export const MAX_STREAMS = 4_096
 const MAX_STREAMS_A_CLIENT = 4
+/** One caller may use this share of all streams, and all anonymous ones together half, where callers are told apart. */
+const SHARE_OF_A_CALLER = 1 / 16
+const SHARE_OF_ANONYMOUS = 1 / 2
 /** A client that leaves more than this unread is disconnected; it may reconnect. */
 const MAX_UNSENT_BYTES = 256 * 1024
 
 export class Streams {
   readonly #heartbeats: Heartbeats
   readonly #limit: number
+  readonly #tellsApart: () => boolean
   readonly #all = new Set<Stream>()
   /** Oldest first. */
   readonly #ofClient = new Map<string, Stream[]>()
+  /** How many each caller has, with those reserved by `take`. */
+  readonly #ofCaller = new Map<string, number>()
   /** Reserved by `take`. */
-  #taken = 0
+  #reserved = 0
 
-  constructor(heartbeats: Heartbeats, limit: number = MAX_STREAMS) {
+  constructor(heartbeats: Heartbeats, limit: number = MAX_STREAMS, tellsApart: () => boolean = () => false) {
     this.#heartbeats = heartbeats
     this.#limit = limit
+    this.#tellsApart = tellsApart
   }
 
   get size(): number {
     return this.#all.size
   }
 
-  /** Whether no further stream can be opened. */
-  get full(): boolean {
-    return this.#all.size + this.#taken >= this.#limit
+  /** Why a caller cannot open another stream; undefined if it can. */
+  refusal(caller: string): string | undefined {
+    if (this.#all.size + this.#reserved >= this.#limit) return 'All event streams are in use'
+    if (!this.#tellsApart()) return undefined
+    const most = Math.ceil(this.#limit * (caller === '' ? SHARE_OF_ANONYMOUS : SHARE_OF_A_CALLER))
+    if ((this.#ofCaller.get(caller) ?? 0) < most) return undefined
+    const who = caller === '' ? 'Callers without a credential have' : 'This caller has'
+    return `${who} ${most} event streams open, the most at once: close some`
   }
 
   /** Counts a `subscriptions/listen` stream until the returned function is called. */
-  take(): () => void {
-    this.#taken++
-    return () => void this.#taken--
+  take(caller: string): () => void {
+    this.#reserved++
+    this.#count(caller, 1)
+    return () => {
+      this.#reserved--
+      this.#count(caller, -1)
+    }
   }
 
   /** Answers with an event stream. Ends a client's oldest stream if it opens too many. */
@@ -98,8 +116,15 @@ export class Streams {
     for (const stream of [...this.#all]) stream.end()
   }
 
+  #count(caller: string, more: 1 | -1): void {
+    const left = (this.#ofCaller.get(caller) ?? 0) + more
+    if (left > 0) this.#ofCaller.set(caller, left)
+    else this.#ofCaller.delete(caller)
+  }
+
   #add(stream: Stream): void {
     this.#all.add(stream)
+    this.#count(stream.caller, 1)
     if (stream.client === undefined) return
     const streams = this.#ofClient.get(stream.client) ?? []
     streams.push(stream)
@@ -109,6 +134,7 @@ export class Streams {
 
   #forget(stream: Stream): void {
     this.#all.delete(stream)
+    this.#count(stream.caller, -1)
     if (stream.client === undefined) return
     const left = (this.#ofClient.get(stream.client) ?? []).filter(other => other !== stream)
     if (left.length > 0) this.#ofClient.set(stream.client, left)

@@ -1,5 +1,5 @@
 /** Scratch memory in which the scores of one query are added up; made once for an index, used by one query after the other. Pure. */
-import { impactOf } from './postings.ts'
+import { documentOf, impactOf } from './postings.ts'
 
 export type Accumulator = {
   /** Score by document, 0 for what was not met. */
@@ -8,8 +8,8 @@ export type Accumulator = {
   hits(): Int32Array
   best(): number
   reset(): void
-  /** Offers the documents of a postings list a score for the current word of the query: the best offer counts. */
-  offer(lists: readonly (readonly number[] | undefined)[], worth: number): void
+  /** Offers the documents of a term a score for the current word of the query: the best offer counts. */
+  offer(postings: Uint32Array, worth: number): void
   /** Ends the current word: adds every document's best offer, times `factor`, to its score. */
   settle(factor: number): void
   /** Forgets the documents that `visible` refuses. */
@@ -36,14 +36,13 @@ export function createAccumulator(size: number): Accumulator {
       scores.fill(0)
       hitCount = 0
     },
-    offer(lists, worth) {
-      for (let step = 0; step < lists.length; step++) {
-        const score = worth * impactOf(step)
-        for (const document of lists[step] ?? []) {
-          const before = offers[document] as number
-          if (before === 0) offered[offeredCount++] = document
-          if (score > before) offers[document] = score
-        }
+    offer(postings, worth) {
+      for (const posting of postings) {
+        const document = documentOf(posting)
+        const score = worth * impactOf(posting)
+        const before = offers[document] as number
+        if (before === 0) offered[offeredCount++] = document
+        if (score > before) offers[document] = score
       }
     },
     settle(factor) {

@@ -19,7 +19,7 @@ export function toolActions(document: SearchDocument, reader: TermReader, lexico
 }
 
 /** Bits of the action classes of all verbs among the words. */
-function actionsOf(words: readonly Word[], lexicon: Lexicon): number {
+export function actionsOf(words: readonly Word[], lexicon: Lexicon): number {
   return words.reduce((bits, _word, at) => bits | actionOf(words, at, lexicon), 0)
 }
 

@@ -18,7 +18,7 @@ const documents: SearchDocument[] = [
 ]
 const index = build(documents)
 
-test('the tool that a query speaks of comes before its siblings', () => {
+test('the tool that a query means comes before similar tools of its server', () => {
   const cases: Record<string, string> = {
     'open an issue in forge': 'forge:create_issue',
     'write a comment on an issue': 'forge:create_issue_comment',
@@ -43,13 +43,13 @@ test('mistyped, clipped and abbreviated words, other languages and keywords are 
   for (const [query, path] of Object.entries(cases)) assert.equal(paths(index, query)[0], path, query)
 })
 
-test('words that say nothing in another language are not taken for mistyped English ones', () => {
+test('stop words of other languages are not taken for misspelt English words', () => {
   const words = (query: string) => index.explain(query, { limit: 1 }).terms.map(({ word }) => word)
   assert.deepEqual(words('Lösche mir bitte die Datei von gestern'), ['losche', 'datei', 'gestern'])
   assert.deepEqual(words('die and pour'), ['die', 'pour'])
 })
 
-test('a word that no tool uses, but that is known, stands for what is near it, and is no slip', () => {
+test('a known word that no tool uses stands for similar words, and is not corrected', () => {
   const tick = tool('notes', 'tick_off', 'Tick an open entry off')
   const more = build([...documents, tick, tool('graph', 'open_nodes', 'Open nodes by name')])
   assert.equal(paths(more, 'open a new ticket')[0], 'forge:create_issue')
@@ -74,7 +74,7 @@ test('what the manifest and the upstream say of a server helps to find its tools
   }
 })
 
-test('a tool for many is found by a query for many, one for one by a query for one', () => {
+test('a plural in a query finds the tool for many, a singular the tool for one', () => {
   const notes = build([
     tool('pad', 'get_note', 'Shows a note'),
     tool('pad', 'get_notes', 'Shows a note'),
@@ -124,14 +124,14 @@ test('hidden tools are neither found nor counted, not even by their exact name',
   }
 })
 
-test('nothing is found for nothing, and for what no tool does', () => {
+test('an empty query, and one that matches no word, find nothing', () => {
   for (const query of ['', '   ', '!?', 'zzzzqqqq'])
     assert.deepEqual(index.search(query, { limit: 5 }), { hits: [], total: 0 })
   assert.deepEqual(build([]).search('anything', { limit: 5 }), { hits: [], total: 0 })
   assert.equal(index.search('issue', { limit: 0 }).hits.length, 0)
 })
 
-test('an index built from an earlier one answers as one built anew, and reads only what changed', () => {
+test('an index built from a previous one gives the same answers, and reads only what changed', () => {
   const changed = documents.map((document, at) =>
     at === 5 ? tool('files', 'erase', 'Wipe a disk') : { ...document },
   )
@@ -143,7 +143,7 @@ test('an index built from an earlier one answers as one built anew, and reads on
   assert.equal(kept.length, documents.length - 1)
 })
 
-test('a build can give way after every step and gives the same index', async () => {
+test('a build can be interrupted after every step and gives the same index', async () => {
   let pauses = 0
   const sliced = await runSliced(buildIndex(documents), () => {
     pauses++

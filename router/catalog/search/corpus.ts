@@ -10,7 +10,7 @@ import { createSpelling, createVocabulary, type Spelling, type Vocabulary } from
 import { createTermReader } from './text.ts'
 
 export type Corpus = {
-  /** By id. Those of a part are the whole's, of which only some are found. */
+  /** By id. A part has all documents of the whole, but finds only some of them. */
   documents: readonly SearchDocument[]
   /** How many documents can be found. */
   size: number
@@ -19,7 +19,7 @@ export type Corpus = {
   tools: TermLists
   servers: TermLists
   frequencies: Frequencies
-  /** Number of the server of every document, as in `servers`. */
+  /** By document: the number of its server, which is the server's id in `servers`. */
   serverOf: Int32Array
   /** How many servers have documents that can be found. */
   serverCount: number
@@ -102,10 +102,10 @@ function* toolPostings(fields: readonly ToolTerms[]): Generator<void, Postings> 
     postings.add(at, weights)
     yield
   }
-  return postings
+  return yield* postings.build()
 }
 
-/** What one occurrence of a term in a field of this length counts. */
+/** The weight of one occurrence of a term in a field of this length. */
 export function weightIn({ weight, length }: FieldWeight, terms: number, average: number): number {
   return weight / (1 - length + (length * terms) / average)
 }
@@ -150,10 +150,10 @@ function* serverPostings(
     servers.add(number, new Map(own.entries().map(([term, tenths]) => [term, weighed(tenths)])))
     yield
   }
-  return { servers, serverOf, serverCount: weights.length }
+  return { servers: yield* servers.build(), serverOf, serverCount: weights.length }
 }
 
-/** The weight of a term for a server, of the tenths of its occurrences and of those of all its terms. */
+/** The weight of a term for a server. `tenths`: of its occurrences; `length`: of the occurrences of all terms. */
 export function serverWeight(tenths: number, length: number, average: number): number {
   return tenths / 10 / (1 - SERVER_LENGTH + (SERVER_LENGTH * length) / average)
 }

@@ -23,7 +23,7 @@ const ofServer = {
   instructions: 'Be kind.',
 }
 
-test("a tool brings its server's words and the manifest's for itself", () => {
+test('the document of a tool has the texts of its server and of the manifest', () => {
   const definition = { name: 'list', title: 'All', description: 'Lists', inputSchema: {} }
   assert.deepEqual(toolDocument(server, catalog, definition), {
     ...ofServer,
@@ -36,7 +36,7 @@ test("a tool brings its server's words and the manifest's for itself", () => {
   assert.deepEqual(toolDocument(server, catalog, { ...definition, name: 'constructor' }).keywords, [])
 })
 
-test('a resource brings its address, a prompt its arguments; what is not text is nothing', () => {
+test('the document of a resource has its URI, that of a prompt its arguments; what is not text is ignored', () => {
   const resource = itemDocument(server, catalog, 'resource', { uri: 'a://b', name: 'b', title: 7 })
   assert.deepEqual(
     [resource.uri, resource.tool, resource.title, resource.kind],

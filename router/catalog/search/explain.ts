@@ -1,11 +1,12 @@
 /** Explains a search: runs the same ranking and breaks down the score of each hit. Pure. */
+import { effectsOf } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
 import { FIELDS } from './fields.ts'
 import { semanticOf } from './fusion.ts'
 import { alternativesOf, nameFactor, worthOf } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import { exactnessName } from './names.ts'
-import { impactOf, inverseFrequency } from './postings.ts'
+import { documentOf, impactOf, inverseFrequency } from './postings.ts'
 import type { Query } from './query.ts'
 import type { Ranked, Ranking } from './ranking.ts'
 import { type Match, siblingFactor } from './scorer.ts'
@@ -27,7 +28,7 @@ export function createExplain(
 ): (text: string, options: SearchOptions) => Explanation {
   return (text, options) => {
     const ranked = rank(text, options)
-    const { query, match, hits, total } = ranked
+    const { query, match, sure, hits, total } = ranked
     const units = unitsOf(query, corpus, lexicon)
     const range = match?.fused?.range
     return {
@@ -36,12 +37,18 @@ export function createExplain(
       terms: units.map(({ cap: _, ...term }) => term),
       actions: lexicon.classNames(query.intent.classes),
       cover: match?.words.cover ?? 0,
+      ...(sure && { confidence: explainSure(sure) }),
       ...(range && { similarity: range }),
       ...(options.meaning && { pending: options.meaning.documents.pending }),
-      hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, units, ranked, match, options })) : [],
+      hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, units, ranked, match })) : [],
       total,
     }
   }
+}
+
+function explainSure({ signs, confidence }: NonNullable<Ranked['sure']>): Explanation['confidence'] {
+  const { value, least } = confidence
+  return { value, least, signs: effectsOf(confidence, signs) }
 }
 
 function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
@@ -76,18 +83,18 @@ type Context = {
   units: readonly Unit[]
   ranked: Ranked
   match: Match
-  options: SearchOptions
 }
 
 function explainHit({ document, relevance, weak }: SearchHit, context: Context): ExplainedHit {
-  const { corpus, lexicon, units, ranked, match, options } = context
+  const { corpus, lexicon, units, ranked, match } = context
   const { server, tool, kind } = corpus.documents[document] as SearchDocument
   const met = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
   const sibling = siblingFactor(ranked.query, document, corpus, lexicon)
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
   const words = match.fused ? (match.words.scores[document] as number) : score / sibling
-  const lexical = match.words.best > 0 ? ((match.fused?.trust ?? 1) * words) / match.words.best : 0
+  const alone = match.words.best > 0 ? words / match.words.best : 0
+  const lexical = match.fused?.lexical(document) ?? alone
   const inName = met.reduce((sum, part) => sum + part.score, 0) * factor
   const named = ranked.named.get(document)
   return {
@@ -101,7 +108,7 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
     nameFactor: factor,
     serverScore: Math.max(0, words - inName),
     lexical,
-    ...meaningOf(document, lexical, match, options),
+    ...meaningOf(document, lexical, match),
     actionFactor: sibling,
     score,
   }
@@ -111,21 +118,19 @@ function meaningOf(
   document: number,
   lexical: number,
   { fused }: Match,
-  { meaning }: SearchOptions,
-): Pick<ExplainedHit, 'cosine' | 'nearness' | 'semantic'> {
-  if (!fused || !meaning) return {}
-  const nearness = fused.nearness[document] as number
-  const semantic = semanticOf(nearness, lexical, fused.range)
-  if (Number.isNaN(nearness)) return { semantic }
-  return { cosine: meaning.documents.similarities(meaning.query)[document], nearness, semantic }
+): Pick<ExplainedHit, 'cosine' | 'semantic'> {
+  if (!fused) return {}
+  const cosine = fused.similarities[document] as number
+  const semantic = semanticOf(cosine, lexical, fused.range)
+  return Number.isNaN(cosine) ? { semantic } : { cosine, semantic }
 }
 
 /** The alternative by which a document matched a term best, and its score. */
 function bestOf({ term, count, cap, alternatives }: Unit, document: number, corpus: Corpus) {
   let best = { term, by: term, score: 0 }
   for (const { term: by, weight, rarity } of alternatives) {
-    const step = corpus.tools.of(by).findIndex(list => list?.includes(document))
-    const score = step < 0 ? 0 : count * worthOf(weight, rarity, cap) * impactOf(step)
+    const posting = corpus.tools.of(by).find(posting => documentOf(posting) === document)
+    const score = posting === undefined ? 0 : count * worthOf(weight, rarity, cap) * impactOf(posting)
     if (score > best.score) best = { term, by, score }
   }
   const fields = FIELDS.filter(field => corpus.fields[document]?.[field].includes(best.by))

@@ -1,6 +1,6 @@
 /** How often each field of a document holds a term: what statistics of a part of the documents are made from. Pure. */
 import { FIELDS, type ToolTerms } from './fields.ts'
-import type { Postings } from './postings.ts'
+import { documentOf, type Postings } from './postings.ts'
 
 export type Frequencies = {
   /** Counted when they are first asked for, and kept: 16 bytes a document that holds the term. */
@@ -59,10 +59,7 @@ function* buildRows(fields: readonly ToolTerms[], { numberOf }: Postings): Gener
 }
 
 function count(rows: Rows, number: number, postings: Postings, term: string): TermFrequencies {
-  const documents = new Int32Array(postings.count(term))
-  let filled = 0
-  for (const list of postings.of(term)) for (const document of list ?? []) documents[filled++] = document
-  documents.sort()
+  const documents = Int32Array.from(postings.of(term), documentOf).sort()
   const counts = new Uint16Array(documents.length * WIDTH)
   const { numbers, starts, lengths } = rows
   for (let at = 0; at < documents.length; at++) {

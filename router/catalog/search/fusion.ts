@@ -1,23 +1,36 @@
-/** Combines lexical and semantic scores: score = trust · lexical / best lexical + 0.85 · semantic. Pure. */
+/** Combines lexical and semantic scores with learned weights (scripts/training/fusion.ts). Pure. */
+import type { Vector } from '../../../core/catalog/vectors.ts'
+import learned from './data/fusion.json' with { type: 'json' }
 import type { LexicalMatch } from './lexical.ts'
 import type { SearchOptions } from './search-index.ts'
 
 /** The matches of one query by words and meaning. A view on scratch memory: the next query overwrites it. */
 export type FusedMatch = {
+  query: Vector
   /** Visible documents that match the query, in no order. */
   hits: Int32Array
   /** Score by document. */
   scores: Float64Array
-  /** Confidence that anything answers the query, 0 to 1. */
-  confidence: number
   /** Weight of the lexical score. */
   trust: number
   range: SimilarityRange
-  /** Similarities after smoothing, to which `range` applies. */
-  nearness: Float32Array
+  /** By document, NaN where it is not known. */
+  similarities: Float32Array
+  /** Mean of all similarities. */
+  mean: number
+  /** Their standard deviation. */
+  spread: number
+  /** How much nearer the nearest document is than every document of other servers. */
+  lead: number
+  /** Whether the similarities are of the encoder that confidence was learned with. */
+  isFamiliar: boolean
+  /** Whether some documents have no vector yet. */
+  isPending: boolean
+  /** The lexical score of a document as it was combined: of the best, 0 to `trust`. */
+  lexical(document: number): number
 }
 
-/** The nearness that maps to 1, and the one that maps to 0. */
+/** The similarity that maps to 1, and the one that maps to 0. */
 export type SimilarityRange = { best: number; least: number }
 
 export type Fusion = (
@@ -26,102 +39,153 @@ export type Fusion = (
   meaning: NonNullable<SearchOptions['meaning']>,
 ) => FusedMatch
 
-/** Weight of the semantic score. */
-export const MEANING_WEIGHT = 0.85
+/** What joins words and meaning. */
+export type FusionWeights = {
+  /** Weight of the lexical score; the rest is that of the semantic one. */
+  words: number
+  /** What counts of the server's share in the lexical score: meaning finds servers too. */
+  server: number
+  /** So many standard deviations of all similarities below the nearest, similarity is worth nothing. */
+  width: number
+}
+
+export const WEIGHTS: Readonly<FusionWeights> = learned.weights
 /** If not even the best document covers this share of the query's weight, its words say little: `get` in "how warm does it get". */
 const TRUSTED_COVER = 0.25
 const LEAST_TRUST = 0.4
 /** How many of the nearest documents match by meaning. */
 const NEAREST = 50
-/** Weight of the nearness of the server's other tools. */
-const SERVER_NEARNESS = 0.3
-/** Smoothing for servers with few tools: as if they had this many more tools of average nearness. */
-const AVERAGE_TOOLS = 2
-const SIMILARITY_CONFIDENCE = 0.7
-const COVER_CONFIDENCE = 0.3
+/** Smoothing of the spread for small catalogs: as if there were this many more tools that spread as usual. */
+const USUAL_TOOLS = 20
+const USUAL_SPREAD = 0.11
 
-export function createFusion(serverOf: Int32Array, serverCount: number): Fusion {
+/** `serverOf`: by document. */
+export function createFusion(serverOf: Int32Array): Fusion {
   const size = serverOf.length
   const scores = new Float64Array(size)
   const hits = new Int32Array(size)
-  const nearest = new Float64Array(NEAREST + 1)
-  const nearnessOf = createNearness(serverOf, serverCount)
+  const nearestOnes = new Float64Array(NEAREST + 1)
+  const readSimilarities = createReader(size)
   return (match, visible, { query, documents }) => {
-    const { nearness, bestSimilarity } = nearnessOf(documents.similarities(query), visible)
-    const range = rangeOf(nearness, nearest)
+    const { similarities, nearest, best, mean, spread } = readSimilarities(
+      documents.similarities(query),
+      visible,
+    )
+    const range = { best, least: best - WEIGHTS.width * spread }
+    const least = Math.max(range.least, firstBeyond(similarities, nearestOnes))
     const trust = trustOf(match.cover)
+    const lexicalOf = (document: number): number => {
+      if (match.best === 0) return 0
+      const own = match.scores[document] as number
+      const less = Number.isNaN(similarities[document])
+        ? 0
+        : (1 - WEIGHTS.server) * match.serverScore(document)
+      return (trust * Math.max(0, own - less)) / match.best
+    }
     let count = 0
     for (let document = 0; document < size; document++) {
       const words = match.scores[document] as number
       scores[document] = 0
-      if (words === 0 && !((nearness[document] as number) >= range.least)) continue
-      const lexical = match.best > 0 ? (trust * words) / match.best : 0
-      scores[document] = lexical + MEANING_WEIGHT * semanticOf(nearness[document] as number, lexical, range)
+      if (words === 0 && !((similarities[document] as number) > least)) continue
+      const lexical = words === 0 ? 0 : lexicalOf(document)
+      scores[document] = joined(
+        lexical,
+        semanticOf(similarities[document] as number, lexical, range),
+        WEIGHTS,
+      )
       hits[count++] = document
     }
-    const sure = SIMILARITY_CONFIDENCE * Math.max(0, bestSimilarity) + COVER_CONFIDENCE * match.cover
-    const confidence = documents.pending > 0 ? Math.max(sure, match.cover) : sure
-    return { hits: hits.subarray(0, count), scores, confidence, trust, range, nearness }
+    return {
+      query,
+      hits: hits.subarray(0, count),
+      scores,
+      trust,
+      range,
+      similarities,
+      mean,
+      spread,
+      lead: best - bestElsewhere(similarities, serverOf, nearest),
+      isFamiliar: documents.isFamiliar,
+      isPending: documents.pending > 0,
+      lexical: lexicalOf,
+    }
   }
 }
 
-function trustOf(cover: number): number {
+/** The score of a document before the action counts. */
+export function joined(lexical: number, semantic: number, { words }: FusionWeights): number {
+  return words * lexical + (1 - words) * semantic
+}
+
+/** Weight of the lexical score by the share of the query's weight that the best document covers. */
+export function trustOf(cover: number): number {
   return Math.min(1, LEAST_TRUST + ((1 - LEAST_TRUST) * cover) / TRUSTED_COVER)
 }
 
 /**
- * Maps nearness to 0 to 1. A document without a vector yet gets its lexical score: measured with a third of the vectors missing,
+ * Maps similarity to 0 to 1. A document without a vector yet gets its lexical score: measured with a third of the vectors missing,
  * such tools are found nearly as well as the others, and those lose next to nothing.
  */
-export function semanticOf(nearness: number, lexical: number, { best, least }: SimilarityRange): number {
-  if (Number.isNaN(nearness)) return lexical
-  if (nearness >= best) return 1
-  return Math.max(0, (nearness - least) / (best - least))
+export function semanticOf(similarity: number, lexical: number, { best, least }: SimilarityRange): number {
+  if (Number.isNaN(similarity)) return lexical
+  if (similarity >= best) return 1
+  return Math.max(0, (similarity - least) / (best - least))
 }
 
-type Nearness = (
-  similarities: Float32Array,
-  visible: (document: number) => boolean,
-) => { nearness: Float32Array; bestSimilarity: number }
+type Similarities = {
+  /** By document; NaN for hidden ones and those without a vector. */
+  similarities: Float32Array
+  /** The nearest document, -1 if there is none, and its similarity. */
+  nearest: number
+  best: number
+  mean: number
+  /** Standard deviation. */
+  spread: number
+}
 
-/** Similarity plus a share of the mean of the document's server; NaN for hidden documents and those without a vector. */
-function createNearness(serverOf: Int32Array, serverCount: number): Nearness {
-  const nearness = new Float32Array(serverOf.length)
-  const sums = new Float64Array(serverCount)
-  const counts = new Float64Array(serverCount)
+function createReader(
+  size: number,
+): (similarities: Float32Array, visible: (document: number) => boolean) => Similarities {
+  const seen = new Float32Array(size)
   return (similarities, visible) => {
-    sums.fill(0)
-    counts.fill(0)
-    let bestSimilarity = -1
-    let total = 0
+    let best = -1
+    let nearest = -1
+    let sum = 0
+    let squares = 0
     let count = 0
-    for (let document = 0; document < nearness.length; document++) {
+    for (let document = 0; document < size; document++) {
       const similarity = similarities[document] as number
       const known = !Number.isNaN(similarity) && visible(document)
-      nearness[document] = known ? similarity : Number.NaN
+      seen[document] = known ? similarity : Number.NaN
       if (!known) continue
-      const server = serverOf[document] as number
-      sums[server] = (sums[server] as number) + similarity
-      counts[server] = (counts[server] as number) + 1
-      total += similarity
+      sum += similarity
+      squares += similarity * similarity
       count++
-      bestSimilarity = Math.max(bestSimilarity, similarity)
+      if (nearest >= 0 && similarity <= best) continue
+      best = similarity
+      nearest = document
     }
-    const average = total / (count || 1)
-    const meanOf = (server: number) =>
-      ((sums[server] as number) + AVERAGE_TOOLS * average) / ((counts[server] as number) + AVERAGE_TOOLS)
-    for (let server = 0; server < serverCount; server++) sums[server] = SERVER_NEARNESS * meanOf(server)
-    for (let document = 0; document < nearness.length; document++)
-      nearness[document] = (nearness[document] as number) + (sums[serverOf[document] as number] as number)
-    return { nearness, bestSimilarity }
+    const deviations = Math.max(0, squares - (sum * sum) / (count || 1))
+    const spread = Math.sqrt((deviations + USUAL_TOOLS * USUAL_SPREAD ** 2) / (count + USUAL_TOOLS))
+    return { similarities: seen, nearest, best, mean: sum / (count || 1), spread }
   }
 }
 
-/** The best nearness, and that of the first document that is not among the nearest. */
-function rangeOf(nearness: Float32Array, nearest: Float64Array): SimilarityRange {
+/** The similarity of the nearest document of another server than that of `nearest`; that of nothing, 0, if there is none. */
+function bestElsewhere(similarities: Float32Array, serverOf: Int32Array, nearest: number): number {
+  const server = serverOf[nearest]
+  let best = 0
+  for (let document = 0; document < similarities.length; document++)
+    if ((similarities[document] as number) > best && serverOf[document] !== server)
+      best = similarities[document] as number
+  return best
+}
+
+/** The similarity of the first document that is not among the nearest; infinitely small if there is none. */
+function firstBeyond(similarities: Float32Array, nearest: Float64Array): number {
   let count = 0
-  for (let document = 0; document < nearness.length; document++) {
-    const near = nearness[document] as number
+  for (let document = 0; document < similarities.length; document++) {
+    const near = similarities[document] as number
     const full = count === nearest.length
     if (!(near > (full ? (nearest[count - 1] as number) : Number.NEGATIVE_INFINITY))) continue
     let at = full ? count - 1 : count++
@@ -131,7 +195,5 @@ function rangeOf(nearness: Float32Array, nearest: Float64Array): SimilarityRange
     }
     nearest[at] = near
   }
-  return count === 0
-    ? { best: 0, least: 0 }
-    : { best: nearest[0] as number, least: nearest[count - 1] as number }
+  return count === nearest.length ? (nearest[count - 1] as number) : Number.NEGATIVE_INFINITY
 }

@@ -17,7 +17,7 @@ test('German, Spanish, French and Chinese queries are read in English', () => {
     assert.match(glossOf(query)?.text ?? '', english, query)
 })
 
-test('what says nothing in another language is told apart from what is unknown', () => {
+test('stop words of other languages are distinguished from unknown words', () => {
   const { text, functionWords } = glossOf('zeige mir die Wegbeschreibung nach Quedlinburg') ?? assert.fail()
   assert.match(text, /directions quedlinburg$/)
   assert.deepEqual(functionWords, ['mir', 'die', 'nach'])

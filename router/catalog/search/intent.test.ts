@@ -8,7 +8,7 @@ import { wordsOf } from './text.ts'
 const lexicon = built()
 const classesOf = (query: string) => lexicon.classNames(intentOf(wordsOf(query), lexicon).classes)
 
-test('the verb that leads says what is to be done, whatever stands before it', () => {
+test('the leading verb decides the action, whatever stands before it', () => {
   const cases: Record<string, string[]> = {
     'create an issue': ['create'],
     'Could you please delete the old branch?': ['delete'],
@@ -18,6 +18,14 @@ test('the verb that leads says what is to be done, whatever stands before it', (
     'turn on the lamp': ['enable'],
   }
   for (const [query, classes] of Object.entries(cases)) assert.deepEqual(classesOf(query), classes, query)
+})
+
+test('the verb after the name of a product says what is to be done', () => {
+  const isProduct = (term: string) => term === 'gitlab'
+  const asks = (query: string) => lexicon.classNames(intentOf(wordsOf(query), lexicon, isProduct).classes)
+  assert.deepEqual(asks('gitlab delete branch'), ['delete'])
+  assert.deepEqual(asks('gitlab comment on merge request'), ['create'])
+  assert.deepEqual(asks('branches delete'), [])
 })
 
 test('a question asks to read', () => {
@@ -31,19 +39,23 @@ test('a query that does not begin with a verb asks for nothing in particular', (
     assert.deepEqual(classesOf(query), [], query)
 })
 
-test('tools that do something else are worth less, those that write least where a question is asked', () => {
+test('tools with another action score less, and tools that write score least for a question', () => {
   const bits = (verb: string) => lexicon.action(verb)
-  const asks = { classes: bits('list'), question: false }
-  const wonders = { classes: lexicon.reading, question: true }
-  assert.equal(intentFactor(asks, bits('list'), lexicon.reading), 1)
-  assert.equal(intentFactor(asks, 0, lexicon.reading), 1)
-  assert.ok(
-    intentFactor(asks, bits('get'), lexicon.reading) > intentFactor(asks, bits('delet'), lexicon.reading),
-  )
-  assert.ok(
-    intentFactor(wonders, bits('delet'), lexicon.reading) <
-      intentFactor(asks, bits('delet'), lexicon.reading),
-  )
+  const asks = { classes: bits('list'), question: false, mentioned: bits('list'), early: bits('list') }
+  const wonders = { classes: lexicon.reading, question: true, mentioned: 0, early: 0 }
+  assert.equal(intentFactor(asks, bits('list'), lexicon), 1)
+  assert.equal(intentFactor(asks, 0, lexicon), 1)
+  assert.ok(intentFactor(asks, bits('get'), lexicon) > intentFactor(asks, bits('delet'), lexicon))
+  assert.ok(intentFactor(wonders, bits('delet'), lexicon) < intentFactor(asks, bits('delet'), lexicon))
+})
+
+test('what is to be switched on or off is switched by an update rather than read', () => {
+  const bits = (verb: string) => lexicon.action(verb)
+  const switches = { classes: bits('enabl'), question: false, mentioned: bits('enabl'), early: bits('enabl') }
+  assert.equal(intentFactor(switches, bits('enabl'), lexicon), 1)
+  assert.equal(intentFactor(switches, bits('updat'), lexicon), 1)
+  assert.ok(intentFactor(switches, bits('creat'), lexicon) < 1)
+  assert.ok(intentFactor(switches, bits('get'), lexicon) < intentFactor(switches, bits('creat'), lexicon))
 })
 
 function built(): Lexicon {

@@ -1,5 +1,5 @@
 /** The action that a query asks for: the one its leading verb names, or reading if it is a question. Pure. */
-import { actionOf } from './actions.ts'
+import { actionOf, actionsOf } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Word } from './text.ts'
 
@@ -7,6 +7,10 @@ export type Intent = {
   /** Bits of the action classes asked for; 0 if the query does not say. */
   classes: number
   question: boolean
+  /** Bits of the classes of all verbs in the query. */
+  mentioned: number
+  /** Those of the verbs among its first words: agents write the product before the verb. */
+  early: number
 }
 
 /** Words that may precede the verb: `could you please show me`. */
@@ -18,25 +22,45 @@ const QUESTIONS = wordSet(
   'what which who whom whose when where why how is are was were do does did has have had any am',
 )
 const PERSONS = wordSet('i we you one')
+/** The verb is early in "google maps get directions". */
+const EARLY_WORDS = 3
 /** Factors for tools that do something other than asked, and for those that read in another way. */
 const OTHER_ACTION = 0.9
 const OTHER_READING = 0.97
-const NO_READING = 0.8
+/** For those that change something if a question asks to read, and that only read if something is to be switched on or off. */
+const OPPOSITE = 0.8
 
-/** Only the leading verb counts: others are often nouns (`book`, `record`) or belong to the verb's object. */
-export function intentOf(words: readonly Word[], lexicon: Lexicon): Intent {
+/** Only the verb that leads, or follows the product's name, counts: others are often nouns (`book`, `record`) or belong to its
+ * object. `isProduct`: whether a term is the name of a product that is there. */
+export function intentOf(
+  words: readonly Word[],
+  lexicon: Lexicon,
+  isProduct: (term: string) => boolean = () => false,
+): Intent {
   const start = skipLeads(words, 0)
   const verb = isHowTo(words, start) ? skipLeads(words, start + 2) : start
+  const mentioned = actionsOf(words, lexicon)
+  const early = actionsOf(words.slice(0, EARLY_WORDS), lexicon)
   if (verb === start && QUESTIONS.has(words[start]?.text ?? ''))
-    return { classes: lexicon.reading, question: true }
-  return { classes: actionOf(words, verb, lexicon), question: false }
+    return { classes: lexicon.reading, question: true, mentioned, early }
+  const first = words[verb]?.term ?? ''
+  const follows = lexicon.action(first) === 0 && isProduct(first)
+  const classes = actionOf(words, follows ? verb + 1 : verb, lexicon)
+  return { classes, question: false, mentioned, early }
 }
 
-/** The factor on a tool's score by its own action classes. */
-export function intentFactor({ classes, question }: Intent, own: number, reading: number): number {
-  if (classes === 0 || own === 0 || (own & classes) !== 0) return 1
-  if (question) return NO_READING
-  return (own & reading) !== 0 && (classes & reading) !== 0 ? OTHER_READING : OTHER_ACTION
+/** The factor on a tool's score by its own action classes. What has no tool of its own to switch it is switched by an update. */
+export function intentFactor(
+  { classes, question }: Intent,
+  own: number,
+  { reading, switching, updating }: Pick<Lexicon, 'reading' | 'switching' | 'updating'>,
+): number {
+  const switches = (classes & switching) !== 0
+  const asked = switches ? classes | updating : classes
+  if (asked === 0 || own === 0 || (own & asked) !== 0) return 1
+  const onlyReads = (own & ~reading) === 0
+  if (question || (switches && onlyReads)) return OPPOSITE
+  return (own & reading) !== 0 && (asked & reading) !== 0 ? OTHER_READING : OTHER_ACTION
 }
 
 function skipLeads(words: readonly Word[], from: number): number {

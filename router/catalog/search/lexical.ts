@@ -2,7 +2,7 @@
 import type { Accumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import type { Lexicon } from './lexicon.ts'
-import { impactOf, inverseFrequency, type TermLists } from './postings.ts'
+import { documentOf, impactOf, inverseFrequency, type TermLists } from './postings.ts'
 import type { Query } from './query.ts'
 import { isPlural, stem } from './text.ts'
 
@@ -16,6 +16,20 @@ export type LexicalMatch = {
   best: number
   /** Share of the query's weight that the best document covers, 0 to 1. */
   cover: number
+  /** The terms of the query. */
+  units: readonly LexicalUnit[]
+  /** The share of a document's score that it has from its server. */
+  serverScore(document: number): number
+}
+
+/** A term of a query: how often it occurs, what may stand for it, and the score of a full match. */
+export type LexicalUnit = {
+  term: string
+  count: number
+  alternatives: ReadonlyMap<string, number>
+  worth: number
+  /** Whether some document holds one of the alternatives. */
+  isKnown: boolean
 }
 
 export type LexicalScorer = (query: Query, visible: (document: number) => boolean) => LexicalMatch
@@ -39,21 +53,25 @@ export function createLexicalScorer(
     found.reset()
     nameCover.reset()
     let ideal = 0
+    const units: LexicalUnit[] = []
     for (const [term, { count, word }] of query.terms) {
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
       for (const [other, weight] of alternatives) nameCover.meet(other, weight)
       nameCover.meetNumber(term, isPlural(word))
-      ideal += count * addUnit(found, tools, size, alternatives, cap)
+      const most = addUnit(found, tools, size, alternatives, cap)
+      const worth = most || Math.log(1 + size)
+      units.push({ term, count, alternatives, worth, isKnown: most > 0 })
+      ideal += count * worth
       found.settle(count)
     }
     for (const [pair, weight] of query.pairs) addPair(found, tools, size, pair, weight)
     found.keep(visible)
     for (const document of found.hits())
       found.scores[document] = (found.scores[document] as number) * nameFactor(corpus, document)
-    addServerPrior(found, corpus, serverScores, query)
+    const serverScore = addServerPrior(found, corpus, serverScores, query)
     const best = found.best()
     const cover = ideal > 0 ? Math.min(1, best / ideal) : 0
-    return { hits: found.hits(), scores: found.scores, best, cover }
+    return { hits: found.hits(), scores: found.scores, best, cover, units, serverScore }
   }
 }
 
@@ -67,7 +85,7 @@ export function worthOf(weight: number, rarity: number, cap: number): number {
   return weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
 }
 
-/** Offers every document the best of a term's alternatives. Returns the highest possible score. */
+/** Offers every document the best of a term's alternatives. Returns the highest possible score; 0 if no document holds one. */
 function addUnit(
   found: Accumulator,
   tools: TermLists,
@@ -83,7 +101,7 @@ function addUnit(
     most = Math.max(most, worth)
     found.offer(tools.of(term), worth)
   }
-  return most || Math.log(1 + size)
+  return most
 }
 
 /** In the index compounds are joined, and words stemmed. */
@@ -93,24 +111,30 @@ function addPair(found: Accumulator, tools: TermLists, size: number, joined: str
   found.settle(weight)
 }
 
-/** Adds a share of the best score to tools of the servers that the query is about. */
-function addServerPrior(found: Accumulator, corpus: Corpus, serverScores: Float64Array, query: Query): void {
+/** Adds a share of the best score to tools of the servers that the query is about. Returns what was added to each. */
+function addServerPrior(
+  found: Accumulator,
+  corpus: Corpus,
+  serverScores: Float64Array,
+  query: Query,
+): LexicalMatch['serverScore'] {
   const { servers, serverOf, serverCount } = corpus
   serverScores.fill(0)
   for (const [term, { count }] of query.terms) {
     const worth = count * inverseFrequency(servers.count(term), serverCount)
-    const lists = servers.of(term)
-    for (let step = 0; step < lists.length; step++)
-      for (const server of lists[step] ?? [])
-        serverScores[server] = (serverScores[server] as number) + worth * impactOf(step)
+    for (const posting of servers.of(term)) {
+      const server = documentOf(posting)
+      serverScores[server] = (serverScores[server] as number) + worth * impactOf(posting)
+    }
   }
   const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
   let most = 0
   for (const document of found.hits()) most = Math.max(most, scoreOf(document))
-  if (most === 0) return
+  if (most === 0) return () => 0
   const share = (SERVER_PRIOR * found.best()) / most
   for (const document of found.hits())
     found.scores[document] = (found.scores[document] as number) + share * scoreOf(document)
+  return document => share * scoreOf(document)
 }
 
 /** The terms that may stand for a query's term, each with its weight, and the cap on their rarity. */

@@ -16,9 +16,12 @@ export type Lexicon = {
   action(term: string): number
   /** The names of the classes in a bit set. */
   classNames(bits: number): string[]
-  /** Bits of the classes that only read, and of those that list. */
+  /** Bits of the classes that only read, of those that change something, of those that list, switch on or off, and update. */
   reading: number
+  changing: number
   listing: number
+  switching: number
+  updating: number
 }
 
 /** Share of its weight that a term passes to its neighbour. */
@@ -32,7 +35,25 @@ const WEIGHTS = {
   abbreviationBack: 0.8,
 }
 const READING = ['get', 'list', 'search', 'download']
+/** Not among them: verbs that do either, such as `run`, whose object says what they do. */
+const CHANGING = [
+  'create',
+  'delete',
+  'update',
+  'send',
+  'stop',
+  'copy',
+  'upload',
+  'merge',
+  'schedule',
+  'assign',
+  'revoke',
+  'enable',
+  'disable',
+]
 const LISTING = ['list', 'search']
+const SWITCHING = ['enable', 'disable']
+const UPDATING = ['update']
 
 /** Reads the word lists. Takes some 20 ms, so it yields between lists, and one lexicon is reused by later indexes. */
 export function* buildLexicon(): Generator<void, Lexicon> {
@@ -70,7 +91,10 @@ export function* buildLexicon(): Generator<void, Lexicon> {
     action: term => actions.get(term) ?? 0,
     classNames: bits => classes.filter((_name, at) => (bits & (1 << at)) !== 0),
     reading: bitsOf(READING),
+    changing: bitsOf(CHANGING),
     listing: bitsOf(LISTING),
+    switching: bitsOf(SWITCHING),
+    updating: bitsOf(UPDATING),
   }
 }
 

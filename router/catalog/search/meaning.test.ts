@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
 import { prepareDots } from '../../../core/encoder/dots.ts'
 import { buildIndex } from './build.ts'
-import { MEANING_WEIGHT } from './fusion.ts'
+import kinds from './data/kinds.json' with { type: 'json' }
+import { joined, WEIGHTS } from './fusion.ts'
 import type { SearchDocument, SearchIndex, SearchOptions } from './search-index.ts'
 import { createVectorTable } from './vectors.ts'
 
@@ -15,12 +16,13 @@ const documents: SearchDocument[] = [
   tool('files', 'read_file', 'Read a text file'),
   tool('monitor', 'get_current_oncall', 'Who is on duty'),
 ]
+const KINDS_APART = 150
 const index = build()
 /** One direction a tool. */
 const directions = documents.map((_, at) => direction(at))
 const table = createVectorTable(directions, prepareDots())
 
-test('what is near is found without a word in common, and is not weak', () => {
+test('a similar tool is found without a common word, and is not weak', () => {
   const hits = search('whom do I wake tonight', near(4)).hits
   assert.equal(hits[0]?.document, 4)
   assert.equal(hits[0]?.weak, false)
@@ -31,7 +33,11 @@ test('words and meaning together win over each of them alone', () => {
     [1, 0.8],
     [3, 0.6],
   ])
-  assert.equal(search('repository issues', meaning(mixed([[3, 1]]))).hits[0]?.document, 1)
+  const near = mixed([
+    [1, 0.6],
+    [3, 0.7],
+  ])
+  assert.equal(search('repository issues', meaning(near)).hits[0]?.document, 1)
   assert.equal(search('file', meaning(query)).hits[0]?.document, 3)
 })
 
@@ -40,12 +46,12 @@ test('an exact name is first, however far its vector is', () => {
     assert.equal(search(name, near(2)).hits[0]?.document, 0, name)
 })
 
-test('hidden tools neither are found nor set the scale, though they are nearest', () => {
+test('hidden tools are not found and do not affect the scale, even if they are nearest', () => {
   const visible = (document: number) => document !== 4
   const answer = search('whom do I wake tonight', { ...near(4), visible })
   const without = search('whom do I wake tonight', { ...near(0), visible: document => document !== 0 })
   assert.ok(!answer.hits.some(hit => hit.document === 4))
-  assert.equal(answer.total, answer.hits.length)
+  assert.equal(answer.total, answer.hits.filter(hit => !hit.weak).length)
   assert.ok(answer.hits.every(hit => hit.weak) && without.hits.every(hit => hit.document !== 0))
 })
 
@@ -54,7 +60,7 @@ test('the only tool in scope is found by meaning alone', () => {
   assert.deepEqual([answer.total, answer.hits[0]?.document, answer.hits[0]?.weak], [1, 4, false])
 })
 
-test('a tool whose vector is still to come is found by its words as if they were its meaning', () => {
+test('a tool without a vector yet is found by its words, which also count as its meaning', () => {
   const partly = createVectorTable(
     directions.map((vector, at) => (at === 2 ? undefined : vector)),
     prepareDots(),
@@ -91,13 +97,13 @@ test('an empty index answers with nothing', () => {
   assert.deepEqual(empty.search('anything', { limit: 5, meaning }), { hits: [], total: 0 })
 })
 
-test('what is to be encoded is the query in English, its words written out', () => {
+test('the encoded text of a query is in English, with words written out', () => {
   assert.equal(index.queryText('eine Datei löschen'), 'file delete')
   assert.equal(index.queryText('crt isue'), 'create issue')
   assert.equal(index.queryText('please open an issue for Marek'), 'please open an issue for Marek')
 })
 
-test('an explanation adds up to the score, and says what the search says', () => {
+test('the parts of an explanation add up to the score, and agree with the search', () => {
   for (const options of [{ limit: 3 }, near(3)]) {
     const { hits, ...explanation } = index.explain('read the fiel from disk', options)
     const found = index.search('read the fiel from disk', options)
@@ -109,8 +115,7 @@ test('an explanation adds up to the score, and says what the search says', () =>
       assert.ok(hit.met.every(part => part.fields.length > 0))
       if ('meaning' in options) {
         assert.ok(
-          Math.abs(hit.score - (hit.lexical + MEANING_WEIGHT * (hit.semantic ?? 0)) * hit.actionFactor) <
-            1e-9,
+          Math.abs(hit.score - joined(hit.lexical, hit.semantic ?? 0, WEIGHTS) * hit.actionFactor) < 1e-9,
         )
         assert.ok((hit.cosine ?? 2) <= 1.01)
       } else assert.ok(Math.abs(hit.score / hit.actionFactor - met * hit.nameFactor - hit.serverScore) < 1e-9)
@@ -137,10 +142,17 @@ function direction(at: number): Vector {
   return mixed([[at, 1]])
 }
 
+/** The directions are those of kinds of tools far from each other. */
 function mixed(parts: [at: number, share: number][]): Vector {
-  const components = new Array<number>(8).fill(0.01)
-  for (const [at, share] of parts) components[at] = share
-  return quantize(components)
+  const { components, dimensions } = kinds
+  const all = new Int8Array(Buffer.from(components, 'base64'))
+  const sum = new Float64Array(dimensions)
+  for (const [at, share] of parts) {
+    const own = all.subarray(at * KINDS_APART * dimensions, (at * KINDS_APART + 1) * dimensions)
+    const length = Math.hypot(...own)
+    for (const [place, value] of own.entries()) sum[place] = (sum[place] as number) + (share * value) / length
+  }
+  return quantize(sum)
 }
 
 function tool(server: string, name: string, description: string): SearchDocument {

@@ -16,7 +16,7 @@ test('a name with a letter missing comes before one with a word missing', () => 
   assert.equal(nearestNames('filesystem:read_txt_file', files, 3)[0], 'filesystem:read_text_file')
 })
 
-test('as many as wanted are offered while there are some, for names that are like none and odd ones too', () => {
+test('as many nearest names are offered as wanted, also for unusual names', () => {
   for (const odd of ['zzzzqqqq', '', ' ', '::', '云', 'a'.repeat(100_000)])
     assert.equal(nearestNames(odd, names, 3).length, 3)
   assert.deepEqual(nearestNames('x', ['x'], 3), ['x'])

@@ -1,5 +1,6 @@
 /** What the ranking knows of a part of the documents: the postings are the whole's, every statistic is the part's. Pure. */
 import { BoundedMap } from '../../../core/bounded-map.ts'
+import type { SizedCache } from '../../../core/sized-cache.ts'
 import {
   type Corpus,
   FIELD_WEIGHTS,
@@ -13,16 +14,18 @@ import {
 import { FIELDS } from './fields.ts'
 import { type Frequencies, WIDTH } from './frequencies.ts'
 import type { Lexicon } from './lexicon.ts'
-import type { ListCache, Lists } from './list-cache.ts'
-import { inverseFrequency, NO_LISTS, stepOf, type TermLists } from './postings.ts'
+import { documentOf, inverseFrequency, NO_POSTINGS, postingOf, stepOf, type TermLists } from './postings.ts'
 import { createSpelling } from './spelling.ts'
+
+/** The lists of a term. */
+export type Lists = ReturnType<TermLists['of']>
 
 /** What all parts of an index share. */
 export type Parts = {
   corpus: Corpus
   lexicon: Lexicon
   /** The lists of terms of all parts, by part and term, as far as there is room. */
-  lists: ListCache
+  lists: SizedCache<Lists>
 }
 
 const WEIGHTS = FIELDS.map(field => FIELD_WEIGHTS[field])
@@ -62,7 +65,7 @@ export function createPartCorpus(
   const serversOf = remembered(serverLists(corpus, part), `${id}:`)
   const servers = {
     of: serversOf,
-    count: (term: string) => serversOf(term).reduce((sum, list) => sum + (list?.length ?? 0), 0),
+    count: (term: string) => serversOf(term).length,
   }
   const isWord = (word: string) => tools.count(word) > 0 || lexicon.neighbours(word) !== undefined
   return {
@@ -118,13 +121,13 @@ function tenthsOf(numbers: ArrayLike<number>, at: number, isFirst: boolean): num
 }
 
 function rememberedIn(
-  cache: ListCache,
+  cache: SizedCache<Lists>,
   key: string,
   { tools }: Corpus,
   of: TermLists['of'],
 ): TermLists['of'] {
   return term => {
-    if (tools.count(term) === 0) return NO_LISTS
+    if (tools.count(term) === 0) return NO_POSTINGS
     const known = cache.get(key + term)
     if (known) return known
     const lists: Lists = of(term)
@@ -140,7 +143,7 @@ function countIn({ tools }: Corpus, isIn: Part['isIn']): TermLists['count'] {
     const known = counts.get(term)
     if (known !== undefined) return known
     let count = 0
-    for (const list of tools.of(term)) for (const document of list ?? []) if (isIn(document)) count++
+    for (const posting of tools.of(term)) if (isIn(documentOf(posting))) count++
     counts.set(term, count)
     return count
   }
@@ -149,14 +152,14 @@ function countIn({ tools }: Corpus, isIn: Part['isIn']): TermLists['count'] {
 function toolLists(frequencies: Frequencies, { isIn, averages }: Part): TermLists['of'] {
   return term => {
     const { documents, counts } = frequencies.of(term)
-    const lists: number[][] = []
+    const postings: number[] = []
     for (let at = 0; at < documents.length; at++) {
       const document = documents[at] as number
       if (!isIn(document)) continue
       const weight = weightOf(counts, at * WIDTH, frequencies.lengths, document * WIDTH, averages)
-      put(lists, stepOf(weight, TOOL_SATURATION), document)
+      postings.push(postingOf(document, stepOf(weight, TOOL_SATURATION)))
     }
-    return lists
+    return Uint32Array.from(postings)
   }
 }
 
@@ -196,17 +199,11 @@ function serverLists(corpus: Corpus, { isIn, servers }: Part): TermLists['of'] {
     return tenths
   }
   return term => {
-    const lists: number[][] = []
+    const postings: number[] = []
     for (const [server, tenths] of tenthsBy(term)) {
       const weight = serverWeight(tenths, servers.lengths[server] as number, servers.average)
-      put(lists, stepOf(weight, SERVER_SATURATION), server)
+      postings.push(postingOf(server, stepOf(weight, SERVER_SATURATION)))
     }
-    return lists
+    return Uint32Array.from(postings)
   }
-}
-
-function put(lists: number[][], step: number, id: number): void {
-  const list = lists[step]
-  if (list) list.push(id)
-  else lists[step] = [id]
 }

@@ -1,12 +1,13 @@
 /** The index of some documents of an index: it answers as one built from them alone would, and shares the whole's postings. Pure. */
-
+import { createSizedCache } from '../../../core/sized-cache.ts'
 import type { IndexSources, LexicalIndex } from './build.ts'
-import { createListCache } from './list-cache.ts'
-import { createPartCorpus, type Parts } from './part-corpus.ts'
+import { createPartCorpus, type Lists, type Parts } from './part-corpus.ts'
 import type { SearchDocument, SearchOptions, VectorTable } from './search-index.ts'
 
-/** Ids in the cached lists of all parts: at most 8 MB. */
-const LIST_ROOM = 1_000_000
+/** Postings in the cached lists of all parts: at most 8 MB. */
+const LIST_ROOM = 2_000_000
+/** What a list takes besides its postings, in postings. */
+const OVERHEAD = 50
 
 /** Makes indexes of parts, given the ids of their documents in ascending order. */
 export function createParts(
@@ -14,7 +15,7 @@ export function createParts(
   indexOf: (sources: IndexSources) => Omit<LexicalIndex, 'under'>,
 ): LexicalIndex['under'] {
   const { corpus } = sources
-  const parts: Parts = { ...sources, lists: createListCache(LIST_ROOM) }
+  const parts: Parts = { ...sources, lists: createSizedCache(LIST_ROOM, sizeOf) }
   let made = 0
   const spread = new Float32Array(corpus.documents.length)
   const under = (members: Int32Array): LexicalIndex => {
@@ -37,6 +38,10 @@ export function createParts(
     }
   }
   return under
+}
+
+function sizeOf(lists: Lists): number {
+  return lists.length + OVERHEAD
 }
 
 /** By document of the whole: its place in the part, or -1. */
@@ -71,6 +76,7 @@ function spreadTable(
 ): VectorTable {
   return {
     pending: table.pending,
+    isFamiliar: table.isFamiliar,
     isKnown: document => table.isKnown(places[document] as number),
     similarities(query) {
       const own = table.similarities(query)

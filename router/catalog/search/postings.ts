@@ -1,30 +1,48 @@
-/** Weighted postings: which documents hold a term, and how much it says about each. FlexSearch keeps them. Pure. */
+/** Weighted postings: which documents hold a term, and how much it says about each. Built by FlexSearch, then packed. Pure. */
 import { Index } from 'flexsearch'
 
+/** A document that holds a term, and the step of the term's impact on it, in one number. */
+export type Posting = number
+
 export type TermLists = {
-  /** The documents of a term by steps: those in list s have impact `impactOf(s)`. Not to be changed. */
-  of(term: string): readonly (readonly number[] | undefined)[]
+  /** The postings of a term. Not to be changed. */
+  of(term: string): Uint32Array
   /** How many documents hold the term. */
   count(term: string): number
 }
 
 export type Postings = TermLists & {
-  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
-  add(document: number, weights: ReadonlyMap<string, number>): void
   /** The number of a term, from 0 in the order in which they came; undefined for one that no document holds. */
   numberOf(term: string): number | undefined
   /** Every term that some document holds. */
   terms(): IterableIterator<string>
 }
 
+export type PostingsBuilder = {
+  /** Adds a document once. Weights are term frequencies, already multiplied by the fields' weights and lengths. */
+  add(document: number, weights: ReadonlyMap<string, number>): void
+  /** Yields after every term. Nothing can be added afterwards. */
+  build(): Generator<void, Postings>
+}
+
 /** FlexSearch keeps, for every term, one list of documents a step. The last step would say nothing and stays empty. */
 const STEPS = 31
 const LAST_STEP = STEPS - 2
-export const NO_LISTS: readonly (readonly number[] | undefined)[] = []
+const STEP_BITS = 5
+const IMPACTS = Float64Array.from({ length: STEPS }, (_, step) => 1 - step / (STEPS - 1))
+export const NO_POSTINGS: Uint32Array = new Uint32Array(0)
 
-/** The impact, above 0 to 1, that a step of the postings stands for. */
-export function impactOf(step: number): number {
-  return 1 - step / (STEPS - 1)
+export function postingOf(document: number, step: number): Posting {
+  return (document << STEP_BITS) | step
+}
+
+export function documentOf(posting: Posting): number {
+  return posting >>> STEP_BITS
+}
+
+/** The impact of the term on the document, above 0 to 1. */
+export function impactOf(posting: Posting): number {
+  return IMPACTS[posting & ((1 << STEP_BITS) - 1)] as number
 }
 
 /** Inverse document frequency of BM25: how much a word says of `size` documents; 0 for a word that none of them holds. */
@@ -33,10 +51,9 @@ export function inverseFrequency(count: number, size: number): number {
 }
 
 /** `saturation` is the weight at which a term has half its greatest impact: impact = w / (w + saturation). */
-export function createPostings(saturation: number): Postings {
+export function createPostings(saturation: number): PostingsBuilder {
   const numbers = new Map<string, number>()
-  /** By number of term. */
-  const counts: number[] = []
+  let size = 0
   /** The terms of the document that is added, and their steps; a query is one term. */
   let adding: { terms: string[]; steps: number[] } | undefined
   const index = new Index<false, false, false>({
@@ -52,23 +69,41 @@ export function createPostings(saturation: number): Postings {
     add(document, weights) {
       const terms = [...weights.keys()]
       if (terms.length === 0) return
-      const steps = Array.from(weights.values(), weight => stepOf(weight, saturation))
-      for (const term of terms) {
-        const number = numbers.get(term) ?? numbers.size
-        if (number === counts.length) {
-          numbers.set(term, number)
-          counts.push(0)
-        }
-        counts[number] = (counts[number] as number) + 1
-      }
-      adding = { terms, steps }
+      for (const term of terms) if (!numbers.has(term)) numbers.set(term, numbers.size)
+      size += terms.length
+      adding = { terms, steps: Array.from(weights.values(), weight => stepOf(weight, saturation)) }
       // Any text: the encoder above has the terms already.
       index.add(document, 'terms')
       adding = undefined
     },
-    // Ids are what `add` was given: numbers.
-    of: term => (numbers.has(term) ? (index.search(term).result as number[][]) : NO_LISTS),
-    count: term => counts[numbers.get(term) ?? -1] ?? 0,
+    *build() {
+      const postings = new Uint32Array(size)
+      const starts = new Uint32Array(numbers.size + 1)
+      let filled = 0
+      for (const [term, number] of numbers) {
+        // Ids are what `add` was given: numbers.
+        for (const [step, documents] of (index.search(term).result as number[][]).entries())
+          for (const document of documents ?? []) postings[filled++] = postingOf(document, step)
+        starts[number + 1] = filled
+        yield
+      }
+      return packed(numbers, starts, postings)
+    },
+  }
+}
+
+/** All lists side by side, as long as `starts` says: arrays of each term and step take three times the memory. */
+function packed(numbers: ReadonlyMap<string, number>, starts: Uint32Array, postings: Uint32Array): Postings {
+  const startOf = (number: number) => starts[number] as number
+  return {
+    of(term) {
+      const number = numbers.get(term)
+      return number === undefined ? NO_POSTINGS : postings.subarray(startOf(number), startOf(number + 1))
+    },
+    count(term) {
+      const number = numbers.get(term)
+      return number === undefined ? 0 : startOf(number + 1) - startOf(number)
+    },
     numberOf: term => numbers.get(term),
     terms: () => numbers.keys(),
   }

@@ -2,6 +2,7 @@
 import type { Gloss, Glossary } from './gloss.ts'
 import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
+import { type ProductPlaces, productPlaces } from './product-places.ts'
 import { isStopword, stem, type Word, wordsOf } from './text.ts'
 
 export type Query = {
@@ -15,6 +16,7 @@ export type Query = {
   /** Adjacent words joined to one, each with its weight. */
   pairs: ReadonlyMap<string, number>
   intent: Intent
+  products: ProductPlaces
 }
 
 export type QueryTerm = { count: number; word: string }
@@ -25,7 +27,13 @@ const MAX_QUERY_WORDS = 120
 const PAIR = 0.5
 const WHOLE_PAIR = 1
 
-export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Query {
+/** `isProduct`: whether a term is the name of a product that is there. */
+export function readQuery(
+  text: string,
+  lexicon: Lexicon,
+  glossary: Glossary,
+  isProduct: (term: string) => boolean,
+): Query {
   const bounded = text.slice(0, MAX_QUERY_CHARACTERS)
   const gloss = glossary(bounded)
   const words = wordsOf(bounded).slice(0, MAX_QUERY_WORDS)
@@ -43,7 +51,8 @@ export function readQuery(text: string, lexicon: Lexicon, glossary: Glossary): Q
     foreign: gloss ? translations(gloss, terms) : new Map(),
     terms,
     pairs: pairsOf(words),
-    intent: intentOf(gloss ? wordsOf(gloss.text) : words, lexicon),
+    intent: intentOf(gloss ? wordsOf(gloss.text) : words, lexicon, isProduct),
+    products: productPlaces(bounded, words, stem),
   }
 }
 

@@ -1,23 +1,33 @@
-/** From a query to its answer: combines the layers' scores, puts exact names first, and rates confidence. Pure. */
+/** From a query to its answer: combines the layers' scores, puts exact names first, and says how sure it is. Pure. */
+
+import { type Confidence, confidenceIn } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
 import type { Glossary } from './gloss.ts'
 import type { Lexicon } from './lexicon.ts'
 import { NEARLY } from './names.ts'
 import { type Query, readQuery } from './query.ts'
+import { isRare } from './rare-words.ts'
 import { createScorer, type Match, type Scratch } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
+import { readSigns, type Signs } from './signs.ts'
 
-/**
- * Below it a hit is probably wrong. Applies to 2 % of the queries that can be answered and 50 % of those that cannot (by words
- * alone: 17 %).
- */
-const WEAK = { words: 0.15, meaning: 0.2 }
+/** A hit with a smaller share of the best score is weak. */
+const LEAST_SHARE = 0.4
 /** Relevance of a tool whose name differs from the query by one letter. */
 const NEARLY_RELEVANCE = 0.9
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
 /** The answer with what `explain` needs. */
-export type Ranked = SearchAnswer & { query: Query; named: ReadonlyMap<number, number>; match?: Match }
+export type Ranked = SearchAnswer & {
+  query: Query
+  named: ReadonlyMap<number, number>
+  match?: Match
+  /** Absent without hits. */
+  sure?: Sure
+}
+
+/** How sure it is that the first hit does what is asked. */
+type Sure = { signs: Signs; confidence: Confidence }
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
 
@@ -29,12 +39,13 @@ export function createRanking(
   scratch: Scratch,
 ): Ranking {
   const score = createScorer(corpus, lexicon, scratch)
-  const { documents, names } = corpus
+  const { documents, names, servers } = corpus
+  const isProduct = (term: string) => isRare(term) && servers.count(term) > 0
   return (text, { limit, visible = () => true, meaning }) => {
-    const query = readQuery(text, lexicon, glossary)
+    const query = readQuery(text, lexicon, glossary, isProduct)
     if (!LETTER_OR_DIGIT.test(query.text)) return { query, named: new Map(), hits: [], total: 0 }
     const match = score(query, visible, meaning)
-    const { hits, scores, best, confidence } = match
+    const { hits, scores, best } = match
     const named = visibleOnly(names.named(query.text, hasUnknown(query, corpus)), visible)
     const unmet = [...named.keys()].filter(document => scores[document] === 0)
     const before = (a: number, b: number) =>
@@ -42,16 +53,28 @@ export function createRanking(
       (scores[b] as number) - (scores[a] as number) ||
       compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument) ||
       a - b
+    const order = bestOf([unmet, hits], limit, before)
+    const sure = order[0] === undefined ? undefined : sureOf(corpus, query, match, order[0], scratch)
+    const least = sure && sure.confidence.value >= sure.confidence.least ? LEAST_SHARE * best : Infinity
+    const isWeak = (document: number) => !((scores[document] as number) >= least)
     const toHit = (document: number): SearchHit => {
       const exactness = named.get(document) ?? 0
       if (exactness > NEARLY) return { document, relevance: 1, weak: false, exact: true }
       if (exactness === NEARLY) return { document, relevance: NEARLY_RELEVANCE, weak: false, exact: false }
-      const relevance = best > 0 ? (confidence * (scores[document] as number)) / best : 0
-      return { document, relevance, weak: relevance < (meaning ? WEAK.meaning : WEAK.words), exact: false }
+      const share = best > 0 ? (scores[document] as number) / best : 0
+      const relevance = (sure?.confidence.value ?? 0) * share
+      return { document, relevance, weak: isWeak(document), exact: false }
     }
-    const order = bestOf([unmet, hits], limit, before)
-    return { query, named, match, hits: order.map(toHit), total: hits.length + unmet.length }
+    const passing = (count: number, document: number) =>
+      named.has(document) || isWeak(document) ? count : count + 1
+    const total = hits.reduce(passing, named.size)
+    return { query, named, match, sure, hits: order.map(toHit), total }
   }
+}
+
+function sureOf(corpus: Corpus, query: Query, match: Match, first: number, { nearKinds }: Scratch): Sure {
+  const signs = readSigns(corpus, query, match, first, nearKinds)
+  return { signs, confidence: confidenceIn(signs, match.fused?.isPending ?? false) }
 }
 
 function hasUnknown(query: Query, { tools }: Corpus): boolean {

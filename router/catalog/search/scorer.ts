@@ -4,9 +4,11 @@ import { type Accumulator, createAccumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import { createFusion, type FusedMatch, type Fusion } from './fusion.ts'
 import { intentFactor } from './intent.ts'
+import { createNearKinds, type NearKindsReader } from './kinds.ts'
 import { createLexicalScorer, type LexicalMatch } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Query } from './query.ts'
+import { readingFirst } from './reading-first.ts'
 import type { SearchOptions } from './search-index.ts'
 
 /** A view on scratch memory: the next query overwrites it. */
@@ -17,8 +19,6 @@ export type Match = {
   scores: Float64Array
   /** The best score. */
   best: number
-  /** Confidence that anything answers the query, 0 to 1. */
-  confidence: number
   words: LexicalMatch
   /** Absent if only words were used. */
   fused?: FusedMatch
@@ -34,13 +34,19 @@ export type Scorer = (
 ) => Match
 
 /** What the scores of one query are added up in, one query after the other: made once for an index and all its parts. */
-export type Scratch = { found: Accumulator; serverScores: Float64Array; fuse: Fusion }
+export type Scratch = {
+  found: Accumulator
+  serverScores: Float64Array
+  fuse: Fusion
+  nearKinds: NearKindsReader
+}
 
-export function createScratch({ documents, serverOf, serverCount }: Corpus): Scratch {
+export function createScratch({ documents, serverCount, serverOf }: Corpus): Scratch {
   return {
     found: createAccumulator(documents.length),
     serverScores: new Float64Array(serverCount),
-    fuse: createFusion(serverOf, serverCount),
+    fuse: createFusion(serverOf),
+    nearKinds: createNearKinds(),
   }
 }
 
@@ -60,14 +66,15 @@ export function createScorer(
       scores[document] = score
       best = Math.max(best, score)
     }
-    return { hits, scores, best, confidence: fused?.confidence ?? words.cover, words, fused }
+    return { hits, scores, best, words, fused }
   }
 }
 
 /** Distinguishes sibling tools: whether a tool does the action the query asks for, to one or to many as asked. */
 export function siblingFactor(query: Query, document: number, corpus: Corpus, lexicon: Lexicon): number {
   const own = corpus.actions[document] as number
-  const action = intentFactor(query.intent, own, lexicon.reading)
+  const { intent } = query
+  const action = Math.min(intentFactor(intent, own, lexicon), readingFirst(intent, own, lexicon))
   const isOther = corpus.nameCover.hasOtherNumber(document, (own & lexicon.listing) !== 0)
   return isOther ? action * OTHER_NUMBER : action
 }

@@ -1,6 +1,7 @@
 /** What a search index takes and gives: words always, meaning too where the query's vector is given. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import type { ExplainedSign } from './confidence.ts'
 
 /** One thing that can be found; see documents.ts. Its id is its position in the array that the index was built from. */
 export type SearchDocument = {
@@ -45,6 +46,8 @@ export type SearchOptions = {
 export interface VectorTable {
   /** Documents whose vector is still to come. */
   readonly pending: number
+  /** Whether the vectors are the embedded encoder's, whose similarities the confidence was learned from. */
+  readonly isFamiliar: boolean
   /** Whether a document's vector is known. */
   isKnown(document: number): boolean
   /** Similarity (cosine, -1 to 1) of every document to the query; NaN where its vector is not known. A view: the next query overwrites it. */
@@ -53,15 +56,15 @@ export interface VectorTable {
 
 export type SearchAnswer = {
   hits: SearchHit[]
-  /** How many visible documents matched at all. */
+  /** How many of the visible documents that matched are not weak. */
   total: number
 }
 
 export type SearchHit = {
   document: number
-  /** 0 to 1, higher is better; 1 for an exact name. */
+  /** The confidence in the first hit, times the share of its score; 0 to 1, 1 for an exact name. */
   relevance: number
-  /** Below the threshold under which a match is probably none. */
+  /** Most likely not what was meant: nothing fits the query, or others fit much better. */
   weak: boolean
   /** The query named this tool exactly. */
   exact: boolean
@@ -77,7 +80,9 @@ export type Explanation = {
   actions: string[]
   /** Share of the query's weight that the best hit met by words, 0 to 1. */
   cover: number
-  /** The nearness that counts as all, and the one that counts as nothing; absent without vectors. */
+  /** How sure it is that the first hit does what is asked, below which value it is weak, and what speaks for and against it, most first; absent without hits. */
+  confidence?: { value: number; least: number; signs: ExplainedSign[] }
+  /** The similarity that counts as all, and the one that counts as nothing; absent without vectors. */
   similarity?: { best: number; least: number }
   /** Documents without a vector yet; absent without vectors. */
   pending?: number
@@ -110,13 +115,11 @@ export type ExplainedHit = {
   nameFactor: number
   /** Added after that: the share of its server. */
   serverScore: number
-  /** All of it over the best, 0 to 1; where words are fused with meaning, less if the query is hardly met at all. */
+  /** All of it over the best, 0 to 1; where words are fused with meaning, less of its server's share, and less if the query is hardly met at all. */
   lexical: number
   /** Similarity to the query; absent without a vector. */
   cosine?: number
-  /** The same with a share of what its server's tools have on average. */
-  nearness?: number
-  /** What nearness is worth, 0 to 1; without a vector, what the words say. */
+  /** What the similarity is worth, 0 to 1; without a vector, what the words say. */
   semantic?: number
   /** Factor on both: whether it does what the query asks to be done, to one or to many as asked. */
   actionFactor: number

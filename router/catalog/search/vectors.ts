@@ -5,9 +5,13 @@ import type { VectorTable } from './search-index.ts'
 
 /**
  * `vectors` in the order of the documents, undefined for those not encoded yet; a vector whose dimensions differ from the first
- * one's is ignored. Takes a millisecond or two for 10,000.
+ * one's is ignored. `isFamiliar`: they are the embedded encoder's. Takes a millisecond or two for 10,000.
  */
-export function createVectorTable(vectors: readonly (Vector | undefined)[], makeDots: MakeDots): VectorTable {
+export function createVectorTable(
+  vectors: readonly (Vector | undefined)[],
+  makeDots: MakeDots,
+  isFamiliar = true,
+): VectorTable {
   const dimensions = vectors.find(vector => vector !== undefined)?.values.length ?? 0
   const dots = makeDots(vectors.length, dimensions)
   const scales = new Float32Array(vectors.length).fill(Number.NaN)
@@ -20,6 +24,7 @@ export function createVectorTable(vectors: readonly (Vector | undefined)[], make
   const similarities = new Float32Array(vectors.length)
   return {
     pending,
+    isFamiliar,
     isKnown: document => !Number.isNaN(scales[document]),
     similarities(query) {
       if (query.values.length !== dimensions) return similarities.fill(Number.NaN)

@@ -1,4 +1,4 @@
-/** Which arguments are said not to fit, what of the schema is shown with them, and which stop no call. */
+/** Which arguments are invalid, what of the schema is shown with them, and which problems stop no call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../core/json.ts'
@@ -34,11 +34,11 @@ function fits(args: JsonObject, schema = SCHEMA): boolean | undefined {
   return createSchemaChecks().fits(schema, args)
 }
 
-test('arguments that fit need no help', () => {
+test('valid arguments have no problems', () => {
   assert.equal(help({ name: 'Oslo', days: [{ date: 'today', hot: false }] }), '')
 })
 
-test('the failing path is named, however deep, with the part of the schema that is meant', () => {
+test('the path of a problem is shown at any depth, with its part of the schema', () => {
   assert.equal(
     help({ name: 'Oslo', days: [{}, { hot: 'yes' }] }),
     '- days.1.hot: is "yes", must be boolean; schema there: {"type":"boolean"}',
@@ -56,14 +56,14 @@ test('a missing argument shows its description, and the unknown name that was pr
   )
 })
 
-test('a value that is not allowed shows the nearest that is', () => {
+test('for a value that is not allowed, the nearest allowed one is shown', () => {
   assert.equal(
     help({ name: 'Oslo', state: 'opne' }),
     '- state: is "opne", none of the allowed values; the nearest is "open"; schema there: {"enum":["open","closed"]}',
   )
 })
 
-test('of a choice it is said once that nothing fits, and what is wrong inside', () => {
+test('for a oneOf without a match there is one problem, with what is wrong inside', () => {
   const lines = help({ name: 'Oslo', where: { x: 'far' } }).split('\n')
   assert.match(lines[0] ?? '', /^- where\.x: is "far", must be number; schema there: \{"type":"number"\}/)
   assert.match(
@@ -73,7 +73,7 @@ test('of a choice it is said once that nothing fits, and what is wrong inside', 
   assert.equal(lines.length, 2)
 })
 
-test('of values that are alternatives the nearest is named', () => {
+test('of alternative values the nearest is shown', () => {
   const schema = {
     properties: { state: { anyOf: [{ const: 'open' }, { enum: ['closed'] }, { type: 'null' }] } },
   }
@@ -84,7 +84,7 @@ test('of values that are alternatives the nearest is named', () => {
   assert.match(help({ state: 'clsed' }, schema), /the nearest is "closed"/)
 })
 
-test('three problems at most are told, and within the tokens, whatever the schema and the arguments', () => {
+test('at most three problems are shown, within the tokens, for any schema and arguments', () => {
   const properties = Object.fromEntries(
     Array.from({ length: 150 }, (_, i) => [`field${i}`, { type: 'string', description: 'x '.repeat(5_000) }]),
   )
@@ -96,7 +96,7 @@ test('three problems at most are told, and within the tokens, whatever the schem
   }
 })
 
-test('bounds, unknown names, formats and patterns stop no call; types, missing names and enums do', () => {
+test('a wrong type, a missing name and a wrong enum value stop a call; bounds, unknown names, formats and patterns do not', () => {
   const loose = { name: 'Oslo', count: 0, town: 1 }
   assert.equal(fits(loose), true)
   assert.match(help(loose), /^- town: is unknown.*\n- count: is 0, must be >= 1/)
@@ -104,7 +104,7 @@ test('bounds, unknown names, formats and patterns stop no call; types, missing n
     assert.equal(fits(wrong as JsonObject), false)
 })
 
-test('a name with a default may be missing, though it is listed as required', () => {
+test('a required name with a default may be missing', () => {
   const schema = { type: 'object', properties: { n: { type: 'number', default: 1 } }, required: ['n'] }
   assert.equal(fits({}, schema), true)
 })
@@ -129,7 +129,7 @@ test('schemas of older drafts are understood: tuples, definitions, nullable, and
     assert.equal(fits(wrong as JsonObject, schema), false)
 })
 
-test('schemas that contradict themselves do not make a tool useless', () => {
+test('a schema that contradicts itself stops no call', () => {
   const property = (rule: JsonObject) => ({ type: 'object', properties: { a: rule }, required: ['a'] })
   assert.equal(fits({ a: '1' }, property({ type: 'integer', enum: ['1', '2'] })), true)
   assert.equal(fits({ a: null }, property({ type: ['string', 'null'], enum: ['x'] })), true)
@@ -139,13 +139,13 @@ test('schemas that contradict themselves do not make a tool useless', () => {
   assert.equal(fits({ a: 1 }, { type: 'array' }), true)
 })
 
-test('names that every object inherits are given only where they are', () => {
+test('inherited names such as constructor count as given only if they are', () => {
   const schema = { properties: { constructor: { type: 'integer' } }, required: ['toString'] }
   assert.equal(fits({ toString: 1 }, schema as never), true)
   assert.equal(fits({}, schema as never), false)
 })
 
-test('a part with an address of its own is not checked by the definitions of another', () => {
+test('a part with its own $id is not checked with the definitions of another', () => {
   const part = { $id: 'urn:part', $ref: '#/$defs/d', $defs: { d: { type: 'integer' } } }
   assert.equal(fits({ a: 5 }, { properties: { a: part }, $defs: { d: { type: 'string' } } }), undefined)
 })
@@ -183,13 +183,13 @@ const HOSTILE: Record<string, JsonObject> = {
   'that is nested a thousand deep': JSON.parse(`${'{"items":'.repeat(1_000)}{}${'}'.repeat(1_000)}`),
 }
 for (const [name, schema] of Object.entries(HOSTILE))
-  test(`a schema ${name} holds up no call`, () => {
+  test(`a schema ${name} does not delay calls`, () => {
     const begun = cpuMs()
     assert.deepEqual([fits({ a: 'x' }, schema), help({ a: 'x' }, schema)], [undefined, ''])
     assert.ok(cpuMs() - begun < 2_000)
   })
 
-test('a type that is none, and rules of the wrong form, are not held against arguments', () => {
+test('unknown types and malformed rules in a schema are ignored', () => {
   for (const rule of [
     { type: 'any' },
     { required: true },
@@ -201,7 +201,7 @@ test('a type that is none, and rules of the wrong form, are not held against arg
     assert.equal(fits({ a: 1 }, { type: 'object', properties: { a: rule as JsonObject } }), true)
 })
 
-test('a long list against a long enum takes no seconds', () => {
+test('a long list is checked against a long enum in milliseconds', () => {
   const schema = { properties: { a: { items: { enum: Array.from({ length: 5_000 }, (_, i) => `v${i}`) } } } }
   const begun = process.threadCpuUsage()
   assert.equal(fits({ a: Array(50_000).fill('v4999') }, schema), undefined)
@@ -209,7 +209,7 @@ test('a long list against a long enum takes no seconds', () => {
   assert.equal(fits({ a: Array(50).fill('v4999') }, schema), true)
 })
 
-test('of arguments without end the first problem is told', () => {
+test('for very large arguments the first problem is shown', () => {
   const schema = { properties: { a: { items: { type: 'string' } } } }
   assert.match(help({ a: Array(50_000).fill(1) }, schema), /^- a\.0: is 1, must be string/)
 })

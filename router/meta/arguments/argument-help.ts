@@ -26,11 +26,11 @@ export function argumentHelp(
   problems: readonly ErrorObject[],
   mostTokens: number,
 ): string {
-  const told = choose(problems)
-  const partTokens = Math.min(MOST_PART_TOKENS, mostTokens / told.length - SENTENCE_TOKENS)
+  const chosen = choose(problems)
+  const partTokens = Math.min(MOST_PART_TOKENS, mostTokens / chosen.length - SENTENCE_TOKENS)
   const lines: string[] = []
   let left = mostTokens
-  for (const problem of told) {
+  for (const problem of chosen) {
     const line = problemLine(schema, args, problem, partTokens)
     left -= estimateTokens(line)
     if (left >= 0 || lines.length === 0) lines.push(line)

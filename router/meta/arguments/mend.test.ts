@@ -1,4 +1,4 @@
-/** What is mended in arguments and what never is. */
+/** Which mistakes in arguments are corrected, and which never are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -52,7 +52,7 @@ const MENDED: [string, JsonObject, JsonObject][] = [
   ['another case among constants', { state: 'OPEN' }, { state: 'open' }],
 ]
 for (const [name, given, wanted] of MENDED)
-  test(`${name} are mended, and said`, () => {
+  test(`${name} are corrected, with a note`, () => {
     const mended = mend({ text: 'x', ...given })
     assert.deepEqual(mended?.args, Object.hasOwn(given, 'text') ? wanted : { text: 'x', ...wanted })
     for (const name of Object.keys(given)) assert.match(mended?.changes.join('\n') ?? '', new RegExp(name))
@@ -66,11 +66,11 @@ const WRAPPED: JsonObject[] = [
   { params: { arguments: { text: 'x', count: '1' } } },
 ]
 for (const args of WRAPPED)
-  test(`arguments are taken out of ${JSON.stringify(args)}`, () => {
+  test(`arguments are moved out of ${JSON.stringify(args)}`, () => {
     assert.deepEqual(mend(args)?.args, { text: 'x', count: 1 })
   })
 
-test('an object that the tool itself calls so, or may, is left alone', () => {
+test('an object with that name is left alone if the tool has or allows such an argument', () => {
   const own = { type: 'object', properties: { input: { type: 'object' }, text: { type: 'string' } } }
   assert.equal(mend({ input: { text: 'x' } }, own), undefined)
   const open = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: true }
@@ -95,9 +95,9 @@ const LEFT: [string, JsonObject][] = [
   ['a name that would take the place of another', { page_size: 1, pageSize: 'x' }],
 ]
 for (const [name, args] of LEFT)
-  test(`${name} is not mended`, () => assert.equal(mend({ text: 'x', ...args }), undefined))
+  test(`${name} is not corrected`, () => assert.equal(mend({ text: 'x', ...args }), undefined))
 
-test('names are mended that differ in case and joints alone, where the tool takes no others, or says nothing of them', () => {
+test('names that differ only in case and separators are corrected, if the tool takes or mentions no others', () => {
   for (const name of ['page_size', 'PageSize', 'page-size']) {
     const mended = mend({ text: 'x', [name]: '5' })
     assert.deepEqual(mended?.args, { text: 'x', pageSize: 5 })
@@ -111,7 +111,7 @@ test('names are mended that differ in case and joints alone, where the tool take
   })
 })
 
-test('arguments are taken out of a call of the tool by its own name, though it has arguments of these names', () => {
+test('arguments are moved out of wrappers also if the tool is called by its own name and has arguments of these names', () => {
   const schema = { type: 'object', properties: { name: { type: 'string' } } }
   const check: Check = {
     fits: given => checks.fits(schema, given),
@@ -122,26 +122,26 @@ test('arguments are taken out of a call of the tool by its own name, though it h
   assert.equal(mendArguments(schema, { ...around, name: 'y' }, check, ['pods:delete']), undefined)
 })
 
-test('a tool that takes any name is spared only what it could do nothing with', () => {
+test('for a tool that takes any name, only a useless wrapper is removed', () => {
   const open = { ...SCHEMA, additionalProperties: true }
   assert.deepEqual(mend({ arguments: { text: 'x' } }, open)?.args, { text: 'x' })
   assert.equal(mend({ text: 'x', arguments: { text: 'y' } }, open), undefined)
 })
 
-test('where the schema cannot be checked nothing is mended', () => {
+test('if the schema cannot be checked, nothing is corrected', () => {
   const unknown = { ...SCHEMA, $defs: { x: { $ref: 'https://example.com' } } }
   for (const args of [{ arguments: { text: 'x' } }, { text: 'x', page_size: 5 }])
     assert.equal(mend(args, unknown), undefined)
 })
 
-test('what is given is never changed in place', () => {
+test('the given arguments are not modified', () => {
   const given = { text: 'x', filter: { limit: '3' }, tags: ['a'] }
   const before = structuredClone(given)
   mend(given)
   assert.deepEqual(given, before)
 })
 
-test('arguments of known names that fit are never changed, and mended ones always fit', () => {
+test('valid arguments with known names are never changed, and corrected ones are always valid', () => {
   const scalar = fc.oneof(
     fc.string(),
     fc.integer(),
@@ -162,7 +162,7 @@ test('arguments of known names that fit are never changed, and mended ones alway
   )
 })
 
-test('a name that is nearly one of the tool is refused where no others are allowed, and noted elsewhere', () => {
+test('a misspelt name is refused if no other names are allowed, and otherwise noted', () => {
   const check = (additionalProperties?: boolean) => {
     const inputSchema = { ...SCHEMA, additionalProperties }
     return checkArguments(checks, { definition: { name: 't', inputSchema } } as never, {

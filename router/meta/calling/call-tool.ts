@@ -13,7 +13,7 @@ import { checkArguments } from '../arguments/check-arguments.ts'
 import type { GivenArguments } from '../arguments/given-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { cutTexts } from '../results/cut-texts.ts'
-import { errorReply, refuse, withNotes } from '../wording/answers.ts'
+import { errorReply, type Refusal, refuse, withNotes } from '../wording/answers.ts'
 import {
   argumentsLine,
   argumentsRefusal,
@@ -25,7 +25,7 @@ import {
 import { isForProgram } from './for-programs.ts'
 import { forward } from './forward.ts'
 import { hiddenFor } from './hidden-tools.ts'
-import { refuseLimited } from './limited.ts'
+import { limitedCall } from './limited.ts'
 import type { ToolTarget } from './targets.ts'
 
 /**
@@ -39,36 +39,56 @@ export async function callTool(
   params: JsonObject,
   notes: readonly string[] = [],
 ): Promise<McpResponse> {
-  const { server, tool } = target
+  const { server } = target
+  const performed = await performTool(work, target, given, params)
+  if ('refusal' in performed) return refuse(work, performed.refusal)
+  const { answer, args } = performed
+  const allNotes = [...notes, ...performed.notes]
+  if (answer instanceof Fault)
+    return errorReply(work, [faultSentence(answer, server, work.words), ...allNotes].join('\n'))
+  if (answer.error && isForProgram(answer.error, params)) return answer
+  if (answer.error)
+    return errorReply(
+      work,
+      [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...allNotes].join(
+        '\n',
+      ),
+    )
+  if (wantsInput(answer.result)) return answer
+  const exposed = exposeToolResult(server.name, answer.result)
+  const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
+    ...allNotes,
+    ...hidden(work, server, answer),
+    ...notesOn(work, target, exposed, args),
+  ])
+  return withResult(answer, result)
+}
+
+/** `args`: as they were sent; `notes`: what was corrected in them. */
+export type Performed =
+  | { refusal: Refusal }
+  | { answer: McpResponse | Fault; args: JsonObject; notes: readonly string[] }
+
+/** Checks the arguments and the limits, and forwards the call. A refusal is not reported yet. Throws `ScopesMissing`. */
+export async function performTool(
+  work: Work,
+  { server, tool }: ToolTarget,
+  given: GivenArguments,
+  params: JsonObject,
+): Promise<Performed> {
   const checked = checkArguments(work.schemas, tool, given)
   if ('problems' in checked) {
     const refusal = argumentsRefusalOf(work, tool, given.value, checked.problems)
-    return refuse(work, { refusal, outcome: 'rejected', server, tool: tool.tool })
+    return { refusal: { refusal, outcome: 'rejected', server, tool: tool.tool } }
   }
-  const limited = refuseLimited(work, server, tool)
-  if (limited) return limited
+  const limited = limitedCall(work, server, tool)
+  if (limited) return { refusal: limited }
   const { value: args, text: argumentsText } = checked.args
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
   // A task would belong to the server's session, and later requests about it do not name a server.
   if (sent.task !== undefined) delete sent.task
   const answer = await forward(work, { server, method: 'tools/call', params: sent, tool, argumentsText })
-  const said = [...notes, ...checked.notes]
-  if (answer instanceof Fault)
-    return errorReply(work, [faultSentence(answer, server, work.words), ...said].join('\n'))
-  if (answer.error && isForProgram(answer.error, params)) return answer
-  if (answer.error)
-    return errorReply(
-      work,
-      [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...said].join('\n'),
-    )
-  if (wantsInput(answer.result)) return answer
-  const exposed = exposeToolResult(server.name, answer.result)
-  const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
-    ...said,
-    ...hidden(work, server, answer),
-    ...notesOn(work, target, exposed, args),
-  ])
-  return withResult(answer, result)
+  return { answer, args, notes: checked.notes }
 }
 
 /** Notes for the agent besides the result: arguments that may explain an error, and state that was lost. */

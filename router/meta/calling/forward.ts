@@ -9,11 +9,13 @@ import { carrying, type Span } from '../../../core/trace.ts'
 import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
 import type { Granted } from '../../access/view.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
+import { runReviewed } from '../../code/run-reviewed.ts'
 import type { CallOutcome } from '../../observer.ts'
 import type { Work } from '../meta-tool.ts'
 import { readCompleted } from '../resources/completed.ts'
 import { beginSent, end } from '../spans.ts'
 import { reportRefusal } from '../wording/answers.ts'
+import { pageToVisit } from './page-to-visit.ts'
 import { payloadOf } from './payload.ts'
 
 export type Forwarded = {
@@ -40,14 +42,21 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
     const { params, headers } = carried(sent, caller, span)
     const upstreamCaller = headers === caller.headers ? caller : { ...caller, headers }
     const call = { method, params, argumentsText, caller: upstreamCaller }
-    answer = await work.pool.call(server.name, call, caller.signal)
+    answer =
+      server.endpoint.kind === 'scripts'
+        ? await runReviewed({ ...work, span: span ?? work.span }, sent.tool?.tool, argumentsOf(sent))
+        : await work.pool.call(server.name, call, caller.signal)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    answer = error
+    answer = pageToVisit(error, server, caller) ?? error
   }
   if (span) end(span, answer)
   report(work, sent, answer, sentMs)
   return answer
+}
+
+function argumentsOf({ params }: Forwarded): JsonObject {
+  return isObject(params.arguments) ? params.arguments : {}
 }
 
 function challenge(work: Work, { server, tool, params }: Forwarded, scopes: readonly string[]): never {
@@ -107,6 +116,7 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     log: logging.requests,
     by: work,
     sent: { params: sent.params, answer },
+    script: work.script,
   })
 }
 
@@ -123,4 +133,5 @@ const FAULT_OUTCOMES: Partial<Record<FaultCode, CallOutcome>> = {
   upstream_died: 'upstream_error',
   upstream_protocol: 'upstream_error',
   upstream_busy: 'rejected',
+  user_refused: 'rejected',
 }

@@ -1,11 +1,11 @@
-/** What servers say of a tool that they do not offer to every client. */
+/** The hint for a tool that its server does not offer to every client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hiddenFor } from './hidden-tools.ts'
 
 const denied = (text: string) => ({ result: { content: [{ type: 'text', text }], isError: true } })
 
-test('a tool that its server denies may be hidden from who cannot be asked', () => {
+test('if a server refuses a tool to a client without capabilities, the error has a hint', () => {
   for (const text of [
     'MCP error -32602: Tool ask not found',
     'Unknown tool: ask',
@@ -18,7 +18,7 @@ test('a tool that its server denies may be hidden from who cannot be asked', () 
   }
 })
 
-test('who can be asked for all, other errors and good results get no such hint', () => {
+test('clients with all capabilities, other errors, and successful results get no such hint', () => {
   const all = { elicitation: {}, sampling: {}, roots: {} }
   assert.deepEqual(hiddenFor(denied('Unknown tool: ask'), all), [])
   for (const text of ['The tool failed: file not found', `Tool ${'x'.repeat(400)} not found`, ''])

@@ -4,17 +4,17 @@ import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { limitedSentence } from '../../access/limits.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
-import { refuse } from '../wording/answers.ts'
+import { type Refusal, refuse } from '../wording/answers.ts'
 
 /** Counts a call of a tool. The refusal if that is one too many; then it counts for none. */
-export function refuseLimited(
-  work: Work,
-  server: RouterServer,
-  { tool }: ToolRoute,
-): McpResponse | undefined {
+export function limitedCall(work: Work, server: RouterServer, { tool }: ToolRoute): Refusal | undefined {
   const { catalog, request, limits } = work
   const limited = limits.call(catalog.config, request.caller.identity, server.name, tool)
-  return (
-    limited && refuse(work, { refusal: limitedSentence(limited), outcome: 'rejected', server, tool, limited })
-  )
+  return limited && { refusal: limitedSentence(limited), outcome: 'rejected', server, tool, limited }
+}
+
+/** The same, with the answer to the agent. */
+export function refuseLimited(work: Work, server: RouterServer, tool: ToolRoute): McpResponse | undefined {
+  const limited = limitedCall(work, server, tool)
+  return limited && refuse(work, limited)
 }

@@ -1,4 +1,4 @@
-/** What is asked of the encoder for a search among tools, resources and prompts. */
+/** Which texts are encoded for a search among tools, resources and prompts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantize } from '../../../core/catalog/vectors.ts'
@@ -9,7 +9,7 @@ import { createVectorTable } from '../../catalog/search/vectors.ts'
 import type { Work } from '../meta-tool.ts'
 import { findItems } from './search-catalog.ts'
 
-test('a word that only a prompt knows is encoded as it is for prompts, whatever the tools take it for', async () => {
+test('a word that only prompts contain is encoded for prompts, even if it is corrected for tools', async () => {
   const inputSchema = { type: 'object' as const }
   const { catalog } = createFixture({
     forge: {

@@ -12,6 +12,7 @@ import type {
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { searched } from '../spans.ts'
+import { fittingExtras } from './fitting-extras.ts'
 
 /** `whole`: the query was the item's exact path. */
 export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
@@ -20,7 +21,7 @@ export type FoundItems = {
   /** Best first; for several queries the first hit of each, then the second of each, without duplicates. */
   tools: Found<ToolRoute>[]
   extras: Found<Extra>[]
-  /** How many tools matched in all. */
+  /** How many tools matched in all, without weak ones. */
   total: number
 }
 
@@ -32,7 +33,11 @@ export type SearchScope = {
   wanted?: (item: Item) => boolean
 }
 
+/** What an agent is told if `fitsNone`. */
+export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
 const MOST_EXTRAS = 3
+/** How many are looked at: whether one stands out from the others of its server. */
+const EXTRAS_COMPARED = 12
 /** Resources and prompts are secondary: only good matches are worth their tokens. */
 const LEAST_EXTRA_RELEVANCE = 0.4
 
@@ -43,6 +48,11 @@ export async function searchCatalog(
   scope: SearchScope = {},
 ): Promise<FoundItems> {
   return joinFound(await Promise.all(queries.map(query => findItems(work, query, limit, scope))), limit)
+}
+
+/** Whether nothing was found, or most likely nothing that was meant. */
+export function fitsNone(tools: readonly Found<ToolRoute>[]): boolean {
+  return tools.every(({ weak }) => weak)
 }
 
 /** Joins the hits of several queries into one answer. */
@@ -57,7 +67,7 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
       found.map(({ extras }) => extras),
       MOST_EXTRAS,
     ),
-    total: Math.max(tools.length, ...found.map(({ total }) => total)),
+    total: Math.max(tools.filter(({ weak }) => !weak).length, ...found.map(({ total }) => total)),
   }
 }
 
@@ -146,10 +156,10 @@ function findExtras(
     return isShown(catalog, item.server) && (wanted?.(item) ?? true)
   }
   const meaning = meaningOf(vector, catalog.vectors?.extras)
-  const { hits } = catalog.extraIndex.search(query, { limit: MOST_EXTRAS, visible, meaning })
-  return hits
-    .filter(hit => !hit.weak && hit.relevance >= LEAST_EXTRA_RELEVANCE)
-    .map(hit => foundIn(catalog.extras, hit))
+  const { hits } = catalog.extraIndex.search(query, { limit: EXTRAS_COMPARED, visible, meaning })
+  const good = hits.filter(hit => !hit.weak && hit.relevance >= LEAST_EXTRA_RELEVANCE)
+  const found = good.map(hit => foundIn(catalog.extras, hit))
+  return fittingExtras(query, found, MOST_EXTRAS)
 }
 
 function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHit): Found<T> {

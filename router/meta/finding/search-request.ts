@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { stateRefusal } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
 
-const MOST_QUERIES = 10
+export const MOST_QUERIES = 10
 const HIGHEST_LIMIT = 50
 /** How many hits of a search can be paged through. */
 export const DEEPEST_RANK = 200

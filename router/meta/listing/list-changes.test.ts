@@ -1,4 +1,4 @@
-/** Who is told which of their lists changed: on a stream, or ahead of an answer, but never twice. */
+/** Who is notified of changed lists: on a stream, or before an answer, but never twice. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -11,20 +11,21 @@ import { createAccess } from '../../access/access.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { createNewest } from '../../source/newest.ts'
 import { createOnce } from '../once.ts'
-import { createListChanges } from './list-changes.ts'
+import { createListChanges, type ListChangesOptions } from './list-changes.ts'
 
 const DIRECT = { kind: 'gateway', profile: 'direct' } as const
 const TOOLS = 'notifications/tools/list_changed'
 const RESOURCES = 'notifications/resources/list_changed'
 const PROMPTS = 'notifications/prompts/list_changed'
 
-function start(t: TestContext) {
+function start(t: TestContext, settled?: ListChangesOptions['settled']) {
   const served = createNewest<Catalog>()
   const fixture = createFixture(SERVERS)
   served.publish(fixture.catalog())
   const stop = new AbortController()
   t.after(() => stop.abort())
-  const changes = createListChanges({ watch: served.watch, access: createAccess(), once: createOnce() })
+  const access = createAccess()
+  const changes = createListChanges({ watch: served.watch, access, once: createOnce(), settled })
   const told: string[] = []
   const listen = (route: McpRoute = DIRECT, client?: string, { signal } = stop) =>
     changes.listen({
@@ -63,7 +64,7 @@ function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-test('of more listeners than may be, the last is sent away, until another one ends', async t => {
+test('a listener beyond the limit is refused until another one ends', async t => {
   const { listen, stop } = start(t)
   const listening = Array.from({ length: 4_096 }, () => listen())
   await listen()
@@ -71,7 +72,7 @@ test('of more listeners than may be, the last is sent away, until another one en
   await Promise.all(listening)
 })
 
-test('who listens is told of the lists that changed, and of no other', async t => {
+test('listeners are notified of the lists that changed, and of no other', async t => {
   const { listen, told, reload } = start(t)
   void listen()
   await turn()
@@ -83,7 +84,39 @@ test('who listens is told of the lists that changed, and of no other', async t =
   assert.deepEqual(told.splice(0), [TOOLS, RESOURCES])
 })
 
-test('an item that reads otherwise is a change', async t => {
+test('a listener is notified once the other routers have the change too, and not of more than that', async t => {
+  let settle = () => {}
+  const { listen, told, reload } = start(t, () => new Promise(resolve => (settle = resolve)))
+  void listen()
+  await turn()
+  reload({ wiki })
+  await turn()
+  assert.deepEqual(told, [])
+  reload({ forge, wiki })
+  settle()
+  await turn()
+  assert.deepEqual(told.splice(0), [TOOLS, RESOURCES, PROMPTS])
+  settle()
+  await turn()
+  assert.deepEqual(told, [TOOLS, RESOURCES, PROMPTS])
+})
+
+test('a listener that ends while a change settles is notified of nothing', async t => {
+  const stream = new AbortController()
+  const { listen, told, reload } = start(
+    t,
+    signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  )
+  const listening = listen(DIRECT, 'anna', stream)
+  await turn()
+  reload({ wiki })
+  await turn()
+  stream.abort()
+  await listening
+  assert.deepEqual(told, [])
+})
+
+test('an item with another text is a change', async t => {
   const { listen, told, reload } = start(t)
   void listen()
   await turn()
@@ -94,7 +127,7 @@ test('an item that reads otherwise is a change', async t => {
   assert.deepEqual(told, [TOOLS])
 })
 
-test('the same lists told again, or in another state of their server that shows them, are no change', async t => {
+test('equal lists, and another state of a server that stays visible, are no change', async t => {
   const { listen, told, reload } = start(t)
   void listen()
   void listen({ kind: 'server', server: 'forge' })
@@ -106,7 +139,7 @@ test('the same lists told again, or in another state of their server that shows 
   assert.deepEqual(told, [])
 })
 
-test('who listens at a profile of meta-tools hears of resources and prompts, and never of tools', async t => {
+test('listeners at a profile of meta-tools get changes of resources and prompts, never of tools', async t => {
   const { listen, told, reload } = start(t)
   void listen({ kind: 'gateway', profile: 'hierarchical' })
   await turn()
@@ -115,7 +148,7 @@ test('who listens at a profile of meta-tools hears of resources and prompts, and
   assert.deepEqual(told, [RESOURCES, PROMPTS])
 })
 
-test('who listens at one server hears of that server alone', async t => {
+test('listeners at one server get changes of that server only', async t => {
   const { listen, told, reload } = start(t)
   void listen({ kind: 'server', server: 'wiki' })
   await turn()
@@ -127,7 +160,7 @@ test('who listens at one server hears of that server alone', async t => {
   assert.deepEqual(told, [TOOLS])
 })
 
-test('a client with a stream is told there of what it missed and of what comes, and not ahead of answers', async t => {
+test('a client with a stream gets missed and new changes there, and not before answers', async t => {
   const { listen, notice, told, reload } = start(t)
   notice('anna', 'tools/list')
   reload({ wiki })
@@ -148,7 +181,7 @@ test('a client with a stream is told there of what it missed and of what comes, 
   assert.deepEqual(told, [`anna ${TOOLS}`])
 })
 
-test('only a client that has read the list is told, once a change, and not where nothing can be told', t => {
+test('only clients that have read the list are notified, once for each change, if they can be', t => {
   const { changes, notice, told, reload } = start(t)
   notice('anna', 'tools/list')
   notice('carl', 'tools/list')

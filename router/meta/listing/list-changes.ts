@@ -26,6 +26,11 @@ export type ListChangesOptions = {
   /** What the listener sees of a catalog. */
   access: Access
   once: Once
+  /**
+   * Resolves once the gateway's other routers have a change too, or rejects if `signal` aborts: the list that a client reads next may
+   * come from any of them. Absent: there are no others.
+   */
+  settled?: (signal: AbortSignal) => Promise<void>
 }
 
 /** The items of each server; the same arrays as long as nothing changed. */
@@ -37,7 +42,7 @@ const KINDS: readonly Kind[] = ['tools', 'resources', 'prompts']
 const MAX_CLIENTS = 10_000
 const MAX_LISTENERS = 4_096
 
-export function createListChanges({ watch, access, once }: ListChangesOptions): ListChanges {
+export function createListChanges({ watch, access, once, settled }: ListChangesOptions): ListChanges {
   /** What clients of the direct profile have seen. Not the catalog itself, which would keep its vectors in memory. */
   const known = new BoundedMap<{ servers: Catalog['servers']; tools: Items }>(MAX_CLIENTS)
   /** Open streams of clients of the direct profile, which are notified only there. */
@@ -56,8 +61,10 @@ export function createListChanges({ watch, access, once }: ListChangesOptions): 
     for await (const whole of watch(signal)) {
       const catalog = access(whole, identity)
       const state = stateOf(catalog, route)
-      for (const kind of KINDS)
-        if (isChanged(before?.[kind], state[kind])) tell({ method: `notifications/${kind}/list_changed` })
+      const changed = KINDS.filter(kind => isChanged(before?.[kind], state[kind]))
+      if (changed.length > 0) await settled?.(signal).catch(() => {})
+      if (signal.aborted) return
+      for (const kind of changed) tell({ method: `notifications/${kind}/list_changed` })
       before = state
       if (kept !== undefined) known.set(kept, { servers: catalog.servers, tools: state.tools ?? [] })
     }

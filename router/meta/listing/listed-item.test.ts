@@ -1,4 +1,4 @@
-/** What a gateway lists is what official clients can read, whatever a server gave. */
+/** Official clients can read what a gateway lists, whatever a server sent. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -21,7 +21,7 @@ const SCHEMAS = [
 
 const listed = (item: JsonObject): JsonObject => JSON.parse(JSON.stringify(listedItem('forge', item)))
 
-test('what is right is listed as it was given', () => {
+test('valid items are listed unchanged', () => {
   const tool = {
     name: 'a',
     title: 'A',
@@ -35,7 +35,7 @@ test('what is right is listed as it was given', () => {
   assert.deepEqual(listed(tool), tool)
 })
 
-test('wrong fields are left out, and a schema is made one of an object', () => {
+test('wrong fields are left out, and a schema without the type object gets it', () => {
   const wrong = {
     title: null,
     annotations: { readOnlyHint: 'yes' },
@@ -53,7 +53,7 @@ test('wrong fields are left out, and a schema is made one of an object', () => {
   })
 })
 
-test('every recorded tool is listed so that clients can read it', () => {
+test('the official client can read the list of every recorded tool', () => {
   for (const tool of defaultCatalogs().flatMap(({ tools }) => tools))
     assert.equal(ToolSchema.safeParse(listed(tool)).error, undefined, tool.name)
 })

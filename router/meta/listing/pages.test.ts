@@ -1,4 +1,4 @@
-/** Pages by cursor: complete, whatever comes and goes. */
+/** Pages by cursor are complete, whatever is added and removed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pageOf, rankAt, rankCursor } from './pages.ts'
@@ -29,25 +29,25 @@ test('pages give every item once, whatever the length of their keys', () => {
     assert.deepEqual(pagesOf(items).flat(), items)
 })
 
-test('keys with a NUL in them end nothing and repeat nothing', () => {
+test('items whose keys contain NUL are listed once', () => {
   const long = 'x'.repeat(40)
   const items = ['a', 'a\0', 'a\0b', 'a\0c', 'ab', `x\0${long}`, `x\0${long}y`, long, `${long}\0`].sort()
   assert.deepEqual(pagesOf(items).flat(), items)
 })
 
-test('an item that goes away costs no other, even where it was the last of a page', () => {
+test('if an item is removed, no other is skipped, even if it was the last of a page', () => {
   assert.deepEqual(pagesOf(['a', 'b', 'c', 'd'], ['a', 'c', 'd']).flat(), ['a', 'b', 'c', 'd'])
   const key = (end: string): string => `${'a/very/long/beginning/of/all/'.repeat(3)}${end}`
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(key) as [string, string, string, string]
   assert.deepEqual(new Set(pagesOf([a, b, c, d], [a, c, d]).flat()), new Set([a, b, c, d]))
 })
 
-test('a cursor that is none of ours is refused', () => {
+test('a foreign cursor is refused', () => {
   for (const cursor of ['made up', 7, null, 'x'.repeat(10_000), {}])
     assert.equal(pageOf(['a'], self, cursor, two, 'all'), undefined)
 })
 
-test('a cursor is refused where something else is paged through', () => {
+test('a cursor is refused for another list', () => {
   const cursor = (asked: string) => pageOf(['a', 'b', 'c'], self, undefined, two, asked)?.nextCursor
   assert.deepEqual(pageOf(['a', 'b', 'c'], self, cursor('x'), two, 'x')?.items, ['c'])
   assert.equal(pageOf(['a', 'b', 'c'], self, cursor('x'), two, 'y'), undefined)

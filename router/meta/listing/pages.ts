@@ -42,9 +42,9 @@ function itemsAfter<T>(
   cursor: unknown,
   asked: string,
 ): Iterable<T> | undefined {
-  const told = toldBy(cursor, asked)
-  if (told === undefined) return undefined
-  const [after = '', hash] = told.split(HASH_SIGN)
+  const position = positionIn(cursor, asked)
+  if (position === undefined) return undefined
+  const [after = '', hash] = position.split(HASH_SIGN)
   const rest = [...items].filter(item => keyOf(item) > after)
   if (hash === undefined) return rest
   const last = rest.findIndex(item => keyOf(item).startsWith(after) && hashOf(keyOf(item)) === hash)
@@ -58,11 +58,11 @@ export function rankCursor(rank: number, asked: string): string {
 
 /** The position of such a cursor; undefined if it does not belong to that search. */
 export function rankAt(cursor: unknown, asked: string): number | undefined {
-  const told = toldBy(cursor, asked)
-  return told !== undefined && RANK.test(told) ? Number(told) : undefined
+  const position = positionIn(cursor, asked)
+  return position !== undefined && RANK.test(position) ? Number(position) : undefined
 }
 
-function toldBy(cursor: unknown, asked: string): string | undefined {
+function positionIn(cursor: unknown, asked: string): string | undefined {
   if (typeof cursor !== 'string' || cursor.length > LONGEST_CURSOR) return undefined
   const text = Buffer.from(cursor, 'base64url').toString()
   return text.startsWith(signOf(asked)) ? text.slice(ASKED_CHARACTERS) : undefined
@@ -75,8 +75,8 @@ function signOf(asked: string): string {
 function cursorOf(key: string, asked: string): string {
   const isShort = key.length <= LONGEST_KEY && !key.includes(HASH_SIGN)
   const [start = ''] = key.slice(0, BEGINNING).split(HASH_SIGN)
-  const told = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SIGN}${hashOf(key)}`
-  return Buffer.from(`${signOf(asked)}${told}`).toString('base64url')
+  const position = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SIGN}${hashOf(key)}`
+  return Buffer.from(`${signOf(asked)}${position}`).toString('base64url')
 }
 
 function hashOf(key: string): string {

@@ -1,13 +1,16 @@
 /** The type of a profile: its meta-tools and its answer to tools/list. */
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import { type MetaTool, tokenRoute, type Work } from '../meta-tool.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
 
 export type ProfileTools = {
   /** By name, in the order in which they are listed. */
   tools: ReadonlyMap<string, MetaTool>
-  /** o200k_base tokens of the meta-tools' definitions as listed, from definition-tokens.json. */
-  definitionTokens: number
+  /** Listed after them where the gateway runs scripts. */
+  script: MetaTool
+  /** o200k_base tokens of the meta-tools' definitions as listed, and of that of `script`, from definition-tokens.json. */
+  prices: { tools: number; script: number }
   words: ProfileWords
   /** Answers tools/list. */
   list(work: Work): McpResponse
@@ -16,19 +19,54 @@ export type ProfileTools = {
 /** A profile with only meta-tools: its list is the same for everyone and serialized once. */
 export function metaToolProfile(
   tools: readonly MetaTool[],
-  { definitionTokens, words }: Pick<ProfileTools, 'definitionTokens' | 'words'>,
+  given: Pick<ProfileTools, 'script' | 'prices' | 'words'>,
 ): ProfileTools {
-  const result = { tools: tools.map(tool => tool.definition) }
-  const reply: McpResponse = { result, resultText: JSON.stringify(result) }
+  const [plain, withScript] = [listOf(tools), listOf([...tools, given.script])]
+  const withReading = listOf([...tools, readingOnly(given.script)])
   return {
+    ...given,
     tools: byName(tools),
-    definitionTokens,
-    words,
     list(work) {
-      countList(work, work.catalog.totals.tokens, definitionTokens)
-      return reply
+      countList(work, work.catalog.totals.tokens, definitionTokens(work.catalog, given))
+      const { code } = work.catalog.config
+      if (!code) return plain
+      return code.tools.readOnly ? withReading : withScript
     },
   }
+}
+
+function listOf(tools: readonly MetaTool[]): McpResponse {
+  const result = { tools: tools.map(tool => tool.definition) }
+  return { result, resultText: JSON.stringify(result) }
+}
+
+/** The meta-tool that runs scripts as it is listed; undefined if there are none. */
+export function listedScript({ config: { code } }: Catalog, script: MetaTool): MetaTool | undefined {
+  return code?.tools.readOnly ? readingOnly(script) : code && script
+}
+
+/** Where scripts call only what is known to only read. */
+function readingOnly(script: MetaTool): MetaTool {
+  const definition = { ...script.definition, annotations: { readOnlyHint: true } } as MetaTool['definition']
+  return { ...script, definition }
+}
+
+export function runsScripts({ config }: Catalog): boolean {
+  return config.code !== undefined
+}
+
+/** Of all meta-tools that are listed. */
+export function definitionTokens(catalog: Catalog, { prices }: Pick<ProfileTools, 'prices'>): number {
+  return prices.tools + (runsScripts(catalog) ? prices.script : 0)
+}
+
+/** A meta-tool that callers of the profile may use. */
+export function metaToolNamed(
+  catalog: Catalog,
+  { tools, script }: ProfileTools,
+  name: string,
+): MetaTool | undefined {
+  return tools.get(name) ?? (runsScripts(catalog) && name === script.definition.name ? script : undefined)
 }
 
 export function byName(tools: readonly MetaTool[]): ReadonlyMap<string, MetaTool> {

@@ -15,12 +15,12 @@ function partsOf(text: string, most: number): string[] {
   return parts
 }
 
-test('lines stay whole where they can', () => {
+test('a text is cut at line breaks if possible', () => {
   const lines = Array.from({ length: 100 }, (_, at) => `line ${at} of a log\n`)
   assert.ok(partsOf(lines.join(''), 200).every(part => part.endsWith('\n')))
 })
 
-test('words stay whole where there are no lines', () => {
+test('without line breaks a text is cut between words', () => {
   assert.ok(partsOf('word '.repeat(500), 203).every(part => part.endsWith(' ')))
 })
 
@@ -37,7 +37,7 @@ test('JSON is cut between its outermost elements, written in one line or several
   assert.ok(lines.every(part => part.endsWith('}\n')))
 })
 
-test('whatever the text and the size, parts join to the original, none over its size but for one character', () => {
+test('for any text and size the parts join to the original, and each has at most the size, or one character', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 300 }),
     fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -58,6 +58,6 @@ test('whatever the text and the size, parts join to the original, none over its 
   )
 })
 
-test('a part of no bytes is empty', () => {
+test('a part of 0 bytes is empty', () => {
   assert.equal(endOfPart(Buffer.from('abc'), 1, 0), 1)
 })

@@ -40,15 +40,10 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
       if (origin === undefined) throw notKept()
       const params = { uri: listedHandle(handle) }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params })
+      const request = { method: 'POST', path: '/mcp', body } as const
+      const headers = { ...HEADERS, authorization: credentials.issue(identityId, request) }
       try {
-        const answer = await agent.request({
-          origin,
-          path: '/mcp',
-          method: 'POST',
-          headers: { ...HEADERS, authorization: credentials.issue(identityId) },
-          body,
-          signal,
-        })
+        const answer = await agent.request({ ...request, origin, headers, signal })
         const text = await readBounded(
           answer.body,
           MOST_ANSWER_BYTES,

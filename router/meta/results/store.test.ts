@@ -7,7 +7,7 @@ import { createTextStore, MOST_KEPT_BYTES, MOST_KEPT_TEXTS } from './store.ts'
 const MINUTE = 60_000
 const kept = (bytes: number) => ({ text: Buffer.alloc(bytes), partBytes: 1 })
 
-test('a text is kept for ten minutes after it was last asked for, and then its memory is given back', () => {
+test('a text is kept for ten minutes after its last read, and then its memory is released', () => {
   const clock = createManualClock()
   const store = createTextStore(clock)
   store.put('a', kept(10))

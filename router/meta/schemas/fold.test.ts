@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { onlyRecorded } from '../../../test/search/where-recorded.ts'
 import { cpuMs } from '../../../test/support/cpu-time.ts'
 import { defaultCatalogs } from '../../../test/upstreams/replay/catalogs.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
@@ -23,14 +24,14 @@ test('required properties come first with their types; optional ones that are de
   const deep = {
     type: 'object',
     description: words(40),
-    properties: { inner: { type: 'object', properties: {} } },
+    properties: { inner: { type: 'object', properties: { innermost: { enum: words(9).split(' ') } } } },
   }
   const schema = {
     type: 'object',
     properties: { filter: deep, options: deep, id: { type: 'integer', description: 'The id' } },
     required: ['id', 'filter'],
   }
-  const { schema: shown, folded } = foldSchema(schema, 90, count(schema))
+  const { schema: shown, folded } = foldSchema(schema, 60, count(schema))
   const properties = shown.properties as JsonObject
   assert.equal(folded, true)
   assert.deepEqual(Object.keys(properties), ['filter', 'id', 'options'])
@@ -38,8 +39,82 @@ test('required properties come first with their types; optional ones that are de
   assert.equal((properties.id as JsonObject).type, 'integer')
   assert.deepEqual(
     [(properties.options as JsonObject).type, (properties.options as JsonObject).$comment],
-    ['object', 'folded'],
+    ['object', 'folded: inner'],
   )
+})
+
+test('a folded object names its properties, required ones first, and a choice its alternatives', () => {
+  const point = {
+    type: 'object',
+    properties: { note: {}, latitude: { type: 'number' }, longitude: { type: 'number' } },
+    required: ['latitude', 'longitude'],
+  }
+  const inside = { place: point, where: { anyOf: [point, { type: 'string' }] } }
+  const under = (properties: JsonObject) => ({ type: 'object', properties })
+  const deep = under({ a: under({ b: under({ c: under(inside) }) }) })
+  const schema = { ...deep, description: words(100) }
+  const shown = JSON.stringify(foldSchema(schema, 150, count(schema)).schema)
+  assert.match(shown, /"place":\{"type":"object","\$comment":"folded: latitude, longitude, note"/)
+  assert.match(shown, /"where":\{"\$comment":"folded: \{latitude, longitude, note\} or string"/)
+})
+
+test('what may hold anything is not marked as folded, and neither is an array of plain values', () => {
+  const row = { type: 'object', properties: { id: { enum: words(9).split(' ') }, name: {} } }
+  const properties = {
+    filter: { type: 'object', additionalProperties: true, description: words(20) },
+    projection: { type: 'object', properties: {}, description: words(20) },
+    tags: { type: 'array', items: { type: 'string', minLength: 1 }, description: words(20) },
+    rows: { type: 'array', items: row, description: words(20) },
+  }
+  const schema = { type: 'object', properties }
+  const { schema: shown } = foldSchema(schema, 75, count(schema))
+  const { filter, projection, tags, rows } = shown.properties as { [name: string]: JsonObject }
+  assert.deepEqual(filter, { type: 'object', additionalProperties: true })
+  assert.deepEqual(projection, { type: 'object', properties: {} })
+  assert.deepEqual(tags, { type: 'array', items: { type: 'string', minLength: 1 } })
+  assert.deepEqual(rows, { type: 'array', items: { type: 'object', $comment: 'folded: id, name' } })
+})
+
+test('a folded schema uses most of its budget', t => {
+  if (!onlyRecorded(t)) return
+  const shares: number[] = []
+  for (const { tools } of defaultCatalogs())
+    for (const { inputSchema } of tools) {
+      const whole = count(inputSchema)
+      if (whole <= 400) continue
+      for (const most of [100, 200, 400]) shares.push(foldSchema(inputSchema, most, whole).tokens / most)
+    }
+  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length
+  assert.ok(mean > 0.72, `${mean} of ${shares.length}`)
+})
+
+test('short enums of strings are never cut, and long ones keep values similar to the query', () => {
+  const profiles = ['mapbox/driving-traffic', 'mapbox/driving', 'mapbox/walking', 'mapbox/cycling']
+  const actions = Array.from({ length: 60 }, (_, at) => `annotate_${at}`).concat('highlight_text', 'stamp')
+  const schema = {
+    type: 'object',
+    properties: {
+      profile: { type: 'string', description: words(60), enum: profiles },
+      action: { type: 'string', description: words(60), enum: actions },
+    },
+  }
+  for (const most of [110, 160]) {
+    const { schema: shown } = foldSchema(schema, most, count(schema), new Set(['highlight']))
+    const { profile, action } = shown.properties as { [name: string]: JsonObject }
+    assert.deepEqual(profile?.enum, profiles)
+    assert.ok((action?.enum as string[]).includes('highlight_text'), JSON.stringify(action))
+    assert.ok(!(action?.enum as string[]).includes('stamp'))
+  }
+})
+
+test('if every property is shown with its type, no comment says that there are more', () => {
+  const part = { type: 'string', description: words(10), pattern: 'a'.repeat(70), enum: ['on', 'off'] }
+  const names = Array.from({ length: 10 }, (_, at) => `flag_${at}`)
+  const properties = Object.fromEntries(names.map(name => [name, part]))
+  const schema = { type: 'object', properties }
+  const { schema: shown } = foldSchema(schema, 230, count(schema))
+  assert.equal(shown.$comment, 'folded: only types')
+  assert.deepEqual((shown.properties as JsonObject).flag_9, { type: 'string', enum: ['on', 'off'] })
 })
 
 test('enums are cut and say how many more there are', () => {
@@ -53,7 +128,7 @@ test('enums are cut and say how many more there are', () => {
   })
 })
 
-test('references are written out where they are shown, and definitions left out', () => {
+test('references are replaced by their definitions, which are left out', () => {
   const schema = {
     type: 'object',
     properties: { point: { $ref: '#/$defs/Point', description: 'Where' }, gone: { $ref: '#/$defs/Nothing' } },
@@ -74,7 +149,7 @@ test('references are written out where they are shown, and definitions left out'
   })
 })
 
-test('of very many properties as many are shown as fit, and the number of the others', () => {
+test('of very many properties as many as fit are shown, with the number of the others', () => {
   const properties = Object.fromEntries(
     Array.from({ length: 3_000 }, (_, at) => [`field_${at}`, { type: 'string' }]),
   )
@@ -85,7 +160,7 @@ test('of very many properties as many are shown as fit, and the number of the ot
   assert.equal(shown.$comment, `folded: ${3_000 - given.length} more of 3000 properties`)
 })
 
-test('no schema is too hostile: circles, doubling references, depth, size, and what is no schema at all', () => {
+test('hostile schemas are folded in bounded time: cycles, doubling references, depth, size, and values that are no schema', () => {
   const doubling: JsonObject = {}
   for (let at = 0; at < 40; at++)
     doubling[`d${at}`] = {
@@ -123,7 +198,7 @@ test('no schema is too hostile: circles, doubling references, depth, size, and w
     }
 })
 
-test('every recorded schema keeps to every budget, is the same each time, and keeps what is required', () => {
+test('every recorded schema is folded within every budget, deterministically, with its required properties', () => {
   for (const { tools } of defaultCatalogs())
     for (const { name, inputSchema } of tools) {
       const whole = count(inputSchema)
@@ -137,7 +212,7 @@ test('every recorded schema keeps to every budget, is the same each time, and ke
     }
 })
 
-test('many references to one large part cost no more time than one', t => {
+test('many references to one large part take no more time than one', t => {
   const many = (mark: string) => Array.from({ length: 15_000 }, (_, at) => `${mark}${at}`)
   const keys = Object.fromEntries(many('k').map(key => [key, 1]))
   const large: JsonObject[] = [

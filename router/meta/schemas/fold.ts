@@ -1,8 +1,11 @@
 /** Shows a JSON Schema within a token budget: required parts first, long and deep parts as their type only, marked as folded. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { wordsOf } from '../../catalog/search/text.ts'
 import { shorten } from '../wording/shorten.ts'
+import { foldedComment } from './folded-comment.ts'
 import { resolveReference } from './pointer.ts'
+import { requiredOf, sortedNames } from './property-names.ts'
 
 export type FoldedSchema = {
   schema: JsonObject
@@ -18,15 +21,24 @@ type Detail = {
   depth: number
   descriptionCharacters: number
   enumValues: number
+  /** An enum of texts that is not longer is shown whole. */
+  enumCharacters: number
+  /** Names of properties that a folded object is described by. */
+  hints: number
 }
 
-/** From the finest to the coarsest. */
+/** From the finest to the coarsest, in steps small enough that a schema uses most of its budget. */
 const DETAILS: readonly Detail[] = [
-  { depth: 8, descriptionCharacters: 240, enumValues: 20 },
-  { depth: 6, descriptionCharacters: 120, enumValues: 10 },
-  { depth: 4, descriptionCharacters: 80, enumValues: 6 },
-  { depth: 3, descriptionCharacters: 40, enumValues: 4 },
-  { depth: 2, descriptionCharacters: 0, enumValues: 2 },
+  { depth: 8, descriptionCharacters: 240, enumValues: 20, enumCharacters: 240, hints: 6 },
+  { depth: 6, descriptionCharacters: 120, enumValues: 10, enumCharacters: 240, hints: 6 },
+  { depth: 4, descriptionCharacters: 80, enumValues: 6, enumCharacters: 240, hints: 6 },
+  { depth: 4, descriptionCharacters: 40, enumValues: 4, enumCharacters: 240, hints: 6 },
+  { depth: 3, descriptionCharacters: 40, enumValues: 4, enumCharacters: 160, hints: 6 },
+  { depth: 4, descriptionCharacters: 0, enumValues: 4, enumCharacters: 160, hints: 6 },
+  { depth: 3, descriptionCharacters: 0, enumValues: 4, enumCharacters: 160, hints: 6 },
+  { depth: 2, descriptionCharacters: 40, enumValues: 4, enumCharacters: 80, hints: 6 },
+  { depth: 2, descriptionCharacters: 0, enumValues: 4, enumCharacters: 80, hints: 6 },
+  { depth: 2, descriptionCharacters: 0, enumValues: 2, enumCharacters: 80, hints: 0 },
 ]
 /** Copied unchanged if short. */
 const SCALARS = [
@@ -50,17 +62,19 @@ const LONGEST_SCALAR = 80
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
 /** Keywords that contain further schemas. */
-const NESTING: readonly string[] = ['properties', '$ref', ...LISTS, ...SINGLES]
+const NESTING = ['properties', '$ref', ...LISTS, ...SINGLES] as const
 /** All keywords that are read. */
 const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 'required']
-/** Names beyond this number are not looked up among the required ones. */
-const MOST_REQUIRED = 200
 /** Tokens of the frame around the properties if only some of them fit. */
 const FRAME_TOKENS = 30
 const LONGEST_NAME = 200
+/** Values of an enum that are compared with the query, and how many of those near it are shown. */
+const MOST_COMPARED = 1_000
+const MOST_NEAR = 5
 
 /**
- * Returns the same object if it fits; `tokens` are those of its JSON text if known. Never throws, whatever the schema. Takes time in
+ * Returns the same object if it fits; `tokens` are those of its JSON text if known. Values of enums that hold one of the terms in `asked`
+ * are shown before others. Never throws, whatever the schema. Takes time in
  * proportion to the budget, not to the schema's depth or to the expansion of its references, which are expanded only as far as they
  * are shown.
  */
@@ -68,13 +82,14 @@ export function foldSchema(
   schema: JsonObject,
   mostTokens: number,
   tokens = estimateTokens(JSON.stringify(schema)),
+  asked: ReadonlySet<string> = new Set(),
 ): FoldedSchema {
   if (tokens <= mostTokens) return { schema, folded: false, tokens }
   const length = JSON.stringify(schema).length
   const short = new WeakMap<object, boolean>()
   const cost = (part: JsonValue) => tokensOfCut(JSON.stringify(part), { length, tokens })
   for (const detail of DETAILS) {
-    const drawing = { root: schema, detail, left: mostTokens, short }
+    const drawing = { root: schema, detail, left: mostTokens, short, asked, enums: new WeakMap() }
     const shown = draw(drawing, schema, detail.depth)
     const spent = drawing.left < 0 || !isObject(shown) ? Number.POSITIVE_INFINITY : cost(shown)
     if (spent <= mostTokens) return { schema: shown as JsonObject, folded: true, tokens: spent }
@@ -90,13 +105,16 @@ type Drawing = {
   left: number
   /** Caches which lists and objects are short: many references may point at the same large one. */
   short: WeakMap<object, boolean>
+  /** Terms of the query. */
+  asked: ReadonlySet<string>
+  /** Caches what is shown of an enum, for the same reason. */
+  enums: WeakMap<object, JsonObject>
 }
 
 function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): JsonValue {
   if (--drawing.left < 0 || !isObject(value)) return value === false ? false : {}
   const schema = referred(drawing.root, value)
-  if (depth <= 0 && NESTING.some(key => schema[key] !== undefined))
-    return { ...leaf(drawing, schema), $comment: 'folded' }
+  if (depth <= 0 && hidesSomething(schema)) return drawFolded(drawing, schema)
   const drawn = leaf(drawing, schema)
   if (schema.$ref !== undefined) drawn.$comment = 'folded'
   if (isObject(schema.properties)) drawProperties(drawing, schema, schema.properties, depth, drawn)
@@ -108,6 +126,30 @@ function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): Js
     if (Array.isArray(list)) drawn[key] = drawSome(drawing, list, part => draw(drawing, part, depth - 1))
   }
   return drawn
+}
+
+/** Whether folding a schema leaves something out: an object that may hold anything has no parts to ask for. */
+function hidesSomething(schema: JsonObject): boolean {
+  return NESTING.some(key => {
+    const value = schema[key]
+    if (key === '$ref') return value !== undefined
+    return typeof value === 'object' && value !== null && !isEmpty(value)
+  })
+}
+
+function isEmpty(value: object): boolean {
+  for (const _ in value) return false
+  return true
+}
+
+/** A schema without its parts, except what the items of an array are if they have none themselves: that costs no more than a comment. */
+function drawFolded(drawing: Drawing, schema: JsonObject): JsonObject {
+  const { items, ...rest } = schema
+  const drawn = leaf(drawing, schema)
+  if (!isObject(items) || hidesSomething(rest) || hidesSomething(items))
+    return { ...drawn, $comment: foldedComment(schema, drawing.detail.hints) }
+  drawing.left--
+  return { ...drawn, items: leaf(drawing, items) }
 }
 
 /** All items of a list, until the limit of nodes is reached. */
@@ -137,7 +179,8 @@ function drawProperties(
 }
 
 /** The keywords of a schema itself, without the schemas in it. */
-function leaf({ detail, short }: Drawing, schema: JsonObject): JsonObject {
+function leaf(drawing: Drawing, schema: JsonObject): JsonObject {
+  const { detail, short } = drawing
   const shown: JsonObject = {}
   for (const key of SCALARS) {
     const value = schema[key]
@@ -147,13 +190,36 @@ function leaf({ detail, short }: Drawing, schema: JsonObject): JsonObject {
   const { description } = schema
   if (typeof description === 'string' && detail.descriptionCharacters > 0)
     shown.description = shorten(description, detail.descriptionCharacters)
-  return Array.isArray(schema.enum) ? { ...shown, ...cutEnum(schema.enum, detail.enumValues, short) } : shown
+  return Array.isArray(schema.enum) ? { ...shown, ...enumOf(drawing, schema.enum) } : shown
 }
 
-function cutEnum(values: readonly JsonValue[], most: number, short: Drawing['short']): JsonObject {
-  const kept = values.slice(0, most).filter(value => isShort(value, short))
+function enumOf(drawing: Drawing, values: readonly JsonValue[]): JsonObject {
+  const known = drawing.enums.get(values) ?? cutEnum(drawing, values)
+  drawing.enums.set(values, known)
+  return known
+}
+
+function cutEnum({ detail, short, asked }: Drawing, values: readonly JsonValue[]): JsonObject {
+  if (isShortEnum(values, detail.enumCharacters)) return { enum: [...values] }
+  const first = values.slice(0, detail.enumValues).filter(value => isShort(value, short))
+  const later = values.slice(detail.enumValues, MOST_COMPARED).filter(value => isNear(value, asked))
+  const kept = [...first, ...later.slice(0, MOST_NEAR)]
   if (kept.length === values.length) return { enum: kept }
-  return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${kept.length}` }
+  return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${first.length}` }
+}
+
+function isShortEnum(values: readonly JsonValue[], most: number): boolean {
+  return (
+    values.length <= most &&
+    values.every(value => typeof value === 'string' && value.length <= most) &&
+    JSON.stringify(values).length <= most
+  )
+}
+
+/** Whether a value of an enum holds a word that was asked for: `mapbox/cycling` for "directions cycling". */
+function isNear(value: JsonValue, asked: ReadonlySet<string>): boolean {
+  if (asked.size === 0 || typeof value !== 'string' || value.length > LONGEST_SCALAR) return false
+  return wordsOf(value).some(({ term }) => asked.has(term))
 }
 
 /** The last resort: as many properties as fit, with only their types. */
@@ -177,14 +243,20 @@ function namesOnly(schema: JsonObject, mostTokens: number, cost: (part: JsonValu
     type: 'object',
     ...(given.length > 0 && { properties: shown }),
     ...(listed.length > 0 && { required: listed }),
-    $comment: `folded: ${names.length - given.length} more of ${names.length} properties`,
+    $comment:
+      given.length < names.length
+        ? `folded: ${names.length - given.length} more of ${names.length} properties`
+        : 'folded: only types',
   }
 }
 
 function typeOnly(root: JsonObject, value: JsonValue | undefined): JsonObject {
   if (!isObject(value)) return {}
-  const { type } = referred(root, value)
-  return type !== undefined && isShort(type, new WeakMap()) ? { type } : {}
+  const { type, enum: values } = referred(root, value)
+  return {
+    ...(type !== undefined && isShort(type, new WeakMap()) && { type }),
+    ...(Array.isArray(values) && isShortEnum(values, LONGEST_SCALAR) && { enum: [...values] }),
+  }
 }
 
 /** A schema with its reference resolved, if possible; keywords beside the reference take precedence. */
@@ -193,20 +265,6 @@ function referred(root: JsonObject, schema: JsonObject): JsonObject {
   if (!target) return schema
   const read = READ.map(key => [key, key === '$ref' ? target.$ref : (schema[key] ?? target[key])])
   return Object.fromEntries(read)
-}
-
-function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
-  const known = isObject(properties) ? properties : {}
-  const names = Array.isArray(required) ? required.slice(0, MOST_REQUIRED) : []
-  return new Set(
-    names.filter((name): name is string => typeof name === 'string' && Object.hasOwn(known, name)),
-  )
-}
-
-/** Required names first, otherwise in their own order. */
-function sortedNames(properties: JsonObject, required: ReadonlySet<string>): string[] {
-  const names = Object.keys(properties)
-  return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]
 }
 
 function isShort(value: JsonValue, short: Drawing['short']): boolean {

@@ -1,11 +1,11 @@
-/** What is said of a part that a schema does not have. */
+/** The answer for a part that a schema does not have. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFixture } from '../../../test/meta/fixture.ts'
 import { createOnce } from '../once.ts'
 import { findPart } from './part-of-tool.ts'
 
-test('of a part that is not there the nearest names are told, and no tool counts as called', () => {
+test('for a missing part of a schema the nearest names are shown, and no call is counted', () => {
   const names = Array.from({ length: 60 }, (_, at) => `field_${at}`)
   const inputSchema = {
     type: 'object' as const,

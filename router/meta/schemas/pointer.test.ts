@@ -42,13 +42,13 @@ test('references are followed on the way, and "properties" may be left out', () 
   assert.deepEqual(schemaPart(SCHEMA, 'shape/sides'), { type: 'integer' })
 })
 
-test('of a list of values the rest can be asked for', () => {
+test('a pointer to an index of an enum gives the rest of its values', () => {
   assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum'), { enum: ['red', 'green', 'blue'] })
   assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum/1'), { enum: ['green', 'blue'] })
   assert.deepEqual(schemaPart(SCHEMA, '/required'), { required: ['color'] })
 })
 
-test('what leads nowhere is no part', () => {
+test('a pointer to nothing finds no part', () => {
   for (const pointer of [
     '/properties/none',
     '/properties/color/enum/x',
@@ -62,7 +62,9 @@ test('what leads nowhere is no part', () => {
     assert.equal(schemaPart(SCHEMA, pointer), undefined, pointer)
 })
 
-test('a definition named __proto__ that refers to itself is one like any other', { timeout: 5_000 }, () => {
+test('a definition named __proto__ that refers to itself is resolved like any other', {
+  timeout: 5_000,
+}, () => {
   const definitions = '{"__proto__": {"properties": {"next": {"$ref": "#/$defs/__proto__"}}}}'
   const part = '{"items": {"$ref": "#/$defs/__proto__"}}'
   const schema = JSON.parse(`{"properties": {"list": ${part}}, "$defs": ${definitions}}`)

@@ -84,7 +84,7 @@ function decoded(step: string): string {
 }
 
 /** The part with the definitions that it refers to, directly or through others. */
-function withDefinitions(root: JsonObject, part: JsonObject): JsonObject {
+export function withDefinitions(root: JsonObject, part: JsonObject): JsonObject {
   if (part === root) return part
   let whole = part
   for (const place of DEFINITIONS) {

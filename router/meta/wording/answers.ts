@@ -89,5 +89,6 @@ export function reportRefusal(work: Work, refusal: Refusal): void {
     limited,
     scopes,
     unsent,
+    script: work.script,
   })
 }

@@ -6,6 +6,9 @@ import { estimateTokens } from '../../catalog/estimate.ts'
 /** Lines are estimated, not counted: leaves a margin so that an answer does not exceed its budget. */
 const SAFE_SHARE = 0.85
 
+/** How many budgets an answer may take if that shows a tool asked for by name with its whole schema. */
+export const WHOLE_BUDGETS = 2.5
+
 /** Estimated tokens available for the lines of one answer. */
 export function answerBudget({ config }: Catalog): number {
   return config.budget.responseTokens * SAFE_SHARE

@@ -4,6 +4,7 @@ import type { Fault } from '../../../core/errors.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 import { type ProfileWords, sentenceOf, spelled } from './profile-words.ts'
 import { shorten } from './shorten.ts'
+import { userSentence } from './user-sentences.ts'
 
 const LONGEST_ECHO = 120
 const LONGEST_UPSTREAM_MESSAGE = 1_000
@@ -21,6 +22,8 @@ export function stateSentence(server: RouterServer): string {
     case 'failed':
       return `Server ${quote(server.name)} is down${because}. Use another server, or try again in a minute.`
     case 'authRequired':
+      if (reason === 'NeedsLogin')
+        return `Server ${quote(server.name)} is used with the account of each user, and nobody has logged in. Show the user this page of the gateway, to be opened in a browser on its machine: /connect/${encodeURIComponent(server.name)}`
       return `Server ${quote(server.name)} needs credentials${because}. Whoever runs this gateway has to provide them; trying again does not help.`
     case 'suspended':
       return `Server ${quote(server.name)} is switched off (suspended in its manifest). Use another server.`
@@ -73,9 +76,13 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
       return `Server ${name} cannot be reached${reasonOf(fault)}. The arguments are not the cause; try again in a moment, or use another server.`
     case 'upstream_starting':
       return `Server ${name} failed${reasonOf(fault)} and is being started again${retryOf(fault)}.`
+    case 'upstream_asleep':
+      return asleepSentence(fault, name)
     case 'upstream_open':
       return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
     case 'upstream_busy':
+      if (fault.details.waiting !== undefined)
+        return `Server ${name} is asleep, and ${fault.details.waiting} calls wait for servers to start, which is the most. Try again in a minute.`
       if (fault.details.sessions !== undefined)
         return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
@@ -92,6 +99,8 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'bad_request':
       if (reasonOf(fault)) return `Server ${name} did not take the call${reasonOf(fault)}.`
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
+    case 'user_refused':
+      return userSentence(fault, name)
     case 'upstream_rejected':
     case 'conflict':
     case 'unavailable':
@@ -100,6 +109,21 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'io':
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
   }
+}
+
+function asleepSentence(fault: Fault, name: string): string {
+  const { seconds, problem, heard, ofUser } = fault.details
+  if (ofUser) return instanceSentence(fault, name)
+  if (!heard && problem === undefined)
+    return `Server ${name} is asleep, and nobody can wake it now. The call was not sent. Try again in a minute, or use another server.`
+  const because = problem === undefined ? '' : `: ${problem}`
+  return `Server ${name} is asleep, and could not be woken in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`
+}
+
+/** Without a problem nobody may have tried: no operator leads, or it cannot reach the API server. */
+function instanceSentence({ details: { seconds, problem } }: Fault, name: string): string {
+  const because = problem === undefined ? ', or nobody can start it now' : `: ${problem}`
+  return `Server ${name} has a pod for each user, and that of this user did not start in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`
 }
 
 /** Refusal of a call whose arguments do not fit: `help` has one line for each problem. */
@@ -139,7 +163,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   HandshakeFailed: 'it refused to begin a session',
   InstallFailed: 'its package could not be installed',
   IntegrityChanged: 'its package changed under the same version',
+  Invalid: 'a header that a Secret gives it cannot be sent, whoever runs this gateway has to correct it',
   NotMcp: 'what it writes is not MCP',
+  NotPermitted: 'its address is not allowed in this cluster',
   PackageManagerMissing: 'what installs its package is missing',
   ProtocolError: 'what it answers is not MCP',
   RequestTooLarge: 'the arguments are longer than it allows, send less',

@@ -1,9 +1,11 @@
 /**
  * The upstream of the comparison as a process: minimal servers of both eras, at /legacy/mcp and /modern/mcp. Its first line on
- * stdout is `{"port"}`.
+ * stdout is `{"port"}`. Argument: milliseconds until it answers a call; 0 by default.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { JsonObject } from '../../../core/json.ts'
+
+const ANSWER_MS = Number(process.argv[2] ?? 0)
 
 type Message = { id?: number | string; method?: string; params?: JsonObject }
 
@@ -35,7 +37,9 @@ const server = createServer((request, response) => {
       (modern ? MODERN : LEGACY).get(method) ?? (method === 'tools/call' ? echo(params) : undefined)
     const rest =
       result === undefined ? `"error":{"code":-32601,"message":"Method not found"}` : `"result":${result}`
-    answer(response, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${rest}}`)
+    const send = () => answer(response, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${rest}}`)
+    if (ANSWER_MS > 0 && method === 'tools/call') setTimeout(send, ANSWER_MS)
+    else send()
   })
 })
 

@@ -84,6 +84,9 @@ export const changeStories: Stories = (running, options) => {
     await space.apply(server('kit', { image: { name: 'portolan-test/no-such:1', command: ['/server'] } }))
     const failed = await space.untilSaid('kit', 'Ready', 'ImagePullFailed')
     assert.match(failed.message, /portolan-test\/no-such:1/)
+    const conditions = (await space.server('kit'))?.status?.conditions ?? []
+    const statusOf = (type: string) => conditions.find(condition => condition.type === type)?.status
+    assert.deepEqual([statusOf('Available'), statusOf('Progressing')], ['True', 'False'])
     assert.equal(await agent.call('kit:echo', { text: 'the old one' }), 'the old one')
     await space.apply(server('kit', fixture()))
     await space.untilReady('kit')

@@ -31,6 +31,8 @@ export const kindStories: Stories = (running, options) => {
     const space = await running().namespace('http', t)
     await space.apply(server('web', { image: http }), gateway('tools', { router: { replicas: 1 } }))
     await space.untilReady('web')
+    const open = await space.untilSaid('web', 'Accepted', 'Accepted')
+    assert.match(open.message, /serves HTTP itself and is sent no credential/)
     await space.untilServing('tools', { ready: 1 })
     const agent = await space.agent('tools')
     assert.match(await agent.call('web:echo', { text: 'over HTTP', message: 'over HTTP' }), /over HTTP/)
@@ -54,6 +56,10 @@ export const kindStories: Stories = (running, options) => {
     await space.apply(secret('login', { token: 'changed', header: 'Bearer changed' }))
     const again = () => agent.call('vault:echo', { text: 'again', message: 'again' })
     await until('both have the new one', async () => /again/.test(await again()))
+    await space.apply(secret('login', { token: 'changed', header: 'Bearer changed\nX-Other: b' }))
+    const { message } = await space.untilSaid('vault', 'ToolsDiscovered', 'Invalid')
+    assert.match(message, /key header of Secret login is no header/)
+    assert.doesNotMatch(message, /changed/)
   })
 
   test('a server that crashes is told with its last words', options, async t => {
@@ -82,14 +88,10 @@ export const kindStories: Stories = (running, options) => {
     },
   )
 
-  test('what runs on laptops alone, and what is not supported yet, is not accepted', options, async t => {
+  test('what runs on laptops alone is not accepted', options, async t => {
     const space = await running().namespace('refused', t)
-    await space.apply(
-      server('local', { command: { run: 'python' } }),
-      server('sleepy', { npm: { package: 'a', version: '1.0.0' }, scaling: { min: 0 } }),
-    )
+    await space.apply(server('local', { command: { run: 'python' } }))
     const { message } = await space.untilSaid('local', 'Accepted', 'LocalOnly')
     assert.match(message, /npm|image/)
-    await space.untilSaid('sleepy', 'Accepted', 'NotYetSupported')
   })
 }

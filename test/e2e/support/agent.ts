@@ -1,4 +1,4 @@
-/** An agent in a pod: a real MCP client, told by `kubectl exec` what to ask. */
+/** An agent in a pod: a real MCP client, which gets its requests by `kubectl exec`. */
 import type { KubeObject } from '../../../core/kube/object.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import type { Answers, ClientRequest } from '../../images/client/ask.ts'
@@ -14,7 +14,7 @@ export type Agent = {
   list(): Promise<string[]>
   /** Paths of the tools found, best first. */
   find(query: string): Promise<string[]>
-  /** All that is told of what is found, as text. */
+  /** All findings, as text. */
   describe(query: string): Promise<string>
   /** The text that a tool of a server answers; rejects with it where it is an error. */
   call(toolPath: string, args?: Record<string, unknown>): Promise<string>
@@ -29,7 +29,7 @@ export type Agent = {
 
 export type AgentOptions = { labels?: Record<string, string>; nodeName?: string }
 
-/** The pod of an agent; with `args` it does that instead of waiting to be told. */
+/** The pod of an agent. With `args` it runs this command instead of waiting for requests. */
 export function agentPod(
   name: string,
   options: AgentOptions & { args?: readonly string[] } = {},

@@ -35,11 +35,21 @@ export type Outcome = {
   p99Ms: number
 }
 
-/** Breaks something under load. `toolPath` is a tool that answers with the text it is given. */
+/** The calls. Without `args`, `toolPath` is a tool that answers with the text it is given. */
+export type Load = {
+  gateway: string
+  toolPath: string
+  args?: object
+  expect?: string
+  perSecond?: number
+  nodeName?: string
+}
+
+/** Breaks something under load. */
 export async function underLoad(
   { cluster }: Pick<Portolan, 'cluster'>,
   space: Namespace,
-  options: { gateway: string; toolPath: string; nodeName?: string },
+  options: Load,
   fault: Fault,
 ): Promise<Outcome> {
   const pod = agentPod('load', { nodeName: options.nodeName, args: loadArguments(space.name, options) })
@@ -66,20 +76,18 @@ export async function underLoad(
   return outcomeOf(report, struck, done, recoveredMs)
 }
 
-function loadArguments(
-  namespace: string,
-  { gateway, toolPath }: { gateway: string; toolPath: string },
-): string[] {
-  const args = { tool_path: toolPath, arguments: { text: 'call $N.' } }
+function loadArguments(namespace: string, load: Load): string[] {
+  const { gateway, toolPath, expect = 'call $N.', perSecond = CALLS_PER_SECOND } = load
+  const args = { tool_path: toolPath, arguments: load.args ?? { text: expect } }
   return [
     'load',
     `http://${gateway}-gateway.${namespace}.svc/mcp`,
     '--args',
     JSON.stringify(args),
     '--expect',
-    'call $N.',
+    expect,
     '--rate',
-    String(CALLS_PER_SECOND),
+    String(perSecond),
     '--timeout',
     String(CALL_LIMIT_SECONDS),
   ]

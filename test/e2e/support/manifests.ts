@@ -25,6 +25,6 @@ export function secret(name: string, stringData: Record<string, string>): KubeOb
 }
 
 /** The server of test/upstreams/rude, over stdio in an image: tools that echo, tell their process and environment, die. */
-export function fixture(mode = 'polite'): McpServerSpecInput {
-  return { image: { name: FIXTURES, command: ['node', '/fixtures/rude/server.mjs', mode] } }
+export function fixture(mode = 'polite', ...args: string[]): McpServerSpecInput {
+  return { image: { name: FIXTURES, command: ['node', '/fixtures/rude/server.mjs', mode, ...args] } }
 }

@@ -19,7 +19,7 @@ const QUIET_MS = 3_000
 export type Namespace = {
   name: string
   apply(...manifests: KubeObject[]): Promise<void>
-  /** Every document of a file, as it stands there; its own namespace counts where it names one. */
+  /** Applies every document of a file unchanged; a namespace in a document takes precedence. */
   applyFile(path: string): Promise<void>
   delete(...manifests: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>[]): Promise<void>
   server(name: string): Promise<McpServer | undefined>
@@ -27,7 +27,7 @@ export type Namespace = {
   pods(instance: string): Promise<Kube<V1Pod>[]>
   /** Waits until a server is ready in its present generation. */
   untilReady(...servers: string[]): Promise<void>
-  /** Waits until a condition of a server says so; resolves with it. */
+  /** Waits until a condition of a server has this reason; resolves with the condition. */
   untilSaid(server: string, type: string, reason: string, limitMs?: number): Promise<Condition>
   untilSaidOfGateway(gateway: string, type: string, reason: string): Promise<Condition>
   /** Waits until a gateway is ready and every replica serves the newest catalog; with so many servers ready, where that is given. */
@@ -41,7 +41,7 @@ export type Namespace = {
 }
 
 const MADE =
-  'deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,pdb,hpa,pods'
+  'deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,persistentvolumeclaims,pdb,hpa,pods'
 
 export async function openNamespace(name: string, client: KubeClient, cluster: Cluster): Promise<Namespace> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
@@ -126,7 +126,7 @@ function waiting(
   }
 }
 
-/** Throws, with all that the object says, until it says what is wanted of its present generation. */
+/** Throws, with all conditions of the object, until the expected one is observed for its present generation. */
 function said(object: McpServer | McpGateway | undefined, type: string, reason: string): Condition {
   const conditions = object?.status?.conditions ?? []
   const found = conditions.find(condition => condition.type === type)

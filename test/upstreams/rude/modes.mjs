@@ -107,6 +107,9 @@ export const modes = {
   'die-in-call': server => {
     server.call = () => process.exit(7)
   },
+  destructive: server => {
+    server.tools = server.tools.map(one => ({ ...one, annotations: { destructiveHint: true } }))
+  },
   'hang-call': server => {
     server.call = () => {}
   },

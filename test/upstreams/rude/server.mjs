@@ -1,7 +1,8 @@
 /**
  * A stdio MCP server that misbehaves on purpose: `node server.mjs MODE [NUMBER]`. The default mode, `polite`, is a correct server.
- * It has no dependencies, so that it starts fast and only the mode is unusual. The modes are in `modes.mjs` and `opening-modes.mjs`.
+ * It has no dependencies, so that it starts fast and only the mode is unusual. The modes are in `modes.mjs`, `opening-modes.mjs` and `canary-mode.mjs`.
  */
+import { canaryMode } from './canary-mode.mjs'
 import { modes } from './modes.mjs'
 import { openingModes } from './opening-modes.mjs'
 import { tools, unlisted } from './tools.mjs'
@@ -71,11 +72,10 @@ function listen(server) {
 }
 
 const name = process.argv[2] ?? 'polite'
-const change = modes[name] ?? openingModes[name]
+const all = { ...modes, ...openingModes, ...canaryMode }
+const change = all[name]
 if (change === undefined) {
-  process.stderr.write(
-    `no mode ${name}; there are: ${Object.keys({ ...modes, ...openingModes }).join(' ')}\n`,
-  )
+  process.stderr.write(`no mode ${name}; there are: ${Object.keys(all).join(' ')}\n`)
   process.exit(64)
 }
 listen(createServer({ name, change }))

@@ -101,3 +101,22 @@ unlisted.set('ask_large', (server, id, args) => {
   else server.send({ method: 'roots/list', params, id })
   server.answer(id, text('asked'))
 })
+/** Keeps what belongs to this call, for `tell_kept`. */
+unlisted.set('keep', (server, id, args, params) => {
+  server.kept = { id, progressToken: params._meta?.progressToken, text: args.text }
+  if (args.answer) server.answer(id, text('kept'))
+})
+unlisted.set('has_kept', (server, id) => server.answer(id, text(server.kept ? 'something' : 'nothing')))
+/** Says late, in the middle of this call, all that the call of `keep` did not say, and asks on its behalf. */
+unlisted.set('tell_kept', (server, id) => {
+  const { id: kept, progressToken, text: data } = server.kept
+  server.send({ method: 'notifications/message', params: { level: 'error', data } })
+  server.send({
+    method: 'notifications/progress',
+    params: { progressToken: progressToken ?? null, progress: 1, message: data },
+  })
+  server.send({ method: 'notifications/custom', params: { data } })
+  server.send({ id: 'late', method: 'elicitation/create', params: { message: data, requestedSchema: {} } })
+  server.answer(kept, text(data))
+  server.answer(id, text('told'))
+})

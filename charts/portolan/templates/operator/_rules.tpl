@@ -1,10 +1,10 @@
 {{/* The operator's minimal permissions in the namespaces that it watches. */}}
 {{- define "portolan.operatorRules" -}}
 - apiGroups: [portolan.dev]
-  resources: [mcpservers, mcpgateways]
+  resources: [mcpservers, mcpgateways, mcpscripts]
   verbs: [get, list, watch]
 - apiGroups: [portolan.dev]
-  resources: [mcpservers/status, mcpgateways/status]
+  resources: [mcpservers/status, mcpgateways/status, mcpscripts/status]
   verbs: [patch]
 # Required to set blockOwnerDeletion in owner references, if the API server checks it (OpenShift does).
 - apiGroups: [portolan.dev]
@@ -15,6 +15,10 @@
 - apiGroups: [""]
   resources: [configmaps, secrets, serviceaccounts, services]
   verbs: [get, list, watch, create, patch, delete]
+# For what servers with `storage` installed.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
@@ -22,7 +26,10 @@
   resources: [horizontalpodautoscalers]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [networking.k8s.io]
-  resources: [networkpolicies]
+  resources: [networkpolicies, ingresses]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
@@ -30,10 +37,10 @@
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [get, list, watch, create, patch, delete]
-# To find out why a server does not start.
+# To find out why a server does not start; and to label pods that have installed their package, for their NetworkPolicy.
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [get, list, watch, patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]

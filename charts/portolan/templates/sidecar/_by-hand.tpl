@@ -14,7 +14,7 @@ initContainers:
       - { name: PORTOLAN_ADMIN_PORT, value: "8081" }
       - { name: PORTOLAN_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
       - { name: PORTOLAN_POD, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
-      {{- range $name, $value := fromYaml (include "portolan.tracing" .root) }}
+      {{- range $name, $value := fromYaml (include "portolan.sidecarSettings" .root) }}
       - { name: {{ $name }}, value: {{ $value | quote }} }
       {{- end }}
     ports:
@@ -31,7 +31,7 @@ initContainers:
     resources:
       {{- toYaml .root.Values.sidecar.resources | nindent 6 }}
     securityContext:
-      {{- include "portolan.podSecurityContext" . | nindent 6 }}
+      {{- include "portolan.podSecurityContext" .root | nindent 6 }}
       {{- include "portolan.securityContext" . | nindent 6 }}
     volumeMounts:
       - { name: portolan-token, mountPath: /var/run/portolan/token, readOnly: true }

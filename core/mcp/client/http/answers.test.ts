@@ -1,4 +1,4 @@
-/** Answers over streamable HTTP in every shape that servers give them. */
+/** Answers over streamable HTTP in every form that servers use. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -83,7 +83,7 @@ const answers: [string, Behaviour][] = [
 ]
 
 for (const [title, behaviour] of answers)
-  test(`an answer ${title} is understood`, async t => {
+  test(`an answer ${title} is read correctly`, async t => {
     const { call } = await rude(t, { 'tools/call': behaviour })
     const { result, resultText } = (await call()) as { result: object; resultText?: string }
     assert.deepEqual(result, RESULT)
@@ -102,7 +102,7 @@ test('a JSON-RPC error that comes with status 400 is an answer', async t => {
   assert.deepEqual(await call(), { error: { code: -32602, message: 'bad' } })
 })
 
-test('a session refused with status 400 is opened anew once, and not for ever', async t => {
+test('a session refused with status 400 is opened again, once', async t => {
   const { call, server } = await rude(t, {
     'tools/call': raw(400, 'application/json', '{"error":{"message":"No valid session ID"}}'),
   })
@@ -121,7 +121,7 @@ test('a redirect on the same origin is followed, and remembered', async t => {
   assert.equal(server.log.filter(entry => entry === 'POST tools/list').length, 3)
 })
 
-test('a stream that was broken off is taken up where it ended', async t => {
+test('a broken stream is resumed where it ended', async t => {
   let last: unknown
   const { call } = await rude(t, {
     'tools/call': stream(response => response.end(`retry: 1\n${event('', 'e1')}`)),

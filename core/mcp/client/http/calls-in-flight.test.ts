@@ -8,7 +8,7 @@ function listed(id: number): Listed {
   return { id, call: callOf({ method: `call ${id}` }), place: -1 }
 }
 
-test('calls are found while they are in flight, the latest last, in whatever order they end', () => {
+test('calls in flight are found, latest last, in whatever order they end', () => {
   const calls = new CallsInFlight()
   const all = [1, 2, 3, 4, 5].map(listed)
   for (const one of all) calls.add(one)

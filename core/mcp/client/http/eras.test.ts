@@ -1,4 +1,4 @@
-/** Upstreams of both eras over streamable HTTP: which is spoken, what is remembered, and what happens where the upstream changes. */
+/** Upstreams of both eras over streamable HTTP: which era is used, what is remembered, and what happens if the upstream changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
@@ -51,7 +51,7 @@ const requestsOf = ({ requests }: AskingModern, method: string) =>
   requests.filter(({ body }) => body.method === method)
 
 for (const kind of ['modern', 'dual'] as const)
-  test(`a shared ${kind} server is spoken to in the newer era, after one question and no handshake`, async t => {
+  test(`a shared ${kind} server that knows server/discover is used without a handshake`, async t => {
     const { server, upstream } = await modern(t, kind)
     for (let calls = 0; calls < 3; calls++)
       assert.deepEqual(textOf(await call(upstream, 'echo', { params: { arguments: { calls } } })), { calls })
@@ -90,7 +90,7 @@ test('every request names its revision, client, method and name, in body and hea
   assert.equal(prompt.headers['mcp-name'], `=?base64?${Buffer.from('検索').toString('base64')}?=`)
 })
 
-test('arguments go to either era to the letter, numbers beyond 2^53 too', async t => {
+test('arguments are sent unchanged in both eras, also numbers beyond 2^53', async t => {
   const argumentsText = '{"n": 12345678901234567890,\n "s":"a\\nb"}'
   const { server, upstream } = await modern(t, 'modern')
   await call(upstream, 'echo', { params: { arguments: {} }, argumentsText })
@@ -107,7 +107,7 @@ test('arguments go to either era to the letter, numbers beyond 2^53 too', async 
   assert.deepEqual(texts, [String(written.length)])
 })
 
-test('what the server needs from its client is passed on as its answer, and the answers with the repeated call', async t => {
+test('input_required is passed on as the answer, and the responses with the repeated call', async t => {
   const { upstream } = await modern(t, 'modern')
   const asked = await call(upstream, 'ask', {
     params: { arguments: { kinds: 'form' } },
@@ -121,14 +121,14 @@ test('what the server needs from its client is passed on as its answer, and the 
   assert.deepEqual(textOf(await call(upstream, 'ask', { params, capabilities: CAN_ALL })), inputResponses)
 })
 
-test('a caller who cannot be asked gets the error that says so', async t => {
+test('if the caller cannot be asked, the error says so', async t => {
   const { upstream } = await modern(t, 'modern')
   const { error } = await call(upstream, 'ask', { params: { arguments: { kinds: 'form' } } })
   assert.equal(error?.code, -32021)
   assert.ok((error?.data as JsonObject).requiredCapabilities)
 })
 
-test('log messages come with the call, from the level that the caller wants', async t => {
+test("log messages arrive with the call, from the caller's level on", async t => {
   const { upstream } = await modern(t, 'modern')
   for (const [logLevel, expected] of [
     [undefined, []],
@@ -141,7 +141,7 @@ test('log messages come with the call, from the level that the caller wants', as
   }
 })
 
-test('progress comes back under the token of the caller, and a call is cancelled by closing its stream', async t => {
+test("progress has the caller's token, and closing the stream cancels a call", async t => {
   const { server, upstream } = await modern(t, 'modern')
   const heard: unknown[] = []
   await call(upstream, 'progress', {
@@ -162,7 +162,7 @@ test('progress comes back under the token of the caller, and a call is cancelled
   assert.ok(!server.log.entries.includes('POST notifications/cancelled'))
 })
 
-test('where clients have sessions the older era comes first, and a call of nobody needs no session', async t => {
+test('with sessions per client the older era is tried first, and a call without a client needs no session', async t => {
   const { server, upstream } = await modern(t, 'dual', 'perClient')
   await call(upstream, 'echo', { client: 'ann' })
   assert.equal((await upstream.connect(never)).era, undefined)
@@ -176,7 +176,7 @@ test('where clients have sessions the older era comes first, and a call of nobod
   assert.equal(requestsOf(server, 'tools/call').at(-1)?.headers['mcp-protocol-version'], '2025-11-25')
 })
 
-test('a server that knows no sessions is the same for all clients, once that is known', async t => {
+test('a server without sessions is shared by all clients once that is known', async t => {
   const { server, upstream } = await modern(t, 'modern', 'perClient')
   await call(upstream, 'echo', { client: 'ann' })
   server.log.entries.length = 0
@@ -203,7 +203,7 @@ test('a server of the older era is asked once whether it speaks the newer one', 
   )
 })
 
-test('an older server that leaves the question unanswered is spoken to after three seconds', async t => {
+test('an older server that does not answer server/discover is initialized after three seconds', async t => {
   const clock = createManualClock()
   const server = await startRude({ 'server/discover': hang })
   const upstream = upstreamOf(t, server, 'shared', clock)
@@ -213,19 +213,19 @@ test('an older server that leaves the question unanswered is spoken to after thr
   assert.equal((await connecting).protocolVersion, '2025-11-25')
 })
 
-test('an older server that breaks the connection at the question is spoken to', async t => {
+test('an older server that closes the connection on server/discover is initialized', async t => {
   const server = await startRude({ 'server/discover': response => void response.destroy() })
   assert.equal((await upstreamOf(t, server, 'shared').connect(never)).protocolVersion, '2025-11-25')
 })
 
 for (const status of [401, 403, 500, 503])
-  test(`status ${status} says nothing about the era: no handshake follows`, async t => {
+  test(`after status ${status} the era is unknown, and no handshake follows`, async t => {
     const server = await startRude({ 'server/discover': raw(status, 'text/plain', '') })
     await assert.rejects(upstreamOf(t, server, 'shared').connect(never), { name: 'Fault' })
     assert.deepEqual(server.log, ['POST server/discover'])
   })
 
-test('a version that is refused is asked for once more where the server names it', async t => {
+test('a refused revision is replaced by one that the server names, once', async t => {
   let asked = 0
   const server = await startRude({
     'server/discover': (response, { id }, request) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectionFault, isNotConnected } from './faults.ts'
 
-test('a request is sent again only where no connection came about, not where its host went away in the middle', () => {
+test('a request is repeated only if no connection was made, not if it broke', () => {
   for (const code of ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']) {
     const failed = (syscall: string) =>
       connectionFault(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }))

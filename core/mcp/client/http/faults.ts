@@ -1,5 +1,7 @@
 /** Faults for HTTP failures of an upstream; their messages never contain its address. */
 import { Fault, messageOf } from '../../../errors.ts'
+import { CLOSING_HEADER } from '../../protocol/closing-header.ts'
+import type { HttpResponse } from './http-request.ts'
 
 const NOT_CONNECTED: Record<string, string> = {
   ECONNREFUSED: 'The upstream refuses connections',
@@ -10,6 +12,8 @@ const NOT_CONNECTED: Record<string, string> = {
   ETIMEDOUT: 'The upstream does not accept the connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'The upstream does not accept the connection in time',
 }
+/** As the codes of NOT_CONNECTED: the request reached a bridge that ends, and that did not take it. */
+const CLOSING = 'CLOSING'
 
 /** The fault for an error that undici reported. */
 export function connectionFault(error: Error): Fault {
@@ -43,13 +47,20 @@ export function connectionFault(error: Error): Fault {
   })
 }
 
-/** Whether a request was never sent because no connection could be opened. */
+/** Whether a request was never sent because no connection could be opened, or was not taken. */
 export function isNotConnected(error: unknown): boolean {
-  return (
-    error instanceof Fault &&
-    error.code === 'upstream_unreachable' &&
-    String(error.details.code) in NOT_CONNECTED
-  )
+  if (!(error instanceof Fault) || error.code !== 'upstream_unreachable') return false
+  const code = String(error.details.code)
+  return code === CLOSING || code in NOT_CONNECTED
+}
+
+/** The fault for the answer of a bridge that ends; undefined for all other answers. */
+export function closingFault({ headers }: Pick<HttpResponse, 'headers'>): Fault | undefined {
+  if (headers[CLOSING_HEADER] === undefined) return undefined
+  return new Fault('upstream_unreachable', 'The upstream is ending and did not take the request', {
+    retryable: true,
+    details: { code: CLOSING },
+  })
 }
 
 /** Node uses the same codes when a host disappears during a request, which may then have been executed. */

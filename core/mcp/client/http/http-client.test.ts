@@ -1,4 +1,4 @@
-/** The way to an upstream of which not every pod answers. */
+/** Requests to an upstream of which not every pod answers. */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
@@ -10,12 +10,12 @@ import { createHttpClient } from './http-client.ts'
 const CONNECT_FAILED = 'undici:client:connectError'
 const request = { method: 'POST', headers: {}, body: '{}', maxBytes: 1_000 } as const
 
-test('a request that met nobody is sent once more, and only once', async t => {
+test('a request that could not connect is repeated once', async t => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/mcp`
   const http = createHttpClient(
     { url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 1 },
-    systemClock,
+    { clock: systemClock },
   )
   const server = createServer((_request, response) => response.end('here'))
   t.after(() => Promise.all([http.close(), server.close()]))

@@ -1,10 +1,11 @@
 /** The HTTP client of one upstream: connection pools, configured headers, tokens, and same-origin redirects. */
-import { Pool } from 'undici'
-import type { Clock } from '../../../async.ts'
+import { buildConnector, Pool } from 'undici'
 import { Fault } from '../../../errors.ts'
-import { isNotConnected } from './faults.ts'
+import type { HostGuard } from '../../../host-guard.ts'
+import { createOutbound } from '../../../outbound.ts'
+import { closingFault, isNotConnected } from './faults.ts'
 import { type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
-import type { Headers, RemoteSpec } from './spec.ts'
+import type { Headers, RemoteDeps, RemoteSpec } from './spec.ts'
 
 /** Further calls wait for a connection. Other limits, on calls and on open questions, apply before this one. */
 const MAX_CALLS = 2_048
@@ -30,25 +31,25 @@ export type HttpClient = {
   close(): Promise<void>
 }
 
-export function createHttpClient(spec: RemoteSpec, clock: Clock): HttpClient {
+export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps): HttpClient {
   const url = new URL(spec.url)
-  const calls = { pool: createPool(url.origin, MAX_CALLS), clock }
-  const streams = { pool: createPool(url.origin, MAX_STREAMS), clock }
+  const connect = connectOf(spec, guard)
+  const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock }
+  const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock }
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
-  /** Retries once if no connection was opened: nothing was sent, and the name may resolve to several pods, of which another may be up. */
+  /** Retries once if no connection was opened, or the pod ends: nothing was executed, and the name may resolve to several pods, of which another may be up. */
   const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
+    guard?.check(url)
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
     const connections = request.stays ? streams : calls
-    let reply: HttpResponse
-    try {
-      reply = await sendHttpRequest(connections, sent, signal)
-    } catch (error) {
+    const send = () => sendTaken(connections, sent, signal)
+    const reply = await send().catch(error => {
       if (signal.aborted || !isNotConnected(error)) throw error
-      reply = await sendHttpRequest(connections, sent, signal)
-    }
+      return send()
+    })
     return isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply
   }
 
@@ -88,6 +89,18 @@ export function createHttpClient(spec: RemoteSpec, clock: Clock): HttpClient {
   }
 }
 
+/** Throws a Fault too if the upstream ends and did not take the request. */
+async function sendTaken(
+  connections: Parameters<typeof sendHttpRequest>[0],
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const reply = await sendHttpRequest(connections, request, signal)
+  const refused = closingFault(reply)
+  if (refused) throw refused
+  return reply
+}
+
 /** Merges the user's headers with the protocol's: `fixed` if they never change, else `current`, with a token or computed headers. */
 function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
   const basic = basicAuth(url)
@@ -109,11 +122,43 @@ function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
   return { fixed: always && !auth ? fixed : undefined, current }
 }
 
-function createPool(origin: string, connections: number): Pool {
+type Connect = NonNullable<Pool.Options['connect']>
+
+function connectOf({ authority }: RemoteSpec, guard: HostGuard | undefined): Connect {
+  // Servers with an authority of their own run in this cluster.
+  if (!authority) return createOutbound({ timeoutMs: CONNECT_TIMEOUT_MS, guard })
+  return trusting(authority, {
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(guard?.lookup && { lookup: guard.lookup }),
+  })
+}
+
+/** Makes a new connector when the authority changes: the former one would go on with TLS sessions that the former authority vouched for. */
+function trusting(authority: () => string, options: buildConnector.BuildOptions): buildConnector.connector {
+  let made: { ca: string; connect: buildConnector.connector } | undefined
+  return (target, callback) => {
+    let ca: string
+    try {
+      ca = authority()
+    } catch (error) {
+      callback(error instanceof Error ? error : new Error(String(error)), null)
+      return
+    }
+    if (made?.ca !== ca) made = { ca, connect: buildConnector({ ...options, ...exactly(ca) }) }
+    made.connect(target, callback)
+  }
+}
+
+/** Any of these certificates by itself is enough: without this, of two that are self-signed and have one subject only one is found. */
+function exactly(ca: string) {
+  return { ca, allowPartialTrustChain: true }
+}
+
+function createPool(origin: string, connections: number, connect: Connect): Pool {
   return new Pool(origin, {
     connections,
     pipelining: 1,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connect,
     // No timeouts here: each call's own signal ends it.
     headersTimeout: 0,
     bodyTimeout: 0,

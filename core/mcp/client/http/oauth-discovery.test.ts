@@ -1,4 +1,4 @@
-/** Upstreams that say themselves who issues their tokens, with a real OAuth server, and with metadata that cannot be trusted. */
+/** Upstreams that name their authorization server, with a real OAuth server, and with metadata that cannot be trusted. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -34,7 +34,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     assert.equal(oauth.requests(), 1)
   })
 
-test('the metadata at the well-known places are found without a challenge, and the token is asked for that resource and its scopes', async t => {
+test('metadata at the well-known URLs are found without a challenge, and the token is requested for that resource and its scopes', async t => {
   const { token, asked } = await begin(t, origin => ({
     [`${PROTECTED_RESOURCE}/mcp`]: {
       resource: `${origin}/mcp`,
@@ -59,7 +59,7 @@ test('an upstream without metadata of its own is its own authorization server', 
   assert.equal(await token(), 't')
 })
 
-test('an authorization server that takes the secret only in the body is given it there at once', async t => {
+test('an authorization server that accepts the secret only in the body gets it there at once', async t => {
   const { token, asked } = await begin(t, origin => ({
     [AUTHORIZATION_SERVER]: {
       ...metadata(origin, origin),
@@ -107,7 +107,7 @@ const wrong: [string, (origin: string) => Pages, Fault['code'], RegExp][] = [
 ]
 
 for (const [title, pages, code, message] of wrong)
-  test(`an upstream that ${title} is given no secret`, async t => {
+  test(`an upstream that ${title} gets no secret`, async t => {
     const { token, asked } = await begin(t, pages)
     await assert.rejects(token, (fault: Fault) => {
       assert.equal(fault.code, code)
@@ -118,7 +118,7 @@ for (const [title, pages, code, message] of wrong)
     assert.equal(asked.filter(({ path }) => path === '/token').length, 0)
   })
 
-test('an upstream over https names no authorization server without TLS', async () => {
+test('an upstream over https cannot name an authorization server without TLS', async () => {
   const { createOAuthFetch } = await import('./oauth-fetch.ts')
   const { fetch } = createOAuthFetch('https://mcp.example.com/mcp', never)
   const asked = fetch('http://127.0.0.1:1/token', { method: 'POST' })

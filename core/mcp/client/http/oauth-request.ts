@@ -8,10 +8,10 @@ export type IssuedToken = { value: string; lifeSeconds?: number }
 
 /** The function throws Fault upstream_auth_required, _unreachable, _timeout or _protocol, with no address or secret in the message. */
 export function createTokenRequest(credentials: ClientCredentials) {
-  const { tokenUrl, upstream } = credentials
+  const { tokenUrl, upstream, guard } = credentials
   const secret: SecretUse = {}
   return async (signal: AbortSignal): Promise<IssuedToken> => {
-    const http = createOAuthFetch(tokenUrl ?? upstream.url, signal)
+    const http = createOAuthFetch(tokenUrl ?? upstream.url, signal, guard)
     try {
       const server = tokenUrl ? knownServer(tokenUrl) : await findTokenServer(upstream, http)
       return await askServer(credentials, secret, server, http)
@@ -24,6 +24,8 @@ export function createTokenRequest(credentials: ClientCredentials) {
 /** Where the authorization server accepted the secret. */
 type SecretUse = { place?: SecretPlace }
 type SecretPlace = 'header' | 'body'
+
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 
 function knownServer(tokenUrl: string): TokenServer {
   const issuer = new URL(tokenUrl).origin
@@ -41,13 +43,16 @@ async function askServer(
 ): Promise<IssuedToken> {
   const { fetchToken } = await import('@modelcontextprotocol/sdk/client/auth.js')
   const { ClientCredentialsProvider } = await import('@modelcontextprotocol/sdk/client/auth-extensions.js')
-  const { clientId, clientSecret, scopes = [] } = credentials
+  const { clientId, clientSecret, scopes = [], subject } = credentials
   const { issuer, metadata, resource } = server
   const scope = scopes.length > 0 ? scopes.join(' ') : server.scope
   const ask = async (place: SecretPlace) => {
     const client = { clientId, clientSecret, expectedIssuer: issuer, scope }
     const addClientAuthentication = authenticate(credentials, place)
-    const provider = Object.assign(new ClientCredentialsProvider(client), { addClientAuthentication })
+    const provider = Object.assign(new ClientCredentialsProvider(client), {
+      addClientAuthentication,
+      ...(subject && { prepareTokenRequest: () => exchangeOf(subject(), scope) }),
+    })
     const token = await fetchToken(provider, issuer, { metadata, resource, fetchFn: http.fetch })
     secret.place = place
     return token
@@ -61,6 +66,17 @@ async function askServer(
   if (token.access_token === '' || token.token_type.toLowerCase() !== 'bearer')
     throw new Fault('upstream_protocol', 'The authorization server issues no bearer tokens')
   return { value: token.access_token, lifeSeconds: token.expires_in }
+}
+
+/** The parameters of RFC 8693, section 2.1. */
+function exchangeOf(subject: string, scope: string | undefined): URLSearchParams {
+  return new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: subject,
+    subject_token_type: ACCESS_TOKEN,
+    requested_token_type: ACCESS_TOKEN,
+    ...(scope !== undefined && { scope }),
+  })
 }
 
 function authenticate({ clientId, clientSecret, audience }: ClientCredentials, place: SecretPlace) {
@@ -92,8 +108,8 @@ function tokenFault(cause: unknown, status: number): Fault {
   const code = errorCode(cause)
   if (code !== undefined && status < 500) {
     // The SDK reports every unknown code as server_error.
-    const said = code === 'server_error' ? `HTTP ${status}` : code
-    const message = `The authorization server refuses the client: ${said}`
+    const reason = code === 'server_error' ? `HTTP ${status}` : code
+    const message = `The authorization server refuses the client: ${reason}`
     return new Fault('upstream_auth_required', message, { cause, details: { status } })
   }
   return new Fault('upstream_protocol', 'The answer of the authorization server is not valid OAuth 2.0', {

@@ -1,4 +1,4 @@
-/** OAuth client credentials against a real OAuth server, and through it against an upstream that wants its tokens. */
+/** OAuth client credentials with a real OAuth server, and an upstream that requires its tokens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -32,7 +32,7 @@ test('many callers share one token, until shortly before it expires', async t =>
   assert.equal(server.requests(), 2)
 })
 
-test('a token that the upstream refused is renewed once for all who were refused', async t => {
+test('a refused token is renewed once for all callers', async t => {
   const server = await startOAuthServer()
   t.after(server.close)
   const source = createTokenSource({ ...client, tokenUrl: server.tokenUrl }, systemClock)
@@ -44,7 +44,7 @@ test('a token that the upstream refused is renewed once for all who were refused
   assert.equal(server.requests(), 2)
 })
 
-test('a server that takes the secret only in the body is given it there, from then on', async t => {
+test('a token endpoint that accepts the secret only in the body gets it there from then on', async t => {
   const server = await startTokenEndpoint((response, message, request) =>
     request.headers.authorization === undefined
       ? GIVEN(response, message, request)
@@ -61,7 +61,7 @@ for (const [title, more, message] of [
   ['a wrong secret', { clientSecret: 'wrong secret' }, /client/],
   ['a scope that is not granted', { scopes: ['tools:call'] }, /invalid_scope/],
 ] as const)
-  test(`${title} is named without the secret`, async t => {
+  test(`the error for ${title} does not contain the secret`, async t => {
     const server = await startOAuthServer()
     t.after(server.close)
     const source = createTokenSource({ ...client, tokenUrl: server.tokenUrl, ...more }, systemClock)
@@ -89,7 +89,7 @@ for (const [title, behaviour, code] of wrong)
     await assert.rejects(source.token(never), { code })
   })
 
-test('a token endpoint that hangs is given up in time, and asked again by the next caller', async t => {
+test('a request to a token endpoint times out, and the next caller requests again', async t => {
   let asked = 0
   const server = await startTokenEndpoint((response, message, request) =>
     asked++ === 0
@@ -111,7 +111,7 @@ test('a token endpoint that hangs is given up in time, and asked again by the ne
 })
 
 for (const transport of ['streamable-http', 'sse'] as const)
-  test(`an upstream over ${transport} that stops taking a token is given a new one, once`, async t => {
+  test(`an upstream over ${transport} that rejects its token gets a new one, once`, async t => {
     const oauth = await startOAuthServer()
     const server = await startSdk1(transport === 'sse' ? 'sse' : 'stateful', { accepts: oauth.accepts })
     const auth = createTokenSource({ ...client, tokenUrl: oauth.tokenUrl }, systemClock)
@@ -127,7 +127,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     assert.equal(oauth.requests(), 2)
   })
 
-test('an upstream that refuses every token wants credentials', async t => {
+test('an upstream that refuses every token has the state authRequired', async t => {
   const oauth = await startOAuthServer()
   const server = await startRude({ 'server/discover': raw(401, 'text/plain', '') })
   const auth = createTokenSource({ ...client, tokenUrl: oauth.tokenUrl }, systemClock)

@@ -1,6 +1,7 @@
 /** OAuth client credentials: one token for all callers, renewed shortly before it expires and when the upstream refuses it. */
 import type { Clock } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
+import type { HostGuard } from '../../../host-guard.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { createTokenRequest } from './oauth-request.ts'
 import type { RemoteSpec } from './spec.ts'
@@ -27,6 +28,10 @@ export type ClientCredentials = {
   clientSecret: string
   scopes?: readonly string[]
   audience?: string
+  /** The token to exchange (RFC 8693), read for each request. Absent: the client asks for a token of its own. */
+  subject?: () => string
+  /** As in RemoteDeps, of the authorization server. */
+  guard?: HostGuard
   /** The upstream that the tokens are for. */
   upstream: Pick<RemoteSpec, 'url' | 'transport'>
 }

@@ -1,4 +1,4 @@
-/** What one caller meets at a streamable HTTP upstream, or does to it, costs the others nothing. */
+/** A failure that one caller meets or causes at a streamable HTTP upstream does not affect other callers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
@@ -27,7 +27,7 @@ function call(upstream: Upstream, name: string, more: CallOptions = {}) {
   return upstream.request(callOf({ params: { name }, ...more }), never)
 }
 
-test('a session that others still use is not taken from them when one call meets a failing proxy', async t => {
+test('a failing proxy during one call does not end the session of other callers', async t => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const slow = Promise.withResolvers<void>()
   const server = await startRude({
@@ -48,7 +48,7 @@ test('a session that others still use is not taken from them when one call meets
   await server.logged('DELETE')
 })
 
-test('callers that declare odd things leave the others the sessions in which they can be asked', async t => {
+test('callers with unusual capabilities do not take the sessions of others', async t => {
   const upstream = upstreamOf(t, await startAskingLegacy('streamable-http'))
   const declared = async (capabilities: JsonObject) => {
     const { result } = await call(upstream, 'declared', { capabilities })
@@ -59,7 +59,7 @@ test('callers that declare odd things leave the others the sessions in which the
   assert.deepEqual(await declared(CAN_ALL), CAN_ALL)
 })
 
-test('what is not known to change nothing is not sent again after a break', async t => {
+test('after a broken connection, only requests that change nothing are repeated', async t => {
   let requests = 0
   const breaks: Behaviour = response => {
     requests++
@@ -78,7 +78,7 @@ test('what is not known to change nothing is not sent again after a break', asyn
   }
 })
 
-test('a refusal of one request with status 400 is its answer under whatever id, and no fault of the upstream', async t => {
+test('status 400 with any id is the answer to that request, and no failure of the upstream', async t => {
   const error = { code: -32602, message: 'Bad Request: no such region' }
   for (const id of ['null', '"server-error"']) {
     const body = `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`
@@ -88,7 +88,7 @@ test('a refusal of one request with status 400 is its answer under whatever id, 
   }
 })
 
-test('a stream for changes that ends as soon as it has spoken is opened later each time, and soon again after it lasted', async t => {
+test('a change stream that ends after its first event is reopened later each time, and soon after it has lasted', async t => {
   const clock = createManualClock()
   const said = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'here' } }
   let end = (): void => {}

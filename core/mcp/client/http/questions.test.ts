@@ -1,4 +1,4 @@
-/** Upstreams of the 2025 era that ask their clients, over streamable HTTP and SSE: who is asked, and what becomes of the questions. */
+/** Questions of upstreams of the 2025 era, over streamable HTTP and SSE: who gets them, and how they end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
@@ -59,7 +59,7 @@ async function call(upstream: Upstream, name: string, args: JsonObject, more: Ca
 const kinds = KINDS.join(' ')
 const everything = KINDS.map(kind => ANSWERS[kind])
 
-test('a shared server asks the caller whose call it is, each with what it declared', async t => {
+test('questions of a shared server reach the caller of that call, as far as the caller declared them', async t => {
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const [ann, bob] = [client(), client()]
   const can = { capabilities: CAN_ALL }
@@ -74,7 +74,7 @@ test('a shared server asks the caller whose call it is, each with what it declar
   assert.deepEqual(await call(upstream, 'declared', {}), {})
 })
 
-test('a caller that declared nothing is not asked, and the server is told', async t => {
+test('a question to a caller that declared nothing is refused', async t => {
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const { asked, ask } = client()
   const [answer] = (await call(upstream, 'ask', { kinds: 'form' }, { ask })) as { failed: string }[]
@@ -82,7 +82,7 @@ test('a caller that declared nothing is not asked, and the server is told', asyn
   assert.deepEqual(asked, [])
 })
 
-test('a question on no call’s stream of a shared server goes to the only call there is, and to nobody where there are more', async t => {
+test("a question outside of a call's stream goes to the only call in flight, and is refused if there are several", async t => {
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const { asked, ask } = client()
   const more = { capabilities: CAN_ALL, ask }
@@ -94,7 +94,7 @@ test('a question on no call’s stream of a shared server goes to the only call 
   assert.ok(asked.length < 3)
 })
 
-test('a question on no call’s stream goes to nobody once several callers have used the session', async t => {
+test("a question outside of a call's stream is refused once several callers have used the session", async t => {
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const { asked, ask } = client()
   const of = (id: string) => ({ capabilities: CAN_ALL, ask, identity: { ...ANONYMOUS, id } })
@@ -104,7 +104,7 @@ test('a question on no call’s stream goes to nobody once several callers have 
   assert.deepEqual([/cannot be asked now/.test(answer?.failed ?? ''), asked.length], [true, 2])
 })
 
-test('on an SSE stream that all share nothing is declared', async t => {
+test('nothing is declared on an SSE stream that callers share', async t => {
   const { upstream } = await asking(t, 'sse', 'shared')
   const { asked, ask } = client()
   const more = { capabilities: CAN_ALL, ask }
@@ -136,7 +136,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     for (const { asked } of clients) assert.equal(asked.length, 8)
   })
 
-  test(`a call over ${transport} that is aborted takes its questions along`, async t => {
+  test(`aborting a call over ${transport} ends its questions`, async t => {
     const { upstream } = await asking(t, transport, 'perClient')
     const abort = new AbortController()
     const asked = Promise.withResolvers<AbortSignal>()
@@ -154,7 +154,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
   })
 }
 
-test('a question while no call is in flight goes to who hears the client, and what the server says there too', async t => {
+test("without a call in flight, questions and messages go to the client's listener", async t => {
   const { server, upstream } = await asking(t, 'sse', 'perClient')
   const said: string[] = []
   const { promise: put, resolve } = Promise.withResolvers<string>()
@@ -175,7 +175,7 @@ test('a question while no call is in flight goes to who hears the client, and wh
   await until(() => said.includes('ann notifications/message'))
 })
 
-test('a client that cannot be asked is said to be so', async t => {
+test('the error for a client that cannot be asked says so', async t => {
   const { upstream } = await asking(t, 'streamable-http', 'perClient')
   const more = { client: 'ann', capabilities: CAN_ALL }
   const [none] = (await call(upstream, 'ask', { kinds: 'form' }, more)) as { failed: string }[]
@@ -203,7 +203,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     assert.ok(!server.log.entries.includes('POST tools/call'))
   })
 
-test('the level of the log is told ahead of a call, once, and a shared server is set to the most verbose', async t => {
+test('the log level is set before a call, once, and for a shared server to the most verbose one', async t => {
   const { server, upstream } = await asking(t, 'streamable-http', 'shared')
   const levels = async (logLevel: string | undefined) => {
     const heard: unknown[] = []
@@ -231,7 +231,7 @@ async function rude(t: Test, behaviour: Behaviour) {
   return { server, replies, upstream: upstreamOf(t, server, 'streamable-http', 'shared') }
 }
 
-test('10,000 questions at once reach nobody but the first few, and the call is answered', async t => {
+test('of 10,000 questions at once the first few are asked, and the call is answered', async t => {
   const { upstream, replies } = await rude(
     t,
     stream((response, { id }) => {
@@ -253,7 +253,7 @@ test('10,000 questions at once reach nobody but the first few, and the call is a
   assert.ok(replies.every(reply => /Too many questions/.test(JSON.stringify(reply))))
 })
 
-test('a question too large is refused, one after the answer is not put, and a second answer changes nothing', async t => {
+test('a question that is too large is refused, one after the result is not asked, and a second answer is ignored', async t => {
   const { upstream, replies } = await rude(
     t,
     stream((response, { id }) => {
@@ -273,7 +273,7 @@ test('a question too large is refused, one after the answer is not put, and a se
   assert.match(JSON.stringify(replies), /too large/)
 })
 
-test('a question that the server withdraws is ended, and gets no answer', async t => {
+test('a question that the server withdraws ends without an answer', async t => {
   const { promise: put, resolve } = Promise.withResolvers<AbortSignal>()
   const { promise: withdrawn, resolve: over } = Promise.withResolvers<void>()
   const { upstream, replies } = await rude(

@@ -1,4 +1,4 @@
-/** Streamable HTTP upstreams that misbehave: each costs its own call a named fault, and nothing else. */
+/** Streamable HTTP upstreams that misbehave: only the affected call fails, with a fault that names the cause. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -134,7 +134,7 @@ test('a handshake that hangs ends after the start time, for all who wait', async
   assert.deepEqual(server.log, ['POST server/discover', 'POST initialize'])
 })
 
-test('one caller who leaves a handshake does not end it for the others', async t => {
+test('a caller that leaves during the handshake does not end it for others', async t => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const { upstream, server } = await rude(t, {
     initialize: (response, message, request) =>
@@ -160,7 +160,7 @@ test('a protocol revision that we do not know is refused', async t => {
   await assert.rejects(upstream.connect(never), { code: 'upstream_protocol', message: /1999-01-01/ })
 })
 
-test('a hung call holds up no other call', async t => {
+test('a hung call does not delay other calls', async t => {
   let calls = 0
   const { upstream, call } = await rude(t, {
     'tools/call': (response, message, request) =>
@@ -173,7 +173,7 @@ test('a hung call holds up no other call', async t => {
   await assert.rejects(hung, { code: 'cancelled' })
 })
 
-test('a stream that stays open after its answer is closed by us a second later', async t => {
+test('a stream that stays open after its answer is closed after a second', async t => {
   const clock = createManualClock()
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const { call } = await rude(
@@ -191,7 +191,7 @@ test('a stream that stays open after its answer is closed by us a second later',
   await closed
 })
 
-test('an upstream that asks a caller who declared nothing is told so', async t => {
+test('a question to a caller that declared no capability is refused', async t => {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   const asking = JSON.stringify({ jsonrpc: '2.0', id: 'r1', method: 'roots/list' })
   const server = await startRude({
@@ -216,7 +216,7 @@ test('an upstream that asks a caller who declared nothing is told so', async t =
   })
 })
 
-test('a stream for changes that breaks is opened again, later each time', async t => {
+test('a broken change stream is reopened, later each time', async t => {
   const clock = createManualClock()
   const server = await startRude({
     initialize: answer({ protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }),
@@ -256,7 +256,7 @@ test('a server that answers 404 where it has no stream keeps its session', async
   assert.equal(server.log.filter(entry => entry === 'POST initialize').length, 1)
 })
 
-test('the streams that clients have for what comes between calls hold up no call', async t => {
+test("clients' streams for messages between calls do not delay calls", async t => {
   const changing = { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }
   const server = await startRude({
     initialize: answer(changing),

@@ -1,4 +1,4 @@
-/** Who gets which session, how long it is kept, and how many there are. */
+/** Which session a caller gets, how long it is kept, and how many there are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
@@ -68,7 +68,7 @@ test("a client's session ends five minutes after its last use", async () => {
   assert.deepEqual(closed, ['ann'])
 })
 
-test('the 257th client takes the place of the one idle for longest, unless all are busy', async () => {
+test('the 257th client replaces the one that has been idle longest, unless all are busy', async () => {
   const { book, closed } = setUp()
   const entries = Array.from({ length: 256 }, (_, at) => book.acquire(of(`client ${at}`)))
   assert.throws(() => book.acquire(of('late')), { code: 'upstream_busy' })
@@ -93,7 +93,7 @@ test('a session that failed to open is opened anew by the next caller', async ()
   }
 })
 
-test('a client that declares something else gets another session, and the calls in flight keep theirs', async () => {
+test('a client with other capabilities gets another session, and calls in flight keep theirs', async () => {
   const { book, closed, opened } = setUp()
   const first = book.acquire(of('ann'))
   const second = book.acquire(of('ann', 'elicitation'))

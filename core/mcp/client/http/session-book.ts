@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Era } from '../../protocol/revisions.ts'
+import { DISCOVERY_CLIENT } from '../../upstream.ts'
 import type { ResourceSubscriptions } from '../resource-subscriptions.ts'
 import type { Session } from './session.ts'
 
@@ -85,6 +86,14 @@ export class SessionBook {
   /** Whether any session is in use. */
   isBusy(): boolean {
     return this.#entries.values().some(({ busy }) => busy > 0)
+  }
+
+  /** How many belong to one client each. */
+  ofClients(): number {
+    return this.#entries
+      .values()
+      .filter(({ own, key }) => own && typeof key === 'string' && key !== DISCOVERY_CLIENT)
+      .reduce(count => count + 1, 0)
   }
 
   /** Changes the key of a session, unless the new key is in use. */

@@ -31,6 +31,7 @@ import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
 const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_auth_required: 'AuthRequired',
+  user_refused: 'NeedsLogin',
   upstream_timeout: 'StartTimeout',
   upstream_protocol: 'ProtocolError',
 }
@@ -61,7 +62,7 @@ export class SessionUpstream implements Upstream {
   #listener: SessionListener | undefined
   #closed: Promise<void> | undefined
   /** The last state that was reported, as JSON. */
-  #told = ''
+  #lastState = ''
 
   /** `release` frees what the sessions share, once they are closed. */
   constructor(spec: RemoteSpec, deps: RemoteDeps, opening: Opening, release: () => Promise<void>) {
@@ -109,6 +110,10 @@ export class SessionUpstream implements Upstream {
     if (this.#spec.sessions !== 'perClient') return
     this.#subscriptions.forget(client)
     this.#book.forget(client)
+  }
+
+  sessions(): number {
+    return this.#spec.sessions === 'perClient' ? this.#book.ofClients() : 0
   }
 
   onEvent(listener: (event: UpstreamEvent) => void): () => void {
@@ -253,8 +258,8 @@ export class SessionUpstream implements Upstream {
       if (event.state === 'ready') this.#life?.up()
       else if (event.state === 'failed') this.#life?.down()
       const telling = JSON.stringify(event)
-      if (telling === this.#told) return
-      this.#told = telling
+      if (telling === this.#lastState) return
+      this.#lastState = telling
     }
     for (const listener of this.#listeners) listener(event)
   }

@@ -1,4 +1,4 @@
-/** An upstream that dies while nobody calls it is noticed within a minute, by requests that cost it next to nothing. */
+/** An upstream that dies while nobody calls it is noticed within a minute, by cheap requests. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -10,7 +10,7 @@ import { createHttpUpstream } from './streamable.ts'
 
 const never = new AbortController().signal
 
-test('a silent server is pinged each half minute, and told of only when it is gone', async t => {
+test('an idle server is pinged every half minute, and reported only when it is gone', async t => {
   const { clock, events, server, pings, waits } = await begin(t, { ping: answer({}) })
   for (let asked = 1; asked <= 3; asked++) {
     clock.advance(30_000)
@@ -38,7 +38,7 @@ test('a server that answers calls is not pinged', async t => {
   assert.equal(pings(), 0)
 })
 
-test('a server that hangs is gone after 50 s, and there again when it is reached', async t => {
+test('a hanging server is reported after 50 s, and again when it answers', async t => {
   const behaviours: Record<string, Behaviour> = { ping: hang, 'tools/list': hang }
   const { clock, events, upstream, server } = await begin(t, behaviours)
   clock.advance(30_000)
@@ -56,7 +56,7 @@ test('a server that hangs is gone after 50 s, and there again when it is reached
   )
 })
 
-test('a server that does one thing at a time is not gone while a call is under way', async t => {
+test('a server that handles one request at a time is not reported during a call', async t => {
   const { clock, events, upstream, server, waits } = await begin(t, {
     ping: hang,
     'tools/list': hang,
@@ -77,7 +77,7 @@ test('a server that does one thing at a time is not gone while a call is under w
   await assert.rejects(calling)
 })
 
-test('a server that ignores pings is asked for what it answers; one that refuses them lives', async t => {
+test('a server that ignores pings gets another request; one that refuses them is alive', async t => {
   const deaf = await begin(t, { ping: hang, 'tools/list': answer({ tools: [] }) })
   deaf.clock.advance(30_000)
   await deaf.server.logged('POST ping')

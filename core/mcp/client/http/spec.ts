@@ -1,5 +1,6 @@
 /** The spec of a remote upstream, and the dependencies of its client. */
 import type { Clock } from '../../../async.ts'
+import type { HostGuard } from '../../../host-guard.ts'
 import type { TokenSource } from './oauth.ts'
 
 export type RemoteSpec = {
@@ -7,6 +8,8 @@ export type RemoteSpec = {
   transport: 'streamable-http' | 'sse'
   /** Sent with every request; a function is called before each one, so that rotated secrets apply at once. */
   headers?: Headers | (() => Promise<Headers>)
+  /** Certificates to trust instead of the usual ones, in PEM; asked before each new connection, so that rotated ones apply at once. */
+  authority?: () => string
   /** Bearer tokens; a 401 renews the token once. */
   auth?: TokenSource
   /** `shared`: one session for all calls. `perClient`: one for each `client` key of a call. */
@@ -23,4 +26,6 @@ export type RemoteDeps = {
   random?: () => number
   /** Whether to ping an upstream after 30 s of silence. Default false: then only calls notice that it is down. */
   watchesLife?: boolean
+  /** Absent: every address may be connected to. */
+  guard?: HostGuard
 }

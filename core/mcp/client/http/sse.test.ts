@@ -69,7 +69,7 @@ test('headers reach the upstream with the stream and with every message', async 
   assert.equal(await call(upstream, 'header', { name: 'x-key' }), 'k')
 })
 
-test('what a call brings along reaches the upstream with its message, arguments to the letter', async t => {
+test('headers and arguments of a call reach the upstream unchanged with its message', async t => {
   const sent: unknown[] = []
   const server = await startRude({
     GET: stream(response => {
@@ -98,7 +98,7 @@ test('what a call brings along reaches the upstream with its message, arguments 
   assert.equal(answer.result && answer.resultText, '{"n":12345678901234567890}')
 })
 
-test('progress finds its call among several', async t => {
+test('progress reaches its call among several', async t => {
   const { upstream } = await started(t)
   const heard: unknown[] = []
   const progress = (token: string) =>
@@ -120,7 +120,7 @@ test('a ping of the upstream is answered', async t => {
   assert.equal(await call(upstream, 'ask'), '{}')
 })
 
-test('a call that is aborted ends at once and the upstream is told', async t => {
+test('an aborted call ends at once, and the upstream is notified', async t => {
   const { server, upstream } = await started(t)
   const abort = new AbortController()
   const hanging = upstream.request(
@@ -160,7 +160,7 @@ test('each client has a stream of its own where sessions are per client', async 
   assert.deepEqual(counts, ['1', '1', '2', '1'])
 })
 
-test('a changed list is heard between calls', async t => {
+test('list_changed arrives between calls', async t => {
   const { server, upstream } = await started(t)
   const changed = new Promise<UpstreamEvent>(resolve => {
     upstream.onEvent(event => event.kind === 'listChanged' && resolve(event))
@@ -227,13 +227,13 @@ for (const [title, behaviours, code] of broken)
     })
   })
 
-test('an upstream that nobody serves is unreachable', async t => {
+test('an upstream on a closed port is unreachable', async t => {
   const server = await startRude({})
   await server.close()
   await assert.rejects(upstreamOf(t, server).connect(never), { code: 'upstream_unreachable' })
 })
 
-test('an upstream that answers calls and never takes their POSTs keeps no connection for long', async t => {
+test('an upstream that never answers POSTs does not keep connections open', async t => {
   const clock = createManualClock()
   const left: Promise<void>[] = []
   let tell = (_message: object): void => {}

@@ -31,7 +31,7 @@ const MAX_REPLY_BYTES = 64 * 1024
 
 /** An upstream behind an SSE endpoint. Shared sessions declare no capabilities: a question cannot be assigned to a call there. */
 export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
-  const http = createHttpClient(spec, deps.clock)
+  const http = createHttpClient(spec, deps)
   const open = async (hooks: SessionHooks, signal: AbortSignal) => {
     const session = new SseSession(http, deps, hooks)
     try {

@@ -100,7 +100,7 @@ test('a ping of the upstream in the middle of a call is answered', async t => {
   assert.equal(await call(upstream, 'ask'), '{}')
 })
 
-test('a call that is aborted ends at once and the upstream is told', async t => {
+test('an aborted call ends at once, and the upstream is notified', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))
@@ -141,7 +141,7 @@ test('each client has a session of its own where sessions are per client, and th
   assert.equal(server.log.filter(entry => entry === 'DELETE').length, 4)
 })
 
-test('a changed list is heard between calls', async t => {
+test('list_changed arrives between calls', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))
@@ -176,7 +176,7 @@ test('an upstream that went away is unreachable, and works again as soon as it i
   assert.deepEqual(states, ['starting', 'ready', 'failed', 'starting', 'ready'])
 })
 
-test('headers are sent with every request, asked for anew where they are a function', async t => {
+test('headers are sent with every request; a function of headers is called each time', async t => {
   const server = await startSdk1('stateful')
   let version = 0
   const upstream = upstreamOf(server.url, { headers: async () => ({ 'X-Key': `k${++version}` }) })

@@ -15,7 +15,7 @@ const PROBE_TIMEOUT_MS = 3_000
 
 /** An upstream behind a streamable HTTP endpoint. */
 export function createHttpUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
-  const http = createHttpClient(spec, deps.clock)
+  const http = createHttpClient(spec, deps)
   return new SessionUpstream(spec, deps, createOpening(http, deps), http.close)
 }
 

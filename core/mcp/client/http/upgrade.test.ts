@@ -55,7 +55,7 @@ async function startChanging(era: Era) {
   return { server, changing }
 }
 
-test('a server that is upgraded while we run is called in the newer era, and one that is set back in the older', async t => {
+test('a server that is upgraded is called in the newer era, and one that is downgraded in the older', async t => {
   const { server, changing } = await startChanging('legacy')
   const upstream = upstreamOf(t, server, 'shared')
   const events: UpstreamEvent[] = []
@@ -69,7 +69,7 @@ test('a server that is upgraded while we run is called in the newer era, and one
   assert.equal(events.length, 3)
 })
 
-test('clients with sessions of their own are called through every change of their server, none of them in vain', async t => {
+test('no call of a client with its own session is lost while its server changes era', async t => {
   const { server, changing } = await startChanging('modern')
   const upstream = upstreamOf(t, server, 'perClient')
   for (const next of ERAS) {
@@ -83,7 +83,7 @@ test('clients with sessions of their own are called through every change of thei
   )
 })
 
-test('a client with a session of its own keeps to itself when its server is set back', async t => {
+test('a client keeps a session of its own when its server is downgraded', async t => {
   const newer = await startAskingModern('modern')
   const upstream = upstreamOf(t, newer, 'perClient')
   for (const client of ['ann', 'bob']) await call(upstream, 'echo', { client })

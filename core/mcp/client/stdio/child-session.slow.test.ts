@@ -1,4 +1,4 @@
-/** One session with rude servers: calls, answers, and what comes unasked. */
+/** One session with misbehaving servers: calls, answers, and unexpected messages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -43,7 +43,7 @@ const faultOf = (work: Promise<unknown>): Promise<Fault> =>
 
 const errorOf = ({ error }: McpResponse) => error ?? assert.fail('no error')
 
-test('the handshake tells what the server is, in revisions old and new', async t => {
+test('the handshake returns name and capabilities, for old and new revisions', async t => {
   assert.deepEqual((await open(t, 'polite')).info, {
     protocolVersion: '2025-11-25',
     capabilities: { tools: { listChanged: true } },
@@ -85,7 +85,7 @@ test('a JSON-RPC error is an answer', async t => {
   })
 })
 
-test('an answer that is neither result nor error fails its call alone', async t => {
+test('an answer without result or error fails only its call', async t => {
   const { session } = await open(t, 'no-result')
   const fault = await faultOf(session.request(toolCall('echo'), signal))
   assert.equal(fault.code, 'upstream_protocol')
@@ -93,7 +93,7 @@ test('an answer that is neither result nor error fails its call alone', async t 
 })
 
 for (const tool of ['big', 'big_id_first', 'big_id_last'])
-  test(`an answer over its limit fails its call alone, found by its id (${tool})`, async t => {
+  test(`an answer over the limit fails only its call, which is found by its id (${tool})`, async t => {
     const { session, echo } = await open(t, 'polite')
     const call = (bytes: number, maxBytes: number): UpstreamCall => ({
       ...toolCall(tool, { bytes }),
@@ -112,7 +112,7 @@ for (const tool of ['big', 'big_id_first', 'big_id_last'])
     assert.equal(await echo('still here'), 'still here')
   })
 
-test('a call that is given up is told to the server, and its late answer hurts nobody', async t => {
+test('cancelling a call notifies the server, and a late answer is ignored', async t => {
   const { session } = await open(t, 'polite')
   const impatient = new AbortController()
   const gone = faultOf(session.request(toolCall('sleep', { ms: 30 }), impatient.signal))
@@ -130,7 +130,7 @@ test('a call that is given up is told to the server, and its late answer hurts n
   assert.deepEqual(seen[1]?.params, { requestId: 2, reason: 'The caller does not wait any longer' })
 })
 
-test('progress reaches the call it belongs to, under the token of the caller', async t => {
+test("progress reaches its call, with the caller's token", async t => {
   const { session } = await open(t, 'polite')
   const heard = [0, 1].map((): object[] => [])
   const calls = heard.map((list, index) => {
@@ -150,14 +150,14 @@ test('progress reaches the call it belongs to, under the token of the caller', a
   assert.deepEqual(heard[1], [progress(1, 3), progress(2, 3), progress(3, 3)])
 })
 
-test('everything but the progress token reaches the server as it was given', async t => {
+test('everything except the progress token reaches the server unchanged', async t => {
   const { session } = await open(t, 'polite')
   const params = { name: 'arguments', arguments: { deep: [1, { a: null }] }, _meta: { 'x.y/z': 1 } }
   const answer = await session.request(callOf({ method: 'tools/call', params, maxBytes: MIB }), signal)
   assert.deepEqual(JSON.parse(textOf(answer)), params)
 })
 
-test('the server’s own requests are answered: ping well, others with method not found', async t => {
+test('ping of the server is answered, and other requests with method not found', async t => {
   const { session } = await open(t, 'polite')
   for (const method of ['ping', 'sampling/createMessage', 'roots/list'])
     await session.request(toolCall('ask', { method }), signal)
@@ -173,13 +173,13 @@ test('the server’s own requests are answered: ping well, others with method no
     assert.equal(seen.find(other => other.id === id)?.error?.code, -32601)
 })
 
-test('a changed list is told', async t => {
+test('a changed list is reported', async t => {
   const { session, changed } = await open(t, 'polite')
   await session.request(toolCall('change', { name: 'new' }), signal)
   assert.deepEqual(changed, ['tools'])
 })
 
-test('callers of a server that does not read can give up, and get an answer when it ends', async t => {
+test('calls to a server that does not read can be cancelled, and fail when it ends', async t => {
   const { session } = await open(t, 'deaf')
   const impatient = new AbortController()
   const long = 'x'.repeat(100_000)
@@ -198,7 +198,7 @@ test('a server that closes its output in a call is ended, and the call is answer
   assert.equal((await faultOf(session.request(toolCall('echo'), signal))).code, 'upstream_died')
 })
 
-test('secrets of the environment stay out of faults', async t => {
+test('faults contain no secrets of the environment', async t => {
   const { session } = await open(t, 'polite', { secrets: ['hunter2'] })
   const fault = await faultOf(session.request(toolCall('die', { last: 'login with hunter2 failed' }), signal))
   assert.match(fault.message, /login with \[redacted\] failed/)

@@ -210,8 +210,8 @@ export class ChildSession {
   #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
     return new Promise((resolve, reject) => {
       const notify = ({ params }: Notification) => {
-        const taken = isObject(params?.notifications) ? Object.keys(params.notifications) : []
-        const all = Object.keys(notifications).every(key => taken.includes(key))
+        const accepted = isObject(params?.notifications) ? Object.keys(params.notifications) : []
+        const all = Object.keys(notifications).every(key => accepted.includes(key))
         resolve(all ? { result: {} } : { error: NOT_SUBSCRIBED })
       }
       const call = {

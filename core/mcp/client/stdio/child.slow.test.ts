@@ -22,7 +22,7 @@ function start(spec: ChildSpec, more: Partial<ChildDeps> = {}) {
 const script = (code: string): ChildSpec => ({ command: process.execPath, args: ['-e', code], env: {} })
 const printed = (pattern: RegExp) => (heard: { stdout: string }) => pattern.test(heard.stdout)
 
-test('a child gets exactly the environment, the folder and the arguments that it is given', async () => {
+test('a child gets exactly the given environment, folder and arguments', async () => {
   const code =
     'console.log(JSON.stringify({ env: process.env, cwd: process.cwd(), args: process.argv.slice(1) }))'
   const { child, heard } = start({
@@ -35,13 +35,13 @@ test('a child gets exactly the environment, the folder and the arguments that it
   assert.deepEqual(JSON.parse(heard.stdout), { env: { ONLY: 'this' }, cwd: '/', args: ['a b', '$HOME', ''] })
 })
 
-test('all that a child wrote before its end is handed over before its end is told', async () => {
+test('all output of a child arrives before its exit is reported', async () => {
   const { child, heard } = start(script("process.stdout.write('x'.repeat(500_000) + 'end')"))
   await child.exited
   assert.equal(heard.stdout.length, 500_003)
 })
 
-test('a command or a folder that is not there, and a file that is no program, are an exit with a reason', async () => {
+test('a missing command or folder, and a file that is no program, are an exit with a reason', async () => {
   const cases: [ChildSpec, RegExp][] = [
     [{ command: 'no-such-command', args: [], env: {} }, /no-such-command.* was not found/],
     [{ ...script(''), cwd: '/no/such/folder' }, /or its folder \/no\/such\/folder, was not found/],
@@ -76,7 +76,7 @@ test('stop ends grandchildren that hold the pipes and ignore TERM', async () => 
   assert.equal(groupLives(group), false)
 })
 
-test('grandchildren are ended too when their parent dies by itself, and do not delay the news of it', async () => {
+test('grandchildren also end when their parent dies, and do not delay the report of its exit', async () => {
   const grandchild = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60_000); console.log('up')"
   const code = `
     const { spawn } = require('node:child_process')
@@ -105,7 +105,7 @@ test('a child that does not read makes the writer wait', async () => {
   child.write('after the end')
 })
 
-test('a flood of standard error costs little, and the last lines stay known', async () => {
+test('much output on standard error costs little, and the last lines are kept', async () => {
   const { child, heard } = start(rudeCommand('stderr-flood'))
   assert.ok(await until(() => heard.stderr.length >= 40))
   assert.equal(child.stderr().length, 50)
@@ -123,7 +123,7 @@ test('a line of standard error that never ends is cut', async () => {
   assert.equal(last, 'last')
 })
 
-test('what a child writes to standard error is known without its secrets', async () => {
+test('secrets are removed from the standard error of a child', async () => {
   const { child, heard } = start(script("console.error('refused: hunter22')"), { secrets: ['hunter22'] })
   await child.exited
   assert.deepEqual(child.stderr(), ['refused: [redacted]'])

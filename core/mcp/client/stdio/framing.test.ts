@@ -1,4 +1,4 @@
-/** Lines cut from bytes, however they come. */
+/** Lines in a stream of bytes, however it is divided. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ function read(chunks: Buffer[], maxBytes = 1024 * KIB) {
   return { lines, skipped }
 }
 
-test('lines are the same however the bytes are cut, in the middle of characters too', () => {
+test('lines are the same however the bytes are divided, also within characters', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }).map(line => line.replaceAll('\n', ' '))),
@@ -73,6 +73,6 @@ test('a line that comes byte by byte costs time in proportion to its length', ()
   assert.equal(lines[0]?.length, 200 * KIB)
 })
 
-test('what stands after the last line end is a line too', () => {
+test('text after the last line break is a line too', () => {
   assert.deepEqual(read([Buffer.from('one\n\ntwo')]).lines, ['one', '', 'two'])
 })

@@ -1,9 +1,9 @@
-/** What is taken out of the lines of a child. */
+/** What is removed from the lines of a child. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { harmless, secretLines } from './harmless.ts'
 
-test('secrets that are known, and what is named like one, are taken out of a line', () => {
+test('known secrets, and values whose names look secret, are removed from a line', () => {
   const secrets = secretLines(['s3cr3t', 's3cr3t-and-more', 'line one of a key\nline two of a key', 'ab'])
   const cases = {
     'using s3cr3t-and-more here': 'using [redacted] here',
@@ -20,6 +20,6 @@ test('secrets that are known, and what is named like one, are taken out of a lin
   for (const [line, expected] of Object.entries(cases)) assert.equal(harmless(line, secrets), expected)
 })
 
-test('colours and line ends are taken out', () => {
+test('colours and line breaks are removed', () => {
   assert.equal(harmless('\u001b[31mERROR\u001b[0m it broke \r', []), 'ERROR it broke')
 })

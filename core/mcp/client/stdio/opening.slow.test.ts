@@ -1,4 +1,4 @@
-/** Which era children are found to speak, however rude they are when they are asked. */
+/** How the era of a child is found, also of misbehaving ones. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -27,7 +27,7 @@ function open(
   return { upstream, openings }
 }
 
-test('a shared server is asked in the newer era first, and its verdict is remembered over a restart', async t => {
+test('server/discover is sent to a shared server first, and its era is remembered across restarts', async t => {
   const { upstream, openings } = open(t, rudeCommand('polite'))
   const { protocolVersion, era } = await upstream.connect(signal)
   assert.deepEqual([protocolVersion, era], ['2025-11-25', undefined])
@@ -36,12 +36,12 @@ test('a shared server is asked in the newer era first, and its verdict is rememb
   assert.deepEqual(await openings(), ['initialize'])
 })
 
-test('a client’s own server is asked in the older era first', async t => {
+test("initialize is sent to a client's own server first", async t => {
   const { openings } = open(t, rudeCommand('polite'), 'perClient')
   assert.deepEqual(await openings('ann'), ['initialize'])
 })
 
-test('a call without a client, which needs no session, is served in the newer era where that is spoken', async t => {
+test('a call without a client needs no session, and uses the newer era if the server knows it', async t => {
   const { upstream } = open(t, askingCommand('dual'), 'perClient')
   await upstream.connect(signal)
   const ask = async (client?: string) =>
@@ -55,7 +55,7 @@ test('a call without a client, which needs no session, is served in the newer er
   assert.equal((await ask('ann'))?.resultType, undefined)
 })
 
-test('a client’s own server that only speaks the newer era is asked for it at once the next time', async t => {
+test("a client's own server that knows only the newer era is used in that era at once the next time", async t => {
   const { upstream, openings } = open(t, rudeCommand('slow-modern'), 'perClient')
   assert.equal((await upstream.connect(signal)).era, 'modern')
   assert.deepEqual(await openings('ann'), ['server/discover'])
@@ -79,12 +79,12 @@ for (const [kind, sessions, era, version] of [
   })
 
 for (const mode of ['discover-without-id', 'discover-garbage'])
-  test(`a server whose answer to the newer era makes no sense is of the older one (${mode})`, async t => {
+  test(`a server with an invalid answer to server/discover is of the older era (${mode})`, async t => {
     const { openings } = open(t, rudeCommand(mode))
     assert.deepEqual(await openings(), ['server/discover', 'initialize'])
   })
 
-test('a server that dies of the newer era’s question is started again, and never asked it again', async t => {
+test('a server that exits on server/discover is restarted, and not sent it again', async t => {
   const { upstream, openings } = open(t, rudeCommand('die-on-discover'))
   const states: string[] = []
   upstream.onEvent(event => event.kind === 'state' && states.push(event.state))
@@ -95,7 +95,7 @@ test('a server that dies of the newer era’s question is started again, and nev
 })
 
 for (const mode of ['hang-on-discover', 'discover-last'])
-  test(`a server that is silent for 2 s is asked in the older era as well (${mode})`, async t => {
+  test(`a server that is silent for 2 s gets initialize as well (${mode})`, async t => {
     const clock = createLeapClock()
     const { upstream, openings } = open(t, rudeCommand(mode), 'shared', clock)
     const asked = openings()
@@ -106,7 +106,7 @@ for (const mode of ['hang-on-discover', 'discover-last'])
     assert.deepEqual(await openings(), ['initialize'])
   })
 
-test('a slow server of the newer era alone is waited for', async t => {
+test('a slow server that knows only the newer era is waited for', async t => {
   const clock = createLeapClock()
   const { upstream } = open(t, rudeCommand('slow-modern', 1_000), 'shared', clock)
   const connecting = upstream.connect(signal)
@@ -116,7 +116,7 @@ test('a slow server of the newer era alone is waited for', async t => {
   clearTimeout(hurry)
 })
 
-test('what refuses both eras says why', async t => {
+test('a server that refuses both eras fails with its reasons', async t => {
   const { upstream } = open(t, rudeCommand('refuse-initialize'))
   await assert.rejects(upstream.connect(signal), { message: /GITHUB_TOKEN is not set/ })
 })

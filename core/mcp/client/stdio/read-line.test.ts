@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
 
-test('answers in the shapes of the SDKs come with the text of their result', () => {
+test('answers as the SDKs write them come with the text of their result', () => {
   const result = { content: [{ type: 'text', text: 'ü "quoted" }' }] }
   const resultText = JSON.stringify(result)
   for (const line of [
@@ -14,7 +14,7 @@ test('answers in the shapes of the SDKs come with the text of their result', () 
     assert.deepEqual(readLine(line), [{ kind: 'answer', id: 7, answer: { result, resultText } }])
 })
 
-test('a result whose text would smuggle keys into an answer is passed on as a value only', () => {
+test('a result whose text would add keys to the answer is passed on only as a value', () => {
   const [message] = readLine('{"result":{"a":1},"id":99,"result":{},"jsonrpc":"2.0","id":7}') ?? []
   assert.deepEqual(message, { kind: 'answer', id: 7, answer: { result: {} } })
 })
@@ -32,12 +32,12 @@ test('other spellings, batches, errors, requests and notifications are understoo
   ])
 })
 
-test('lines that are not JSON-RPC are none', () => {
+test('lines that are not JSON-RPC are ignored', () => {
   for (const line of ['Listening on 3000', '', '42', 'null', '[]', '{}', '{"half":', '"text"', '[1,2]'])
     assert.equal(readLine(line), undefined, line)
 })
 
-test('the id of a line too long to be read is found at either end, and only where it belongs to the whole', () => {
+test('the id of a line that is too long is found at either end, if it belongs to the outermost object', () => {
   assert.equal(idInHead('{"jsonrpc":"2.0","id":12,"result":{"content":['), 12)
   assert.equal(idInHead('{ "id": "12", "jsonrpc": "2.0", "resu'), 12)
   assert.equal(idInHead('{"result":{"id":12,'), undefined)
@@ -47,7 +47,7 @@ test('the id of a line too long to be read is found at either end, and only wher
   assert.equal(idInTail('xxxx\\"id\\":12}"}'), undefined)
 })
 
-test('a line too long to be read is known to be no answer where it begins with a method', () => {
+test('a line that is too long and begins with a method is no answer', () => {
   assert.equal(isAsking('{"jsonrpc":"2.0","method":"notifications/message","params":{'), true)
   assert.equal(isAsking('{"jsonrpc":"2.0","id":"a","method":"sampling/createMessage",'), true)
   assert.equal(isAsking('{"method":"notifications/message"'), true)

@@ -1,4 +1,4 @@
-/** Gateways that are killed, and what must not be left of them. */
+/** What must not be left when a gateway is killed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,13 +31,13 @@ async function oneTurn({ stdin, stdout }: ChildProcess): Promise<void> {
 
 const anyLives = (groups: number[]) => groups.some(groupLives)
 
-test('kill -9 of the gateway leaves nothing behind: polite, stubborn and fruitful servers end', async () => {
+test('after kill -9 of the gateway all servers end, also those that ignore TERM or have children', async () => {
   const { gateway, groups } = await startGateway('polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
   gateway.kill('SIGKILL')
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
 
-test('a reaper that is killed is started again and knows all groups', onLinux, async () => {
+test('a killed reaper is started again and gets all groups', onLinux, async () => {
   const { gateway, groups } = await startGateway('deaf-to-end')
   const reaper = () => childrenOf(gateway.pid ?? 0, 'portolan-reaper')[0]
   const first = reaper()
@@ -58,7 +58,7 @@ test('the signals that end a terminal session do not end the reaper', onLinux, a
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
 
-test('closing the reaper ends what is still watched, and nothing that was forgotten', async () => {
+test('closing the reaper ends the watched groups only', async () => {
   const reaper = startReaper()
   const [watched, forgotten] = [sleeper(), sleeper()]
   await Promise.all([reaper.watch(watched.pid as number), reaper.watch(forgotten.pid as number)])
@@ -71,7 +71,7 @@ test('closing the reaper ends what is still watched, and nothing that was forgot
   await once(forgotten, 'exit')
 })
 
-test('a child runs nothing before the reaper knows it, and ends where that never comes', async () => {
+test('a child runs nothing before the reaper knows its group, and exits if the reaper never does', async () => {
   let tellChild: () => void = () => {}
   const never: Reaper = {
     watch: () => new Promise<void>(resolve => (tellChild = resolve)),
@@ -95,7 +95,7 @@ test('a child runs nothing before the reaper knows it, and ends where that never
   tellChild()
 })
 
-test('a gate that closes because the gateway is gone lets the child end without running', async () => {
+test('if the gateway dies before the child runs, the child exits', async () => {
   const child = spawn('/bin/sh', ['-c', GATE, 'echo', 'ran'], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
   let output = ''
   child.stdout?.on('data', chunk => {
@@ -106,7 +106,7 @@ test('a gate that closes because the gateway is gone lets the child end without 
   assert.equal(output, '')
 })
 
-test('variables that a shell would drop reach the child all the same', async () => {
+test('variables with names that a shell would drop reach the child', async () => {
   const reaper = startReaper()
   const { output, collect } = collector()
   const { command } = rudeCommand('polite')

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRestartBackoff, RESTART, STABLE_MS } from './restart-backoff.ts'
 
-test('a healthy child is started again at once the first time, then later and later up to a minute', () => {
+test('a healthy child is restarted at once the first time, then later each time, up to a minute', () => {
   const backoff = createRestartBackoff(() => 1)
   const delays = Array.from({ length: 10 }, () => backoff.failed(0, 10))
   assert.deepEqual(delays, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000])
 })
 
-test('a child that never became healthy waits from the first failure on', () => {
+test('a child that was never healthy is restarted with a delay from the first failure on', () => {
   const backoff = createRestartBackoff(() => 1)
   assert.equal(backoff.failed(1_000, undefined), RESTART.firstMs)
   assert.equal(backoff.remaining(1_000), RESTART.firstMs)
@@ -17,7 +17,7 @@ test('a child that never became healthy waits from the first failure on', () => 
   assert.equal(backoff.remaining(2_001), 0)
 })
 
-test('a stable minute, or a sleep, makes the past forgotten', () => {
+test('a stable minute, or sleeping, resets the delay', () => {
   const backoff = createRestartBackoff(() => 1)
   for (let round = 0; round < 5; round++) backoff.failed(0, 10)
   assert.equal(backoff.failed(0, STABLE_MS), 0)

@@ -1,9 +1,9 @@
-/** What is said of a child that ended. */
+/** The fault of a child that ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lastOf } from './session-faults.ts'
 
-test('the last line that looks like an error is quoted, else the last one', () => {
+test('the last line that looks like an error is quoted, otherwise the last line', () => {
   const docker = [
     'docker: Error response: pull access denied',
     '',

@@ -53,7 +53,7 @@ test('many first callers share one start, and nothing is started before', async 
   assert.deepEqual(states(), ['starting', 'ready'])
 })
 
-test('a server without calls falls asleep, its process ends, and the next call wakes it', async t => {
+test('the process of a server without calls ends, and the next call starts it', async t => {
   const clock = createManualClock()
   const { states, pid } = open(t, 'polite', { clock, idleAfterMs: 1_000 })
   const first = await pid()
@@ -68,7 +68,7 @@ test('a server without calls falls asleep, its process ends, and the next call w
   assert.deepEqual(states(), ['starting', 'ready', 'asleep', 'starting', 'ready'])
 })
 
-test('a server with a call in flight does not fall asleep', async t => {
+test('a server with a call in flight does not sleep', async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { clock, idleAfterMs: 1_000 })
   await pid()
@@ -78,7 +78,7 @@ test('a server with a call in flight does not fall asleep', async t => {
   assert.deepEqual(states(), ['starting', 'ready'])
 })
 
-test('the child of a client that goes is ended, the others stay', async t => {
+test('when a client leaves, only its child ends', async t => {
   const { upstream, pid } = open(t, 'polite', { sessions: 'perClient' })
   const [ann, bob] = [await pid('ann'), await pid('bob')]
   upstream.forget?.('ann')
@@ -91,7 +91,7 @@ test('the child of a client that goes is ended, the others stay', async t => {
   assert.equal(await shared.pid('ann'), one)
 })
 
-test('a server that is kept warm starts by itself and never sleeps', async t => {
+test('a server that is kept running starts without a call and never sleeps', async t => {
   const clock = createManualClock()
   const { upstream, states, pid } = open(t, 'polite', { clock, idleAfterMs: 1_000, min: 1 })
   await until(() => upstream.state === 'ready')
@@ -100,7 +100,7 @@ test('a server that is kept warm starts by itself and never sleeps', async t => 
   assert.deepEqual(states(), ['starting', 'ready'])
 })
 
-test('calls in flight are answered when the server dies, and it is up again at once', async t => {
+test('calls in flight fail when the server dies, and it restarts at once', async t => {
   const clock = createManualClock()
   const { upstream, states, pid } = open(t, 'polite', { clock })
   const before = await pid()
@@ -114,7 +114,7 @@ test('calls in flight are answered when the server dies, and it is up again at o
   assert.deepEqual(states(), ['starting', 'ready', 'starting', 'ready'])
 })
 
-test('kill -9 of a server is told with its signal, and the next call is served', async t => {
+test('the error after kill -9 of a server names the signal, and the next call succeeds', async t => {
   const { upstream, pid } = open(t, 'polite')
   const hanging = faultOf(upstream.request(toolCall('hang'), signal))
   process.kill(await pid(), 'SIGKILL')
@@ -124,7 +124,7 @@ test('kill -9 of a server is told with its signal, and the next call is served',
   assert.ok(performance.now() - started < 2_000)
 })
 
-test('a server that crashes again and again is tried less and less often, and calls meanwhile fail fast', async t => {
+test('a server that keeps crashing is restarted less and less often, and calls fail fast meanwhile', async t => {
   const clock = createManualClock()
   const { upstream, events, states, pid } = open(t, 'polite', { clock })
   const crash = () => faultOf(upstream.request(toolCall('die', { last: 'segmentation fault' }), signal))
@@ -147,7 +147,7 @@ test('a server that crashes again and again is tried less and less often, and ca
   assert.equal((await faultOf(pid())).details.retryInMs, 1_000)
 })
 
-test('a server that lived for a stable minute is started again at once, whatever was before', async t => {
+test('a server that ran for a stable minute is restarted at once, whatever happened before', async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { clock })
   const crash = () => faultOf(upstream.request(toolCall('die'), signal))
@@ -174,7 +174,7 @@ for (const [mode, reason, message] of [
     assert.deepEqual(states(), ['starting', 'failed'])
   })
 
-test('a server that never answers initialize fails after the start timeout, and its callers go when they like', async t => {
+test('a server that never answers initialize fails after the start timeout; its callers can leave before', async t => {
   const clock = createManualClock()
   const { upstream } = open(t, 'hang-initialize', { clock, startTimeoutMs: 5_000 })
   const impatient = new AbortController()
@@ -196,14 +196,14 @@ test('a command that does not write MCP messages is reported as such after the s
   assert.match(fault.message, /Usage: rude/)
 })
 
-test('a command that is not there says so', async t => {
+test('the error for a missing command names it', async t => {
   const { upstream } = open(t, '', { command: 'no-such-command' })
   const fault = await faultOf(upstream.connect(signal))
   assert.equal(fault.code, 'upstream_unreachable')
   assert.equal(fault.details.reason, 'CommandNotFound')
 })
 
-test('a server that cannot start is tried again by itself, and named as crash looping', async t => {
+test('a server that cannot start is retried, and reported as crash looping', async t => {
   const clock = createManualClock()
   const { upstream, events } = open(t, 'exit-1', { clock })
   await faultOf(upstream.connect(signal))
@@ -214,7 +214,7 @@ test('a server that cannot start is tried again by itself, and named as crash lo
   assert.equal((await faultOf(upstream.connect(signal))).details.retryInMs, 1_000)
 })
 
-test('closing ends the process and answers calls in flight and starts under way', async t => {
+test('closing ends the process, calls in flight and pending starts', async t => {
   const { upstream, pid, states } = open(t, 'ignore-term')
   const group = await pid()
   const hanging = faultOf(upstream.request(toolCall('hang'), signal))
@@ -230,7 +230,7 @@ test('closing ends the process and answers calls in flight and starts under way'
   assert.equal((await caller).code, 'upstream_died')
 })
 
-test('each client has a child of its own, and a call without a client has one for itself', async t => {
+test('each client has a child of its own, and each call without a client too', async t => {
   const { pid } = open(t, 'polite', { sessions: 'perClient' })
   const [a, again, b, alone, other] = await Promise.all([pid('a'), pid('a'), pid('b'), pid(), pid()])
   assert.equal(a, again)
@@ -239,7 +239,7 @@ test('each client has a child of its own, and a call without a client has one fo
   assert.ok(groupLives(a) && groupLives(b))
 })
 
-test('the child that was unused the longest goes when there is no room; where all are busy the call is refused', async t => {
+test('without room the child that has been idle longest ends; if all are busy, the call is refused', async t => {
   const { upstream, pid } = open(t, 'polite', { sessions: 'perClient', maxClients: 2 })
   const [a, b] = [await pid('a'), await pid('b')]
   await pid('a')
@@ -257,7 +257,7 @@ test('the child that was unused the longest goes when there is no room; where al
   await Promise.all(hanging)
 })
 
-test('the crash of one client’s child leaves the others alone', async t => {
+test("the crash of one client's child does not affect others", async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { sessions: 'perClient', clock })
   const a = await pid('a')
@@ -271,7 +271,7 @@ test('the crash of one client’s child leaves the others alone', async t => {
   await pid('b')
 })
 
-test('clients’ children fall asleep each by itself', async t => {
+test("each client's child sleeps on its own", async t => {
   const clock = createManualClock()
   const { states, pid } = open(t, 'polite', { sessions: 'perClient', clock, idleAfterMs: 1_000 })
   const a = await pid('a')

@@ -1,4 +1,4 @@
-/** What children of both eras say and ask by themselves, and who hears it. */
+/** Questions and notifications of children of both eras, and who gets them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
@@ -57,7 +57,7 @@ for (const kind of ['legacy', 'dual'] as const)
     assert.equal(asked.length, 4)
   })
 
-test('a child of the newer era that clients share says with its answer what it has to know, and gets it', async t => {
+test('a shared child of the newer era asks with input_required, and gets the responses', async t => {
   const { upstream } = open(t, askingCommand('modern'), 'shared')
   const call = callOf({ ...toolCall('ask', { kinds: 'roots' }), capabilities: CAN_ALL })
   const { result } = await upstream.request(call, signal)
@@ -72,7 +72,7 @@ test('a child of the newer era that clients share says with its answer what it h
   assert.equal(none.error?.code, -32021)
 })
 
-test('a child is told what its client can be asked for, and is refused the rest with a sentence', async t => {
+test("a child gets the client's capabilities, and other questions are refused with a sentence", async t => {
   const { call } = open(t, askingCommand('legacy'))
   const { ask, asked } = answering()
   const caller = { ask, capabilities: { roots: {} } }
@@ -82,7 +82,7 @@ test('a child is told what its client can be asked for, and is refused the rest 
   assert.deepEqual(asked, [])
 })
 
-test('between calls a child’s questions and words go to the listener of its client', async t => {
+test("between calls, a child's questions and notifications go to its client's listener", async t => {
   const { upstream, call } = open(t, rudeCommand('polite'))
   const heard: [string, string][] = []
   const { ask } = answering()
@@ -110,7 +110,7 @@ test('between calls a child’s questions and words go to the listener of its cl
   ])
 })
 
-test('a client’s notifications reach its child, but for those of the handshake', async t => {
+test("a client's notifications reach its child, except those of the handshake", async t => {
   const { upstream, call } = open(t, rudeCommand('polite'))
   await call('pid')
   for (const method of ['initialized', 'cancelled', 'roots/list_changed'])
@@ -121,7 +121,7 @@ test('a client’s notifications reach its child, but for those of the handshake
   assert.deepEqual(methods, ['notifications/initialized', 'notifications/roots/list_changed'])
 })
 
-test('10,000 questions at once are all answered or refused, and the child goes on', async t => {
+test('10,000 questions at once are answered or refused, and the child keeps running', async t => {
   const warned = t.mock.method(process, 'emitWarning')
   const { call } = open(t, rudeCommand('polite'))
   const held = Promise.withResolvers<{ result: JsonObject }>()
@@ -140,7 +140,7 @@ test('10,000 questions at once are all answered or refused, and the child goes o
   assert.equal(warned.mock.callCount(), 0)
 })
 
-test('a question that is too long to be read is refused, and takes no call for its own', async t => {
+test('a question that is too long is refused, and is not taken for an answer', async t => {
   const { call } = open(t, rudeCommand('polite'))
   for (const idFirst of ['yes', '']) {
     assert.equal(await call('ask_large', { bytes: 5_000_000, idFirst }), 'asked')
@@ -149,7 +149,7 @@ test('a question that is too long to be read is refused, and takes no call for i
   }
 })
 
-test('a question that the child takes back is not put any more, and not answered', async t => {
+test('a question that the child cancels is no longer asked or answered', async t => {
   const { call } = open(t, rudeCommand('polite'))
   const { promise, resolve } = Promise.withResolvers<void>()
   const ask: Ask = (_request, end) =>
@@ -168,7 +168,7 @@ test('a question that the child takes back is not put any more, and not answered
   )
 })
 
-test('a question ends with the child that asked, and so does the call', async t => {
+test('when the child that asked dies, the question and the call end', async t => {
   const { upstream, call } = open(t, askingCommand('legacy'))
   const caller = { capabilities: CAN_ALL }
   const pid = Number(await call('pid', {}, caller))
@@ -184,7 +184,7 @@ test('a question ends with the child that asked, and so does the call', async t 
 })
 
 for (const kind of ['legacy', 'modern'] as const)
-  test(`a ${kind} child sends updates until nobody is subscribed, and after a restart too`, async t => {
+  test(`a ${kind} child sends updates while somebody is subscribed, also after a restart`, async t => {
     const { upstream, call } = open(t, askingCommand(kind), 'shared')
     const told: [string, Notification][] = []
     const subscribe = async (who: string) => {
@@ -254,7 +254,7 @@ test('log messages of a shared child reach no client if two of them listen', asy
 })
 
 for (const kind of ['legacy', 'modern'] as const)
-  test(`a ${kind} child tells that its list changed, and the progress of a call`, async t => {
+  test(`a ${kind} child sends list_changed, and progress of a call`, async t => {
     const { call, events } = open(t, askingCommand(kind), 'shared')
     await call('grow')
     assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
@@ -290,7 +290,7 @@ test('answers to questions that a legacy child never asked are refused', async t
   assert.equal((await upstream.request({ ...toolCall('pid'), params }, signal)).error?.code, -32602)
 })
 
-test('that the list of one client’s child changed says nothing of the others’', async t => {
+test("list_changed of one client's child is not sent to other clients", async t => {
   const { call, events } = open(t, askingCommand('legacy'))
   await call('grow')
   await call('grow', {}, { client: DISCOVERY_CLIENT })

@@ -1,19 +1,24 @@
 /** The direct profile: all tools under their listed names, for clients that search by themselves. */
+import type { JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
+import { runScriptTool } from '../../../code/run-script-tool.ts'
 import { invalid } from '../../calling/rpc-errors.ts'
 import { gatewayLists, listPage, sorted } from '../../listing/lists.ts'
 import { tokenRoute, type Work } from '../../meta-tool.ts'
 import prices from '../definition-tokens.json' with { type: 'json' }
-import type { ProfileTools } from '../profile.ts'
+import { listedScript, type ProfileTools } from '../profile.ts'
 import { DIRECT_WORDS } from './words.ts'
 
 /** Many clients read only the first page, so pages are large: up to some 4 MB. */
 const PAGE_ITEMS = 1_000
 const PAGE_TOKENS = 1_000_000
 
+const SCRIPT = runScriptTool('run_mcp_script', 'Look through tools/list')
+
 export const direct: ProfileTools = {
   tools: new Map(),
-  definitionTokens: prices.direct,
+  script: SCRIPT,
+  prices: prices.direct,
   words: DIRECT_WORDS,
   list,
 }
@@ -25,8 +30,13 @@ function list(work: Work): McpResponse {
   const pageAt = (at: unknown) => listPage('tools', tools, at, PAGE_ITEMS, PAGE_TOKENS)
   const page = cursor === undefined ? once(catalog, 'first tools', () => pageAt(undefined)) : pageAt(cursor)
   if (!page) return invalid('cursor is not valid')
+  // The meta-tool stands before the tools of the first page.
+  const script = cursor === undefined ? listedScript(catalog, SCRIPT) : undefined
+  const own = script ? prices.direct.script : 0
   // Counted once for the whole list, however many pages it is read in.
   if (cursor === undefined) observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
-  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens)
-  return page.reply
+  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens + own)
+  if (!script || page.reply.error) return page.reply
+  const { result } = page.reply
+  return { result: { ...result, tools: [script.definition, ...(result.tools as JsonValue[])] } }
 }

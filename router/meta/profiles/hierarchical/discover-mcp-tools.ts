@@ -8,11 +8,13 @@ import {
   DEEPEST_RANK,
   LIMIT_WRONG,
   limitSchema,
+  MOST_QUERIES,
   QUERY_MISSING,
   readLimit,
   readQueries,
   refusedPath,
 } from '../../finding/search-request.ts'
+import { expandSelections } from '../../finding/selection.ts'
 import { rankAt, rankCursor } from '../../listing/pages.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { findPart } from '../../schemas/part-of-tool.ts'
@@ -20,6 +22,8 @@ import { refuse, schemaReply } from '../../wording/answers.ts'
 import { composeDiscovery } from './discovery-answer.ts'
 
 const DEFAULT_LIMIT = 10
+/** Weak hits after this many are shown only if they are asked for, by a limit or a cursor: of two hundred one was meant. */
+const LAST_WEAK = 5
 
 export const discoverMcpTools: MetaTool = {
   definition: {
@@ -41,8 +45,9 @@ export const discoverMcpTools: MetaTool = {
 }
 
 async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
-  const queries = readQueries(args.query)
-  if (!queries) return refuse(work, QUERY_MISSING)
+  const given = readQueries(args.query) ?? []
+  const queries = expandSelections(work, given, MOST_QUERIES)
+  if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
   const asked = JSON.stringify(queries)
@@ -58,20 +63,29 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   // One hit more shows whether there is another page.
   const found = part ? onlyPart(part) : await searchCatalog(work, queries, end + 1)
   const searchMs = performance.now() - startedMs
-  const tools = found.tools.slice(from, end)
+  const isFirstOfUsual = args.limit === undefined && from === 0
+  const to = isFirstOfUsual ? worthShowing(found.tools, end, queries.length) : end
+  const tools = found.tools.slice(from, to)
   const answer = composeDiscovery({
     catalog,
     tools,
     extras: from === 0 ? found.extras : [],
-    hasMore: found.tools.length > end,
+    from,
+    hasMore: found.tools.length > from + tools.length,
     cursorAfter: shown => (from + shown < DEEPEST_RANK ? rankCursor(from + shown, asked) : undefined),
     totalFound: found.total,
     searchMs,
-    query: Array.isArray(args.query) ? queries : (queries[0] as string),
+    query: Array.isArray(args.query) ? given : (given[0] as string),
   })
   observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer
   return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
+}
+
+/** How many of the first hits an answer shows if no number is asked for; each of several queries shows its best hit. */
+function worthShowing(tools: FoundItems['tools'], most: number, queries: number): number {
+  const strong = tools.findLastIndex(({ weak }, rank) => !weak && rank < most) + 1
+  return Math.min(most, Math.max(strong, LAST_WEAK, queries))
 }
 
 function onlyPart(item: ToolRoute): FoundItems {

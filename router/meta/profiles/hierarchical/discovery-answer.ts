@@ -1,27 +1,26 @@
 /** Formats hits within the token budget: a short line for each, schemas for the best. Pure. */
 import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
+import { isStopword, wordsOf } from '../../../catalog/search/text.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import type { Found } from '../../finding/search-catalog.ts'
+import { type Found, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import { ENDS_HERE } from '../../finding/search-request.ts'
 import { foldSchema } from '../../schemas/fold.ts'
+import { type TrimmedSchema, trimSchema } from '../../schemas/trim.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
-import { rounded } from '../../wording/lines.ts'
-import { shorten } from '../../wording/shorten.ts'
+import { rounded, WHOLE_BUDGETS } from '../../wording/lines.ts'
+import { shorten, shortenToTokens } from '../../wording/shorten.ts'
+import { LEAST_SHARE_OF_BEST, schemaShares } from './schema-shares.ts'
 import { SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
 /** Share of the budget for lines; the rest is for schemas. */
 const LINES_SHARE = 0.75
-/** Hits this much less relevant than the best one are seldom called: they come without a schema. */
-const LEAST_SHARE_OF_BEST = 0.6
-/** Share of the rest for the best hit's schema if it does not fit whole; what remains is for the following hits. */
-const FOLDED_SHARE = 0.6
 /** A schema folded to fewer tokens shows nothing useful. */
 const LEAST_FOLDED_TOKENS = 40
 /** Share of the budget to plan with: estimates may be slightly too low, and `more` needs room. */
 const SAFE_SHARE = 0.94
-const MORE_TOKENS = 50
-/** Tokens of the budget for each repeated character of the query. */
+const MORE_TOKENS = 60
+/** Share of the budget for the repeated query: as many characters at most, and as many tokens. */
 const ECHOED_SHARE = 0.25
 const LONGEST_ECHO = 500
 /** Characters that quotes and commas of a list cost. */
@@ -33,6 +32,8 @@ export type Discovery = {
   extras: readonly Found<Extra>[]
   totalFound: number
   searchMs: number
+  /** How many tools came before these, on earlier pages. */
+  from: number
   /** Whether there are more tools after these. */
   hasMore: boolean
   /** The cursor after the first `shown` tools; undefined at the end of a search. */
@@ -48,30 +49,42 @@ export type DiscoveryAnswer = {
   schemaTokens: number
 }
 
+/** Tools asked for by path come whole if some more than the budget is enough for that. */
 export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
+  const { tools, catalog } = discovery
+  const usual = catalog.config.budget.responseTokens
+  const byPath = tools.length > 0 && tools.every(({ whole }) => whole)
+  const whole = byPath ? compose(discovery, usual * WHOLE_BUDGETS) : undefined
+  return whole?.isWhole ? whole : compose(discovery, usual)
+}
+
+/** `isWhole`: every tool is there, and no schema is folded or left out. */
+function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWhole: boolean } {
   const { catalog, tools, totalFound, searchMs } = discovery
-  const budget = catalog.config.budget.responseTokens
   const frame = {
     total_found: totalFound,
     search_time_ms: rounded(searchMs),
     query: echo(discovery.query, budget),
   }
-  const needs = typeof discovery.query === 'string' ? 1 : discovery.query.length
+  const needs = Math.max([discovery.query].flat().length, tools.filter(({ whole }) => whole).length)
   let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
   const exact = tools.some(({ whole }) => whole)
   const forSchemas = exact ? LEAST_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
-  const lines = toolLines(catalog, tools, room - forSchemas)
+  const lines = toolLines(catalog, tools, room - forSchemas, needs)
   room -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
   const extras = extraLines(discovery.extras, room - budget * (1 - LINES_SHARE))
   const { resources, prompts } = extras
   const answer = { tools: lines.map(({ line }) => line), resources, prompts, ...frame }
   const bareTokens = estimateTokens(JSON.stringify(answer))
-  const schemas = addSchemas(lines, room - extras.tokens, needs)
-  const left = tools.length - lines.length
-  const goesOn = left > 0 || discovery.hasMore
-  const nextCursor = goesOn ? discovery.cursorAfter(lines.length) : undefined
-  const more = moreOf(left, schemas, goesOn && nextCursor === undefined)
+  const schemas = addSchemas(lines, room - extras.tokens, needs, termsOf(discovery.query))
+  const continues = lines.length < tools.length || discovery.hasMore
+  const nextCursor = continues ? discovery.cursorAfter(lines.length) : undefined
+  const left = continues ? totalFound - discovery.from - lines.length : 0
+  const isNone = discovery.from === 0 && fitsNone(tools)
+  const rest = continues ? restOf(left, nextCursor) : undefined
+  const more = isNone ? NOTHING_FITS : moreOf(rest, schemas)
   return {
+    isWhole: !schemas.folded && !schemas.omitted && lines.length === tools.length,
     text: JSON.stringify({ ...answer, nextCursor, more }),
     tokens: bareTokens + schemas.tokens + estimateTokens(`${nextCursor ?? ''}${more ?? ''}`),
     schemaTokens: schemas.tokens,
@@ -80,46 +93,68 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
 
 type Schemas = { tokens: number; folded: boolean; omitted: boolean }
 
-/**
- * Adds schemas to lines while `room` lasts, best first (of each of the `needs` first). One that is too large is folded if it belongs to
- * the best hit or was asked for by path.
- */
-function addSchemas(lines: readonly ToolLine[], room: number, needs: number): Schemas {
+/** Adds schemas to lines within `room`; one that does not fit is folded. `asked`: terms of the query. */
+function addSchemas(
+  lines: readonly ToolLine[],
+  room: number,
+  needs: number,
+  asked: ReadonlySet<string>,
+): Schemas {
   const schemas: Schemas = { tokens: 0, folded: false, omitted: false }
+  const trimmed = lines.map(({ found: { item } }) =>
+    trimSchema(item.definition.inputSchema, item.schemaTokens),
+  )
+  const hits = lines.map(({ found: { relevance, weak } }, rank) => {
+    return { relevance, weak, tokens: trimmed[rank]?.tokens ?? 0 }
+  })
   const best = lines[0]?.found.relevance ?? 0
-  let asked = lines.filter(({ found }) => found.whole).length
-  for (const [rank, { line, found }] of lines.entries()) {
-    if (found.weak || (rank >= needs && found.relevance < LEAST_SHARE_OF_BEST * best)) continue
-    const left = room - schemas.tokens - SCHEMA_KEY_TOKENS
-    const share = found.whole ? left / asked-- : rank === 0 ? left * FOLDED_SHARE : 0
-    const { schemaTokens, definition } = found.item
-    if (schemaTokens > left && share < LEAST_FOLDED_TOKENS) {
-      schemas.omitted = true
+  const shares = schemaShares(hits, room, needs, SCHEMA_KEY_TOKENS)
+  // The best one comes last: it may use what the others, folded in steps, leave of their shares.
+  let spare = 0
+  for (const [rank, { line, found }] of [...lines.entries()].reverse()) {
+    const { schema: whole, tokens: wholeTokens } = trimmed[rank] as TrimmedSchema
+    const share = shares[rank] ?? 0
+    const most = share > 0 ? share + spare : 0
+    if (most < Math.min(wholeTokens, LEAST_FOLDED_TOKENS)) {
+      if (share > 0) spare = most
+      schemas.omitted ||= !found.weak && found.relevance >= LEAST_SHARE_OF_BEST * best
       continue
     }
-    const most = schemaTokens <= left ? left : share
-    const { schema, folded, tokens } = foldSchema(definition.inputSchema, most, schemaTokens)
+    const { schema, folded, tokens } = foldSchema(whole, most, wholeTokens, asked)
     line.input_schema = schema
+    spare = most - tokens
     schemas.folded ||= folded
     schemas.tokens += tokens + SCHEMA_KEY_TOKENS
   }
   return schemas
 }
 
+/** Which hits are not shown, and how to get them. */
+function restOf(left: number, nextCursor: string | undefined): string {
+  if (nextCursor === undefined) return ENDS_HERE
+  return left > 0 ? `${left} more: go on with nextCursor` : 'weaker ones: go on with nextCursor'
+}
+
 /** Says briefly what was left out and how to get it. */
-function moreOf(hits: number, { folded, omitted }: Schemas, ends: boolean): string | undefined {
+function moreOf(rest: string | undefined, { folded, omitted }: Schemas): string | undefined {
   const parts = [
-    ...(ends ? [ENDS_HERE] : hits > 0 ? [`${hits} hits left out: go on with nextCursor`] : []),
-    ...(omitted ? ['other schemas: query the tool_path'] : []),
+    ...(rest ? [rest] : []),
+    ...(omitted ? ['other schemas: query select:PATH,PATH'] : []),
     ...(folded ? ['folded schema: query "tool_path#/properties/NAME" for a part'] : []),
   ]
   return parts.length > 0 ? parts.join('; ') : undefined
 }
 
+/** The terms that values of an enum are compared with. */
+function termsOf(query: string | string[]): ReadonlySet<string> {
+  const words = [query].flat().flatMap(one => wordsOf(one.slice(0, LONGEST_ECHO)))
+  return new Set(words.filter(({ text }) => !isStopword(text)).map(({ term }) => term))
+}
+
 /** The query as the answer repeats it; several queries share the budget. */
 function echo(query: string | string[], budget: number): string | string[] {
   const most = Math.min(LONGEST_ECHO, Math.floor(budget * ECHOED_SHARE))
-  if (typeof query === 'string') return shorten(query, most)
+  if (typeof query === 'string') return shortenToTokens(shorten(query, most), most)
   const each = Math.max(1, Math.floor(most / query.length) - QUOTED_CHARACTERS)
-  return query.map(one => shorten(one, each))
+  return query.map(one => shortenToTokens(shorten(one, each), each))
 }

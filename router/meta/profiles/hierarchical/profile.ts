@@ -1,4 +1,5 @@
 /** The hierarchical profile: discover with schemas, execute, and two tools for resources. */
+import { runScriptTool } from '../../../code/run-script-tool.ts'
 import prices from '../definition-tokens.json' with { type: 'json' }
 import { metaToolProfile, type ProfileTools } from '../profile.ts'
 import { discoverMcpTools } from './discover-mcp-tools.ts'
@@ -9,5 +10,9 @@ import { HIERARCHICAL_WORDS } from './words.ts'
 
 export const hierarchical: ProfileTools = metaToolProfile(
   [discoverMcpTools, executeMcpTool, listMcpResources, readMcpResource],
-  { definitionTokens: prices.hierarchical, words: HIERARCHICAL_WORDS },
+  {
+    script: runScriptTool('run_mcp_script', 'Use discover_mcp_tools'),
+    prices: prices.hierarchical,
+    words: HIERARCHICAL_WORDS,
+  },
 )

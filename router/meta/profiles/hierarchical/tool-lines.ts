@@ -4,19 +4,20 @@ import { isObject, type JsonObject, type JsonValue } from '../../../../core/json
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { needsOf } from '../../finding/companions.ts'
 import type { Found } from '../../finding/search-catalog.ts'
 import { lineCost, rounded } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
+import { isFirst } from './schema-shares.ts'
 
 /** Tokens of the key and punctuation around a schema. */
 export const SCHEMA_KEY_TOKENS = 4
 
 export type ToolLine = { line: JsonObject; found: Found<ToolRoute>; tokens: number }
 
-/** The first few hits get longer descriptions than the rest. */
-const CLOSE_HITS = 3
+/** The first hits get longer descriptions than the rest. */
 const CLOSE_CHARACTERS = 130
-const SKIMMED_CHARACTERS = 80
+const SKIMMED_CHARACTERS = 60
 /** Share of the room that the description of a tool asked for by path may take from its schema. */
 const WHOLE_DESCRIPTION_SHARE = 0.4
 const MOST_META_TOKENS = 30
@@ -26,13 +27,23 @@ const CUT_SHARE = 0.9
 const LONGEST_SKIMMED = 16_384
 const LEAST_DESCRIPTION_CHARACTERS = 40
 
-/** As many as `room` allows, best first, but at least one. */
-export function toolLines(catalog: Catalog, tools: readonly Found<ToolRoute>[], room: number): ToolLine[] {
+/**
+ * As many as `room` allows, best first, but at least one, which is short if it has to be. Hits after the first ones (of `needs` queries) have short lines: their path
+ * names the server too.
+ */
+export function toolLines(
+  catalog: Catalog,
+  tools: readonly Found<ToolRoute>[],
+  room: number,
+  needs: number,
+): ToolLine[] {
   const lines: ToolLine[] = []
   const wholes = tools.filter(({ whole }) => whole).length
   let spent = 0
   for (const found of tools) {
-    const next = toolLine(catalog, found, lines.length, room / Math.max(1, wholes))
+    const each = room / Math.max(1, wholes)
+    let next = toolLine(catalog, found, isFirst(lines.length, needs), each)
+    if (lines.length === 0 && next.tokens > room && !found.whole) next = toolLine(catalog, found, false, each)
     spent += next.tokens
     if (lines.length > 0 && spent > room) break
     lines.push(next)
@@ -40,28 +51,30 @@ export function toolLines(catalog: Catalog, tools: readonly Found<ToolRoute>[], 
   return lines
 }
 
-function toolLine(catalog: Catalog, found: Found<ToolRoute>, rank: number, room: number): ToolLine {
+function toolLine(catalog: Catalog, found: Found<ToolRoute>, first: boolean, room: number): ToolLine {
   const { item, relevance, weak } = found
   const { _meta: meta } = item.definition
+  const isLong = first || found.whole
   const line: JsonObject = {
     tool_path: item.path,
     description: '',
-    server_name: item.server,
-    transport: catalog.servers.get(item.server)?.transport,
+    server_name: isLong ? item.server : undefined,
+    transport: isLong ? catalog.servers.get(item.server)?.transport : undefined,
     relevance_score: rounded(relevance),
     input_schema: undefined, // Fixes the position of the field; its value is set later.
     weak: weak || undefined,
+    needs: isLong && !weak ? needsOf(catalog, item) : undefined,
     _meta: exposeItem(item.server, { _meta: shownMeta(meta) })._meta,
   }
   const frameTokens = lineCost(line)
-  const description = describe(found, rank, room - frameTokens)
+  const description = describe(found, first, room - frameTokens)
   return { line: { ...line, description }, found, tokens: frameTokens + descriptionCost(description, item) }
 }
 
 /** For an exact path the whole description if its schema fits too; otherwise shortened to leave room for the schema. */
-function describe({ item, whole }: Found<ToolRoute>, rank: number, room: number): string {
+function describe({ item, whole }: Found<ToolRoute>, first: boolean, room: number): string {
   const { description = '' } = item.definition
-  const most = rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  const most = first ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
   if (!whole) return description.length <= most ? description : shorten(oneLine(description), most)
   const left = Math.max(room - item.schemaTokens - SCHEMA_KEY_TOKENS, room * WHOLE_DESCRIPTION_SHARE)
   if (descriptionCost(description, item) <= left) return description

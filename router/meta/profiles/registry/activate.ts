@@ -13,6 +13,7 @@ import { answerBudget, fitLines, fitNames } from '../../wording/lines.ts'
 import { quote } from '../../wording/sentences.ts'
 import { shorten } from '../../wording/shorten.ts'
 import prices from '../definition-tokens.json' with { type: 'json' }
+import { definitionTokens } from '../profile.ts'
 import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
 
@@ -59,7 +60,11 @@ function call(work: Work, args: JsonObject): McpResponse {
   const { wanted, parts, failed } = findTools(work, names)
   const before = activeTools(work)
   const { budget } = catalog.config
-  const loading = load(before, wanted, { ...budget, metaTokens: prices.registry, tokensOf: listedTokens })
+  const loading = load(before, wanted, {
+    ...budget,
+    metaTokens: definitionTokens(catalog, { prices: prices.registry }),
+    tokensOf: listedTokens,
+  })
   const [first] = [...failed, ...loading.refused.map(tool => overBudget(work, tool))]
   const isRefused = first !== undefined && loading.loaded.length + parts.length === 0
   for (const { refusal } of isRefused ? failed.slice(1) : failed)
@@ -142,15 +147,15 @@ function compose(
     tool: shorten(tool, LONGEST_NAME),
     reason: refusal.refusal,
   }))
-  const told = fitLines(lines, budget * NOT_LOADED_SHARE).lines
-  const untold = lines.length - told.length
-  if (untold > 0) told.push({ tool: `and ${untold} more`, reason: 'No room here to say why.' })
+  const shown = fitLines(lines, budget * NOT_LOADED_SHARE).lines
+  const hidden = lines.length - shown.length
+  if (hidden > 0) shown.push({ tool: `and ${hidden} more`, reason: 'No room here to say why.' })
   const frame = {
     loaded: fitNames(loaded.map(pathOf), budget * NAMES_SHARE),
     active_count: hasSession ? active.length : 0,
     estimated_tokens: tokens,
     evicted: hasSession ? fitNames(evicted.map(pathOf), budget * NAMES_SHARE) : [],
-    not_loaded: told.length > 0 ? told : undefined,
+    not_loaded: shown.length > 0 ? shown : undefined,
   }
   const { definitions, more, frameTokens, schemaTokens } = composeDefinitions(
     [...parts, ...loaded],

@@ -1,4 +1,4 @@
-/** What is kept of each session: its tools in the order of use, until it ends or too many others came. */
+/** The active tools of each session, in the order of use, until it ends or too many others exist. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivatedSets } from './activated.ts'
@@ -11,7 +11,7 @@ test('a set belongs to its client, and is gone when the client is', () => {
   assert.deepEqual(sets.of('one'), [])
 })
 
-test('using a tool makes it the last to go; one that is not active stays out', () => {
+test('a call makes an active tool the most recently used; calls of other tools change nothing', () => {
   const sets = createActivatedSets()
   sets.keep('one', ['a', 'b', 'c'])
   sets.touch('one', 'a')
@@ -21,7 +21,7 @@ test('using a tool makes it the last to go; one that is not active stays out', (
   assert.deepEqual([sets.of('one'), sets.of('two')], [['b', 'c', 'a'], []])
 })
 
-test('of ten thousand sessions the one that was longest not heard of makes room', () => {
+test('beyond ten thousand sessions the one used least recently is dropped', () => {
   const sets = createActivatedSets()
   for (let client = 0; client < 10_000; client++) sets.keep(`${client}`, ['a'])
   sets.touch('0', 'a')

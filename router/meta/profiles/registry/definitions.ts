@@ -4,7 +4,8 @@ import { escapeTokens, estimateTokens, tokensOfCut } from '../../../catalog/esti
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { listedTokens } from '../../listing/listed-definition.ts'
 import { foldSchema } from '../../schemas/fold.ts'
-import { lineCost } from '../../wording/lines.ts'
+import { trimSchema } from '../../schemas/trim.ts'
+import { lineCost, WHOLE_BUDGETS } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 
 /** Limit for the description beside a schema that does not fit whole. */
@@ -22,7 +23,10 @@ export type ShownDefinitions = {
   schemaTokens: number
 }
 
-/** As many definitions as fit beside `frame`, as they are listed; the first is folded if it does not fit. */
+/**
+ * As many definitions as fit beside `frame`, without unused parts of their schemas; the first is folded if it does not fit. A tool that is
+ * asked for alone comes whole if some more than the budget is enough for that.
+ */
 export function composeDefinitions(
   tools: readonly ToolRoute[],
   frame: JsonObject,
@@ -35,9 +39,11 @@ export function composeDefinitions(
   let hint: string | undefined
   for (const tool of tools) {
     const left = budget - frameCost - MORE_TOKENS - schemaTokens
-    const fits = listedTokens(tool) <= left
+    const most = tools.length === 1 ? left + budget * (WHOLE_BUDGETS - 1) : left
+    const whole = wholeDefinition(tool)
+    const fits = whole.tokens <= most
     if (!fits && (definitions.length > 0 || left < LEAST_TOKENS)) break
-    const shown = fits ? wholeDefinition(tool) : foldedDefinition(tool, left)
+    const shown = fits ? whole : foldedDefinition(tool, left)
     if (!fits) hint = foldedHint(tool, areListed)
     definitions.push(shown.definition)
     schemaTokens += shown.tokens
@@ -50,8 +56,12 @@ export function composeDefinitions(
 type Shown = { definition: JsonObject; tokens: number }
 
 function wholeDefinition(tool: ToolRoute): Shown {
-  const { description, inputSchema } = tool.definition
-  return { definition: { name: tool.listedName, description, inputSchema }, tokens: listedTokens(tool) }
+  const { description } = tool.definition
+  const { schema: inputSchema, tokens } = trimSchema(tool.definition.inputSchema, tool.schemaTokens)
+  return {
+    definition: { name: tool.listedName, description, inputSchema },
+    tokens: listedTokens(tool) - tool.schemaTokens + tokens,
+  }
 }
 
 function foldedDefinition(
@@ -64,7 +74,8 @@ function foldedDefinition(
     estimateTokens(listedName) +
     tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
     escapeTokens(description)
-  const folded = foldSchema(definition.inputSchema, budget - spent, schemaTokens)
+  const { schema, tokens } = trimSchema(definition.inputSchema, schemaTokens)
+  const folded = foldSchema(schema, budget - spent, tokens)
   return {
     definition: { name: listedName, description, inputSchema: folded.schema },
     tokens: spent + folded.tokens,

@@ -3,16 +3,29 @@ import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { type Found, type FoundItems, type Item, searchCatalog } from '../../finding/search-catalog.ts'
+import { needsOf } from '../../finding/companions.ts'
 import {
+  type Found,
+  type FoundItems,
+  fitsNone,
+  type Item,
+  NOTHING_FITS,
+  searchCatalog,
+} from '../../finding/search-catalog.ts'
+import {
+  CURSOR_WRONG,
+  DEEPEST_RANK,
   isBlank,
   LIMIT_WRONG,
   limitSchema,
+  MOST_QUERIES,
   QUERY_MISSING,
   readLimit,
   readQueries,
   refusedPath,
 } from '../../finding/search-request.ts'
+import { expandSelections, isSelection } from '../../finding/selection.ts'
+import { rankAt, rankCursor } from '../../listing/pages.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
@@ -37,6 +50,7 @@ export const discover: MetaTool = {
         query: { type: 'string' },
         limit: limitSchema(DEFAULT_LIMIT),
         category: { type: 'string', description: 'Only this category' },
+        cursor: { type: 'string', description: 'nextCursor' },
       },
     },
     annotations: { readOnlyHint: true },
@@ -48,22 +62,33 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const { catalog, observer } = work
   const { query, category } = args
   // Without a query: the categories, or the tools of one.
-  const queries = isBlank(query) ? [] : readQueries(query)
-  if (!queries) return refuse(work, QUERY_MISSING)
-  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  const given = isBlank(query) ? [] : readQueries(query)
+  if (!given) return refuse(work, QUERY_MISSING)
+  const queries = expandSelections(work, given, MOST_QUERIES)
+  const usual = given.some(isSelection) ? Math.max(DEFAULT_LIMIT, queries.length) : DEFAULT_LIMIT
+  const limit = readLimit(args.limit, usual)
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (typeof (category ?? '') !== 'string')
     return refuse(work, { refusal: 'category is no text: give a string.', outcome: 'rejected' })
   const refused = refusedPath(catalog, queries)
   if (refused) return refuse(work, refused)
+  const asked = JSON.stringify([queries, category || ''])
+  const from = args.cursor ? rankAt(args.cursor, asked) : 0
+  if (from === undefined) return refuse(work, CURSOR_WRONG)
   const wanted = category ? inCategory(catalog, String(category)) : undefined
+  const end = Math.min(from + limit, DEEPEST_RANK)
   const startedMs = performance.now()
+  // One hit more shows whether there is another page.
   const found =
     queries.length > 0
-      ? await searchCatalog(work, queries, limit, { wanted })
-      : browse(catalog, wanted, limit)
-  observer.searched(performance.now() - startedMs, found.tools.length, work)
-  return discoveryReply(work, compose(catalog, found, queries.length > 0 ? found.tools.length : found.total))
+      ? await searchCatalog(work, queries, end + 1, { wanted })
+      : browse(catalog, wanted, end + 1)
+  const tools = found.tools.slice(from, end)
+  observer.searched(performance.now() - startedMs, tools.length, work)
+  const extras = from === 0 ? found.extras : []
+  const hasMore = found.tools.length > end
+  const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0 }
+  return discoveryReply(work, compose(catalog, page, asked))
 }
 
 /** The first tools of a category by name; without a category, nothing but the list of categories. */
@@ -73,10 +98,23 @@ function browse(catalog: Catalog, wanted: ((item: Item) => boolean) | undefined,
   return { tools, extras: [], total: all.length }
 }
 
-/** `all`: the number of hits, of which these tools are the first. */
-function compose(catalog: Catalog, { tools, extras }: FoundItems, all: number): JsonObject {
+type Page = FoundItems & {
+  /** How many tools came before these, on earlier pages. */
+  from: number
+  /** Whether there are more tools after these. */
+  hasMore: boolean
+  /** Whether there was a query. */
+  isSearch: boolean
+}
+
+/** `asked`: identifies the request that the cursor belongs to. */
+function compose(
+  catalog: Catalog,
+  { tools, extras, total, from, hasMore, isSearch }: Page,
+  asked: string,
+): JsonObject {
   const budget = answerBudget(catalog)
-  const isPoor = tools.every(({ weak }) => weak)
+  const isPoor = from === 0 && fitsNone(tools)
   const categories = isPoor
     ? fitLines(categoryLines(catalog), budget * CATEGORIES_SHARE)
     : { lines: undefined, tokens: 0 }
@@ -85,18 +123,28 @@ function compose(catalog: Catalog, { tools, extras }: FoundItems, all: number): 
     budget - categories.tokens,
   )
   const { resources, prompts } = extraLines(extras, budget - categories.tokens - found.tokens)
-  const left = all - found.lines.length
-  const more = left > 0 ? `${left} more: give a more specific query.` : undefined
-  return { tools: found.lines, categories: categories.lines, resources, prompts, more }
+  const shown = from + found.lines.length
+  const continues = hasMore || found.lines.length < tools.length
+  const nextCursor = continues && shown < DEEPEST_RANK ? rankCursor(shown, asked) : undefined
+  const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
+  const more = isPoor && isSearch ? NOTHING_FITS : rest
+  return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 
-function toolLine(catalog: Catalog, { item, relevance }: Found<ToolRoute>): JsonObject {
+function moreOf(left: number, nextCursor: string | undefined): string {
+  const how = nextCursor === undefined ? 'choose a category' : 'continue with nextCursor'
+  return `${left} more: ${how}, or give a more specific query.`
+}
+
+function toolLine(catalog: Catalog, { item, relevance, weak }: Found<ToolRoute>): JsonObject {
   return {
     name: item.path,
     server: item.server,
     category: categoryOf(catalog.servers.get(item.server), item.tool),
     description: shorten(item.definition.description ?? '', LONGEST_DESCRIPTION),
     relevance: rounded(relevance),
+    weak: weak || undefined,
+    needs: weak ? undefined : needsOf(catalog, item),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Which tools are active after some were wanted: budget, number, and who goes first. */
+/** Which tools are active after an activation: budget, number, and which are evicted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ const BUDGET: LoadingBudget<Tool> = {
 const tool = (path: string, tokens = 100): Tool => ({ path, tokens })
 const [a, b, c, d] = [tool('a'), tool('b'), tool('c'), tool('d')]
 
-test('what is wanted comes behind what is active, and costs what it costs beside the meta-tools', () => {
+test('new tools follow the active ones, and are counted together with the meta-tools', () => {
   assert.deepEqual(load([a], [b, b], BUDGET), {
     active: [a, b],
     loaded: [b],
@@ -32,12 +32,12 @@ test('the least recently used goes first, by number and by tokens', () => {
   assert.deepEqual(load([a, b, c], [large], BUDGET).evicted, [a, b])
 })
 
-test('wanting an active tool again makes it the most recently used, and evicts nothing', () => {
+test('activating an active tool again makes it the most recently used, and evicts nothing', () => {
   const { active, evicted, loaded } = load([a, b, c], [a], BUDGET)
   assert.deepEqual([active, evicted, loaded], [[b, c, a], [], [a]])
 })
 
-test('what does not fit even alone, or beside what was wanted before it, is refused', () => {
+test('a tool that does not fit alone, or with those requested before it, is refused', () => {
   const huge = tool('huge', 901)
   assert.deepEqual(load([a], [huge], BUDGET), {
     active: [a],
@@ -51,7 +51,7 @@ test('what does not fit even alone, or beside what was wanted before it, is refu
   assert.deepEqual(load([e], [b, c, d, e], BUDGET).evicted, [e], 'active before, wanted, and without room')
 })
 
-test('never over the budget, nothing lost, nothing twice', () => {
+test('the budget is never exceeded, and every requested tool is loaded or refused once', () => {
   const tools = fc.array(
     fc.record({ path: fc.constantFrom(...'abcdefghij'), tokens: fc.integer({ min: 0, max: 900 }) }),
     { maxLength: 10 },

@@ -8,8 +8,9 @@ import type { MetaTool, Work } from '../../meta-tool.ts'
 import { foldSchema } from '../../schemas/fold.ts'
 import { partOfTool } from '../../schemas/part-of-tool.ts'
 import { parsePartQuery } from '../../schemas/pointer.ts'
+import { trimSchema } from '../../schemas/trim.ts'
 import { type Refusal, refuse, schemaReply } from '../../wording/answers.ts'
-import { answerBudget, lineCost } from '../../wording/lines.ts'
+import { answerBudget, lineCost, WHOLE_BUDGETS } from '../../wording/lines.ts'
 import { quote } from '../../wording/sentences.ts'
 import { shorten } from '../../wording/shorten.ts'
 import { TOOL_NAME_MISSING } from './execute-tool.ts'
@@ -60,18 +61,20 @@ function findTool(work: Work, toolName: string, serverId: JsonValue | undefined)
 
 function compose(
   { catalog }: Work,
-  { tool, server, definition, descriptionTokens, schemaTokens }: ToolRoute,
+  { tool, server, definition, descriptionTokens, schemaTokens: untrimmed }: ToolRoute,
 ) {
-  const budget = answerBudget(catalog)
-  const { inputSchema, description: whole = '' } = definition
-  const fits = descriptionTokens + escapeTokens(whole) + schemaTokens <= budget
+  const { description: whole = '' } = definition
+  const { schema, tokens: schemaTokens } = trimSchema(definition.inputSchema, untrimmed)
+  const usual = answerBudget(catalog)
+  const fits = descriptionTokens + escapeTokens(whole) + schemaTokens <= usual * WHOLE_BUDGETS
+  const budget = fits ? usual * WHOLE_BUDGETS : usual
   const description = fits ? whole : shorten(whole, Math.min(CUT_DESCRIPTION, budget))
   const frame = { toolName: tool, serverId: server, description }
   const frameTokens =
     lineCost({ ...frame, description: '' }) +
     tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +
     escapeTokens(description)
-  const folded = foldSchema(inputSchema, budget - frameTokens, schemaTokens)
+  const folded = foldSchema(schema, budget - frameTokens, schemaTokens)
   const more = folded.folded
     ? `inputSchema is folded; a part in full: toolName "${tool}#/properties/NAME"`
     : undefined

@@ -1,4 +1,4 @@
-/** Which regular expressions are taken. */
+/** Which regular expressions are accepted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cpuMs } from '../../../../test/support/cpu-time.ts'
@@ -9,7 +9,7 @@ function refusalOf(query: string): string | undefined {
   return 'refusal' in pattern ? pattern.refusal : undefined
 }
 
-test('usual patterns are taken, whatever their repetitions look like', () => {
+test('usual patterns are accepted, whatever their repetitions', () => {
   for (const query of [
     'create.*issue',
     '^(?:get|list)_.{0,80}s$',
@@ -21,7 +21,7 @@ test('usual patterns are taken, whatever their repetitions look like', () => {
     assert.equal(refusalOf(query), undefined, query)
 })
 
-test('what is far too large once it is written out is refused before it is compiled, which would take long', t => {
+test('a pattern that would expand too far is refused before it is compiled', t => {
   const nested = (inner: string) => `(?:(?:${inner}){30}){33}`
   const patterns = [
     String.raw`\pL{1,1000}`.repeat(20),

@@ -1,4 +1,5 @@
 /** The search profile: five tools to search, read schemas and call, for agents that work step by step. */
+import { runScriptTool } from '../../../code/run-script-tool.ts'
 import prices from '../definition-tokens.json' with { type: 'json' }
 import { metaToolProfile, type ProfileTools } from '../profile.ts'
 import { mcpExecuteTool } from './execute-tool.ts'
@@ -10,5 +11,9 @@ import { SEARCH_WORDS } from './words.ts'
 
 export const search: ProfileTools = metaToolProfile(
   [mcpSearchTools, mcpListServers, mcpSearchToolRegex, mcpGetToolSchema, mcpExecuteTool],
-  { definitionTokens: prices.search, words: SEARCH_WORDS },
+  {
+    script: runScriptTool('mcp_run_script', 'Use mcp_search_tools'),
+    prices: prices.search,
+    words: SEARCH_WORDS,
+  },
 )

@@ -1,12 +1,10 @@
 /** Parses the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
 import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { nearlyNamed } from '../../calling/find-called.ts'
 import type { Item } from '../../finding/search-catalog.ts'
+import { isSelection, selectedNames, toolsNamed } from '../../finding/selection.ts'
 import type { Work } from '../../meta-tool.ts'
 import { nameWithin, type ServerScope } from './servers.ts'
-
-const SELECT = 'select:'
 
 export type ToolQuery =
   /** Each name selects the tools that have it. */
@@ -14,18 +12,8 @@ export type ToolQuery =
   /** Words to rank by; each of `required` (in lower case) must occur in name, description or server. */
   | { kind: 'words'; text: string; required: string[] }
 
-export function isSelection(query: string): boolean {
-  return query.slice(0, SELECT.length).toLowerCase() === SELECT
-}
-
 export function readToolQuery(query: string): ToolQuery {
-  if (isSelection(query)) {
-    const names = query.slice(SELECT.length).split(',')
-    return {
-      kind: 'select',
-      names: names.map(name => name.trim()).filter(name => name !== ''),
-    }
-  }
+  if (isSelection(query)) return { kind: 'select', names: selectedNames(query) }
   const words = query.split(/\s+/)
   const isRequired = (word: string) => word.length > 1 && word.startsWith('+')
   return {
@@ -41,10 +29,7 @@ export function readToolQuery(query: string): ToolQuery {
  */
 export function selectTools(work: Work, name: string, { id, includes }: ServerScope): ToolRoute[] {
   const { catalog } = work
-  const wanted = nameWithin(catalog, name, id)
-  const whole = catalog.toolByName.get(wanted)
-  const named = whole ? [whole] : (catalog.toolsByOwnName.get(name) ?? [])
-  const meant = named.length > 0 ? named : [nearlyNamed(work, wanted)].filter(tool => tool !== undefined)
+  const meant = toolsNamed(work, name, nameWithin(catalog, name, id))
   return meant.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
 }
 

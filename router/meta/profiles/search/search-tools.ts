@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
-import type { FoundItems } from '../../finding/search-catalog.ts'
+import { needsOf } from '../../finding/companions.ts'
+import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   DEEPEST_RANK,
@@ -16,13 +17,13 @@ import {
   readQueries,
   refusedPath,
 } from '../../finding/search-request.ts'
+import { isSelection } from '../../finding/selection.ts'
 import { pageOf } from '../../listing/pages.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { answerBudget, fitNames, lineCost } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
-import { isSelection } from './query.ts'
 import { listTools, type Ranking, rankTools } from './ranking.ts'
 import { readServerScope, toolLine } from './servers.ts'
 
@@ -101,11 +102,15 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
   const rankOf = new Map(tools.map((tool, rank) => [tool, String(rank).padStart(6, '0')]))
   const keyOf = (tool: ToolRoute): string => rankOf.get(tool) as string
   const extras = paging.cursor === undefined ? found.extras : []
-  return answer(work, { tools, total: found.total, extras, notFound }, { ...paging, keyOf })
+  const weak = new Set(found.tools.filter(one => one.weak).map(({ item }) => item))
+  const isNone = paging.cursor === undefined && notFound.length === 0 && fitsNone(found.tools)
+  const more = isNone ? NOTHING_FITS : undefined
+  return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
 type Shown = {
   tools: readonly ToolRoute[]
+  weak?: ReadonlySet<ToolRoute>
   total: number
   extras?: FoundItems['extras']
   notFound?: readonly string[]
@@ -114,7 +119,7 @@ type Shown = {
 
 function answer(
   work: Work,
-  { tools, total, extras = [], notFound = [], more }: Shown,
+  { tools, weak, total, extras = [], notFound = [], more }: Shown,
   { limit, cursor, asked, keyOf }: Paging & { keyOf: (tool: ToolRoute) => string },
 ): McpResponse {
   const { catalog } = work
@@ -124,7 +129,9 @@ function answer(
   let tokens = lineCost({ missing })
   const isListed = keyOf === pathOf
   const fits = (tool: ToolRoute, count: number): boolean => {
-    const line = toolLine(catalog, tool, described(tool, count, isListed))
+    const line: JsonObject = toolLine(catalog, tool, described(tool, count, isListed))
+    if (weak?.has(tool)) line.weak = true
+    else if (!isListed) line.needs = needsOf(catalog, tool)
     const cost = lineCost(line)
     const doesFit = count < limit && tokens + cost <= budget
     if (doesFit || count === 0) {

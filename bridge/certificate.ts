@@ -1,0 +1,61 @@
+/** The certificate of a bridge that serves TLS: read from files, and again when they change. */
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:https'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { Clock, Timer } from '../core/async.ts'
+import { Fault, messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+
+/** PEM. */
+export type Certificate = { cert: string; key: string }
+
+/**
+ * How often the files are read. A new certificate is used when it is read the second time: in the meantime callers learn of its
+ * authority, which reaches them through the API server, faster than the kubelet brings files into pods.
+ */
+export const REREAD_CERTIFICATE_MS = 10_000
+
+/** Reads `tls.crt` and `tls.key` of a folder. Throws Fault `io` if they are missing or do not belong together. */
+export function readCertificate(folder: string): Certificate {
+  try {
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+    const certificate = { cert: read('tls.crt'), key: read('tls.key') }
+    createSecureContext(certificate)
+    return certificate
+  } catch (cause) {
+    throw new Fault('io', `The certificate in ${folder} cannot be used: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** Replaces the certificate of new connections until the server closes; `current` is the one that it has. */
+export function followCertificate(
+  server: Server,
+  folder: string,
+  current: Certificate,
+  { clock, log }: { clock: Clock; log: Log },
+): void {
+  let timer: Timer | undefined
+  let used = current
+  let seen = current
+  const look = (): void => {
+    timer = clock.after(REREAD_CERTIFICATE_MS, look)
+    try {
+      const found = readCertificate(folder)
+      if (isSame(found, seen) && !isSame(found, used)) {
+        server.setSecureContext(found)
+        used = found
+        log.info('certificate replaced')
+      }
+      seen = found
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the certificate could not be read again; the former one is used')
+    }
+  }
+  timer = clock.after(REREAD_CERTIFICATE_MS, look)
+  server.on('close', () => timer?.cancel())
+}
+
+function isSame(one: Certificate, other: Certificate): boolean {
+  return one.cert === other.cert && one.key === other.key
+}

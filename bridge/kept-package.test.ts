@@ -1,0 +1,66 @@
+/** What counts as a complete installation, and what does not. */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readKept, writeKept } from './kept-package.ts'
+
+const RELEASE = { version: '1.0.0', integrity: 'sha512-a' }
+
+function volume(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-kept-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const startFile = join(folder, 'start.json')
+  const program = join(folder, 'program')
+  writeFileSync(program, '')
+  chmodSync(program, 0o755)
+  return { folder, startFile, program }
+}
+
+test('what was written is read again, by any pod', async t => {
+  const { startFile, program } = volume(t)
+  const start = { command: process.execPath, args: [program] }
+  await writeKept(startFile, 'web-1', start, RELEASE)
+  await writeKept(startFile, 'web-2', start, RELEASE)
+  const platform = `${process.platform}-${process.arch}`
+  assert.deepEqual(await readKept(startFile), { ...start, platform, release: RELEASE })
+})
+
+test('nothing, a part, another machine’s and what cannot be started are no installation', async t => {
+  const { folder, startFile, program } = volume(t)
+  const platform = `${process.platform}-${process.arch}`
+  const whole = { command: process.execPath, args: [program], platform, release: RELEASE }
+  assert.equal(await readKept(startFile), undefined)
+  const cases = [
+    '',
+    '{}',
+    JSON.stringify(whole).slice(0, -9),
+    JSON.stringify({ ...whole, release: {} }),
+    JSON.stringify({ ...whole, args: [1] }),
+    JSON.stringify({ ...whole, platform: 'plan9-mips' }),
+    JSON.stringify({ ...whole, command: join(folder, 'gone') }),
+    JSON.stringify({ ...whole, args: [join(folder, 'gone')] }),
+  ]
+  for (const text of cases) {
+    writeFileSync(startFile, text)
+    assert.equal(await readKept(startFile), undefined, text)
+  }
+  writeFileSync(startFile, JSON.stringify(whole))
+  assert.ok(await readKept(startFile))
+})
+
+test('a console script whose Python is not in the image any more is no installation', async t => {
+  const { folder, startFile } = volume(t)
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const script = join(bin, 'server')
+  writeFileSync(script, '', { mode: 0o755 })
+  const release = { ...RELEASE, variant: 'python3.13' }
+  await writeKept(startFile, 'web-1', { command: script, args: [] }, release)
+  symlinkSync('/nowhere/python3.13', join(bin, 'python'))
+  assert.equal(await readKept(startFile), undefined)
+  rmSync(join(bin, 'python'))
+  symlinkSync(process.execPath, join(bin, 'python'))
+  assert.ok(await readKept(startFile))
+})

@@ -1,0 +1,75 @@
+/** An installation on a volume that outlives its pod: later pods use it again, and several may start at the same time. */
+import { constants } from 'node:fs'
+import { access, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isObject } from '../core/json.ts'
+import type { Release } from '../core/packages/install.ts'
+import type { Start } from './install.ts'
+
+/** What `start.json` says besides the command: enough to compare it with the records again. */
+export type KeptPackage = Start & { platform: string; release: Release }
+
+const PREFIX = 'package-'
+/** Longer than an installation may take: what is older and in no `start.json` was left by an installer that was killed. */
+const LEFT_AFTER_MS = 60 * 60_000
+
+/** Each pod installs into a folder of its own, so that no two write into one; the same again after its container restarted. */
+export function folderOf(pod: string): string {
+  return `${PREFIX}${pod}`
+}
+
+/** Undefined if nothing complete is there that this machine can start. The arguments of an installation are files. */
+export async function readKept(startFile: string): Promise<KeptPackage | undefined> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(startFile, 'utf8'))
+    if (!isKept(kept) || kept.platform !== platform()) return undefined
+    for (const program of programsOf(kept)) await access(program, constants.X_OK)
+    for (const file of kept.args) await access(file, constants.R_OK)
+    return kept
+  } catch {
+    return undefined
+  }
+}
+
+/** Readers find the former content or the new one, never a part. */
+export async function writeKept(
+  startFile: string,
+  pod: string,
+  start: Start,
+  release: Release,
+): Promise<void> {
+  const own = `${startFile}.${pod}`
+  await writeFile(own, JSON.stringify({ ...start, platform: platform(), release } satisfies KeptPackage))
+  await rename(own, startFile)
+}
+
+/** Removes installations that never became complete. */
+export async function removeLeft(folder: string, pod: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    if (!name.startsWith(PREFIX) || name === folderOf(pod)) continue
+    const { mtimeMs } = await stat(path)
+    if (now - mtimeMs > LEFT_AFTER_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** The command, and beside a console script the Python that it is for: a link that another image may have broken. */
+function programsOf({ command, release }: KeptPackage): string[] {
+  return release.variant === undefined ? [command] : [command, join(dirname(command), 'python')]
+}
+
+function platform(): string {
+  return `${process.platform}-${process.arch}`
+}
+
+function isKept(value: unknown): value is KeptPackage {
+  if (!isObject(value) || !isObject(value.release)) return false
+  const { command, args, platform, release } = value
+  const { version, variant, integrity } = release
+  const texts = [variant, integrity].filter(text => text !== undefined)
+  return (
+    [command, platform, version, ...texts].every(text => typeof text === 'string') &&
+    Array.isArray(args) &&
+    args.every(word => typeof word === 'string')
+  )
+}

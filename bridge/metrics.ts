@@ -1,0 +1,104 @@
+/** The metrics of a bridge: what happens to the processes of its server. Written without a library, which would be a quarter of the bridge. */
+import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
+import packageJson from '../package.json' with { type: 'json' }
+
+/** What there is at a moment. */
+export type Standing = { sessions: number; processes: number }
+
+export type BridgeMetrics = {
+  /** The text that Prometheus reads. */
+  text(): string
+  /** A process ended by itself, or did not start; it is started again. `reason` is one of a failure. */
+  failed(reason: string): void
+  /** The log, with its lines of stderr counted. */
+  counting(log: StdioLog): StdioLog
+  /** Asked at each scrape. */
+  watch(standing: () => Standing): void
+}
+
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+const SECOND_MICROSECONDS = 1_000_000
+
+type Metric = { name: string; type: 'counter' | 'gauge'; help: string; samples: [labels: string, number][] }
+
+export function createBridgeMetrics(): BridgeMetrics {
+  const startSeconds = Date.now() / 1_000 - process.uptime()
+  const failures = new Map<string, number>()
+  let lines = 0
+  let standing: () => Standing = () => ({ sessions: 0, processes: 0 })
+  return {
+    text: () => {
+      const own = ownMetrics({ failures, lines, standing: standing() })
+      return [...own, ...processMetrics(startSeconds)].map(textOf).join('\n')
+    },
+    failed: reason => void failures.set(reason, (failures.get(reason) ?? 0) + 1),
+    counting: log => ({
+      info(fields, message) {
+        if ('stderr' in fields) lines += 1 + leftOf(fields)
+        log.info(fields, message)
+      },
+      warn: (fields, message) => log.warn(fields, message),
+    }),
+    watch(now) {
+      standing = now
+    },
+  }
+}
+
+type Counts = { failures: ReadonlyMap<string, number>; lines: number; standing: Standing }
+
+function ownMetrics({ failures, lines, standing: { sessions, processes } }: Counts): Metric[] {
+  const build = `{version="${packageJson.version}",component="bridge"}`
+  const failed = [...failures].map(([reason, count]): [string, number] => [`{reason="${reason}"}`, count])
+  return [
+    {
+      ...{ name: 'portolan_build_info', type: 'gauge', samples: [[build, 1]] },
+      help: '1, with the version of Portolan and what the process is.',
+    },
+    {
+      ...{ name: 'portolan_bridge_process_failures_total', type: 'counter', samples: failed },
+      help: "Times that a server's process ended by itself, or did not start. It is started again.",
+    },
+    {
+      ...{ name: 'portolan_bridge_stderr_lines_total', type: 'counter', samples: [['', lines]] },
+      help: 'Lines that the server wrote to stderr, also those that are not in the log.',
+    },
+    {
+      ...{ name: 'portolan_bridge_sessions', type: 'gauge', samples: [['', sessions]] },
+      help: 'Sessions of clients that are open; none for a shared server.',
+    },
+    {
+      ...{ name: 'portolan_bridge_processes', type: 'gauge', samples: [['', processes]] },
+      help: 'Processes of the server, one that waits for the next session included.',
+    },
+  ]
+}
+
+/** Of the bridge itself, by the names that Prometheus' clients give them. */
+function processMetrics(startSeconds: number): Metric[] {
+  const { user, system } = process.cpuUsage()
+  const cpuSeconds = (user + system) / SECOND_MICROSECONDS
+  return [
+    {
+      ...{ name: 'process_cpu_seconds_total', type: 'counter', samples: [['', cpuSeconds]] },
+      help: 'CPU time of the process, in seconds.',
+    },
+    {
+      ...{ name: 'process_resident_memory_bytes', type: 'gauge', samples: [['', process.memoryUsage.rss()]] },
+      help: 'Resident memory of the process, in bytes.',
+    },
+    {
+      ...{ name: 'process_start_time_seconds', type: 'gauge', samples: [['', startSeconds]] },
+      help: 'When the process started, in seconds since the epoch.',
+    },
+  ]
+}
+
+function textOf({ name, type, help, samples }: Metric): string {
+  const values = samples.map(([labels, value]) => `${name}${labels} ${value}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${values.join('')}`
+}
+
+function leftOf(fields: object): number {
+  return 'left' in fields && typeof fields.left === 'number' ? fields.left : 0
+}

@@ -1,0 +1,38 @@
+/** Finds problems of a cluster in the conditions of its gateways and servers, with a command that shows more. Pure. */
+import type { ConsoleClusterEvents, ConsoleCondition } from '../core/console/shapes.ts'
+
+export type Complaint = {
+  kind: 'gateway' | 'server'
+  namespace: string
+  name: string
+  reason: string
+  message: string
+  since?: number
+  command: string
+}
+
+/** Progress is not a problem, and an outage is reported by Ready, with its reason. */
+const QUIET: ReadonlySet<string> = new Set(['Progressing', 'Available'])
+
+type Told = { namespace: string; name: string; ready: boolean; conditions: readonly ConsoleCondition[] }
+
+/** Gateways first: agents reach those. */
+export function complaints({ gateways, servers }: ConsoleClusterEvents['cluster']): Complaint[] {
+  return [...gateways.flatMap(one => of('gateway', one)), ...servers.flatMap(one => of('server', one))]
+}
+
+function of(kind: Complaint['kind'], { namespace, name, conditions }: Told): Complaint[] {
+  const wrong = conditions.filter(({ type, status }) => status === 'False' && !QUIET.has(type))
+  return wrong
+    .filter(
+      ({ type, reason }) =>
+        type === 'Ready' || !wrong.some(one => one.type === 'Ready' && one.reason === reason),
+    )
+    .map(({ type, reason, message, since }) => ({
+      ...{ kind, namespace, name, reason, message, since },
+      command:
+        type === 'ToolsApproved'
+          ? `npx portolan approve ${name} --namespace ${namespace} --diff`
+          : `kubectl -n ${namespace} describe mcp${kind}/${name}`,
+    }))
+}

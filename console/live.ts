@@ -1,0 +1,80 @@
+/** What the events of the gateway make of what the page knows. Pure. */
+import type {
+  ConsoleCall,
+  ConsoleEvents,
+  ConsolePoint,
+  ConsoleServer,
+  ConsoleState,
+} from '../core/console/shapes.ts'
+
+export type Known = {
+  state?: ConsoleState
+  servers: ReadonlyMap<string, ConsoleServer>
+  /** Of this run of the gateway, newest first. */
+  calls: readonly ConsoleCall[]
+  /** Calls that were too many to be sent. */
+  notShown: number
+  run: string
+  /** Oldest first: the last half hour in steps of 5 s, the last day in steps of 5 min. */
+  points: readonly ConsolePoint[]
+  long: readonly ConsolePoint[]
+}
+
+export const NOTHING: Known = { servers: new Map(), calls: [], notShown: 0, run: '', points: [], long: [] }
+
+export const MOST_CALLS = 1_000
+export const MOST_POINTS = 360
+export const MOST_LONG = 288
+
+/** Whether the gateway has code mode. */
+export function runsScripts(state: ConsoleState | undefined): boolean {
+  return state?.tokens.profiles.code !== undefined
+}
+
+/** Events of an unknown name, of a newer gateway, change nothing. */
+export function learn(known: Known, event: string, data: string): Known {
+  switch (event) {
+    case 'state':
+      return { ...known, state: JSON.parse(data) as ConsoleEvents['state'] }
+    case 'servers':
+      return { ...known, servers: withServers(known.servers, JSON.parse(data)) }
+    case 'calls':
+      return withCalls(known, JSON.parse(data))
+    case 'points':
+      return withPoints(known, JSON.parse(data))
+    default:
+      return known
+  }
+}
+
+function withServers(
+  servers: Known['servers'],
+  { whole, changed, gone }: ConsoleEvents['servers'],
+): Known['servers'] {
+  const next = new Map(whole ? [] : servers)
+  for (const server of changed) next.set(server.name, server)
+  for (const name of gone) next.delete(name)
+  return next
+}
+
+/** A gateway that was started again numbers its calls anew. Calls that are known already are not repeated. */
+function withCalls(known: Known, { run, calls, notShown }: ConsoleEvents['calls']): Known {
+  const before = run === known.run ? known.calls : []
+  const newest = before[0]?.seq ?? 0
+  const fresh = calls.filter(({ seq }) => seq > newest).reverse()
+  const missed = run === known.run ? known.notShown : 0
+  return { ...known, run, notShown: missed + notShown, calls: [...fresh, ...before].slice(0, MOST_CALLS) }
+}
+
+function withPoints(known: Known, { points, long }: ConsoleEvents['points']): Known {
+  return {
+    ...known,
+    points: joined(known.points, points, MOST_POINTS),
+    long: joined(known.long, long, MOST_LONG),
+  }
+}
+
+function joined(before: readonly ConsolePoint[], fresh: readonly ConsolePoint[], most: number) {
+  const last = before.at(-1)?.at ?? 0
+  return [...before, ...fresh.filter(({ at }) => at > last)].slice(-most)
+}

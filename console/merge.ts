@@ -1,0 +1,133 @@
+/** What the routers of one gateway know, each for itself, as one. Pure. */
+import type {
+  ConsoleCall,
+  ConsolePoint,
+  ConsoleServer,
+  ConsoleState,
+  Quantiles,
+} from '../core/console/shapes.ts'
+import { type Known, MOST_CALLS, MOST_LONG, MOST_POINTS, NOTHING } from './live.ts'
+
+/** By the names of their pods. Quantiles cannot be joined: the slowest router's are shown. */
+export function merged(routers: ReadonlyMap<string, Known>): Known {
+  const all = [...routers].sort(([a], [b]) => (a < b ? -1 : 1))
+  const known = all.map(([, one]) => one)
+  const [first] = known
+  if (!first) return NOTHING
+  if (known.length === 1) return { ...first, calls: named(all) }
+  return {
+    state: stateOf(known.flatMap(({ state }) => state ?? [])),
+    servers: serversOf(known),
+    calls: named(all)
+      .sort((a, b) => b.at - a.at)
+      .slice(0, MOST_CALLS),
+    notShown: sum(known.map(({ notShown }) => notShown)),
+    run: known.map(({ run }) => run).join(' '),
+    points: pointsOf(known.map(({ points }) => points)).slice(-MOST_POINTS),
+    long: pointsOf(known.map(({ long }) => long)).slice(-MOST_LONG),
+  }
+}
+
+/** Tells calls apart: each router numbers its own. */
+export function keyOf({ router = '', seq }: ConsoleCall): string {
+  return router === '' ? `${seq}` : `${router} ${seq}`
+}
+
+function named(all: readonly (readonly [string, Known])[]): ConsoleCall[] {
+  return all.flatMap(([router, { calls }]) => calls.map(call => ({ ...call, router })))
+}
+
+function stateOf(states: readonly ConsoleState[]): ConsoleState | undefined {
+  const [first] = states
+  if (!first) return undefined
+  const since = states.map(({ tokens }) => tokens.sinceStart)
+  return {
+    ...first,
+    ready: states.every(({ ready }) => ready),
+    whole: states.every(({ whole }) => whole),
+    search: states.find(({ search }) => search.semantic === 'off')?.search ?? first.search,
+    tokens: {
+      ...first.tokens,
+      sinceStart: {
+        direct: sum(since.map(({ direct }) => direct)),
+        served: sum(since.map(({ served }) => served)),
+        saved: sum(since.map(({ saved }) => saved)),
+      },
+    },
+  }
+}
+
+/** All routers show the same servers; what calls them differs. */
+function serversOf(known: readonly Known[]): Known['servers'] {
+  const first = known.find(({ servers }) => servers.size > 0)?.servers ?? new Map<string, ConsoleServer>()
+  return new Map(
+    [...first].map(([name, server]) => {
+      const all = known.flatMap(({ servers }) => servers.get(name) ?? [])
+      const worst = all.find(({ load }) => load.breaker.state !== 'closed') ?? server
+      return [
+        name,
+        {
+          ...server,
+          load: {
+            active: sum(all.map(({ load }) => load.active)),
+            waiting: sum(all.map(({ load }) => load.waiting)),
+            lastCallAt: most(all.map(({ load }) => load.lastCallAt)),
+            breaker: worst.load.breaker,
+          },
+          recent: {
+            calls: sum(all.map(({ recent }) => recent.calls)),
+            errors: sum(all.map(({ recent }) => recent.errors)),
+            p95Ms: most(all.map(({ recent }) => recent.p95Ms)),
+          },
+        },
+      ]
+    }),
+  )
+}
+
+/** Of the same span of time. */
+function pointsOf(lists: readonly (readonly ConsolePoint[])[]): ConsolePoint[] {
+  const spans = new Map<number, ConsolePoint>()
+  for (const point of lists.flat()) {
+    const span = Math.floor(point.at / point.spanMs)
+    const before = spans.get(span)
+    spans.set(span, before ? joined(before, point) : point)
+  }
+  return [...spans.values()].sort((a, b) => a.at - b.at)
+}
+
+function joined(a: ConsolePoint, b: ConsolePoint): ConsolePoint {
+  const outcomes = new Set([...Object.keys(a.calls), ...Object.keys(b.calls)])
+  const calls = [...outcomes].map(
+    outcome => [outcome, (a.calls[outcome] ?? 0) + (b.calls[outcome] ?? 0)] as const,
+  )
+  return {
+    at: Math.max(a.at, b.at),
+    spanMs: a.spanMs,
+    calls: Object.fromEntries(calls),
+    routerMs: slower(a.routerMs, b.routerMs),
+    serverMs: slower(a.serverMs, b.serverMs),
+    direct: a.direct + b.direct,
+    served: a.served + b.served,
+    kept: (a.kept ?? 0) + (b.kept ?? 0),
+    searches: a.searches + b.searches,
+    searchMs: slower(a.searchMs, b.searchMs),
+    active: a.active + b.active,
+    waiting: a.waiting + b.waiting,
+    open: Math.max(a.open, b.open),
+  }
+}
+
+function slower(a: Quantiles | undefined, b: Quantiles | undefined): Quantiles | undefined {
+  if (!a || !b) return a ?? b
+  return { p50: Math.max(a.p50, b.p50), p95: Math.max(a.p95, b.p95) }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function most(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter(value => value !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}

@@ -1,0 +1,65 @@
+/** Reads the parts of a tool's or a resource's answer, as far as they can be shown. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+
+export type Part =
+  | { kind: 'text'; text: string }
+  | { kind: 'image'; mimeType: string; data: string }
+  | { kind: 'link'; uri: string; name: string }
+  | { kind: 'bytes'; mimeType: string; size: number }
+
+/** Images that a browser draws without running anything; SVG is none of them. */
+const IMAGES: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+])
+const MOST_PARTS = 200
+const MOST_DATA = 16_000_000
+
+/** Of `content` of a tool's result, or `contents` of a resource's. */
+export function partsOf(list: JsonValue | undefined): Part[] {
+  if (!Array.isArray(list)) return []
+  return list.slice(0, MOST_PARTS).flatMap(part => (isObject(part) ? [partOf(part)] : []))
+}
+
+function partOf(part: JsonObject): Part {
+  const { type, text, uri, name, resource, mimeType } = part
+  if (typeof text === 'string') return { kind: 'text', text }
+  if (isObject(resource)) return partOf(resource)
+  const data = part.data ?? part.blob
+  const mime = typeof mimeType === 'string' ? mimeType : 'application/octet-stream'
+  if (typeof data === 'string')
+    return IMAGES.has(mime) && data.length <= MOST_DATA
+      ? { kind: 'image', mimeType: mime, data }
+      : { kind: 'bytes', mimeType: mime, size: Math.floor((data.length * 3) / 4) }
+  if (type === 'resource_link' && typeof uri === 'string')
+    return { kind: 'link', uri, name: typeof name === 'string' ? name : uri }
+  return { kind: 'text', text: JSON.stringify(part, null, 2) }
+}
+
+export type Question = { key: string; message: string; schema: JsonObject; url?: string }
+
+/** The questions of a server that wait for answers; undefined if it asks nothing. */
+export function questionsIn(result: JsonObject): Question[] | undefined {
+  if (result.resultType !== 'input_required' || !isObject(result.inputRequests)) return undefined
+  return Object.entries(result.inputRequests).flatMap(([key, asked]) => {
+    const params = isObject(asked) && isObject(asked.params) ? asked.params : {}
+    const { message, requestedSchema, url } = params
+    return [
+      {
+        key,
+        message: typeof message === 'string' ? message : 'The server asks something.',
+        schema: isObject(requestedSchema) ? requestedSchema : {},
+        ...(typeof url === 'string' && { url }),
+      },
+    ]
+  })
+}
+
+/** For a POSIX shell. */
+export function shellCall(path: string, args: JsonObject): string {
+  const text = JSON.stringify(args).replaceAll("'", `'\\''`)
+  return `npx portolan call ${path} '${text}'`
+}

@@ -1,0 +1,42 @@
+/** Where one is: `#/servers/memory?tab=log` is the page `servers`, the item `memory`, and what is chosen there. Pure. */
+
+export type Route = { page: string; item?: string; chosen: Readonly<Record<string, string>> }
+
+export const PAGES = [
+  'overview',
+  'servers',
+  'tools',
+  'search',
+  'try',
+  'log',
+  'metrics',
+  'resources',
+  'script',
+  'gateways',
+] as const
+export type Page = (typeof PAGES)[number]
+
+/** An unknown page is the overview. */
+export function readRoute(hash: string): Route & { page: Page } {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
+  const [named = '', ...rest] = path.split('/')
+  const page = PAGES.find(known => known === named) ?? 'overview'
+  const item = rest.join('/')
+  const chosen = Object.fromEntries(new URLSearchParams(query))
+  return item === '' ? { page, chosen } : { page, item: decoded(item), chosen }
+}
+
+/** Leaves out what is empty. */
+export function hashOf({ page, item, chosen = {} }: Partial<Route> & { page: Page }): string {
+  const query = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value !== '')).toString()
+  const place = item === undefined ? '' : `/${encodeURIComponent(item)}`
+  return `#/${page}${place}${query === '' ? '' : `?${query}`}`
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,112 @@
+/** Forms of schemas. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { canonicalJson, type JsonObject, type JsonValue } from '../core/json.ts'
+import { ABSENT, draftOf, emptyDraft, formOf, valueIn } from './schema-form.ts'
+
+const SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['path', 'options'],
+  properties: {
+    note: { type: ['string', 'null'] },
+    path: { type: 'string' },
+    options: {
+      type: 'object',
+      required: ['depth'],
+      properties: { depth: { type: 'integer' }, all: { type: 'boolean' } },
+    },
+    sort: { anyOf: [{ enum: ['name', 'size'] }, { type: 'null' }] },
+    edits: { type: 'array', items: { $ref: '#/$defs/edit' } },
+    extra: { additionalProperties: { type: 'string' } },
+  },
+  $defs: {
+    edit: { type: 'object', properties: { oldText: { type: 'string' }, next: { $ref: '#/$defs/edit' } } },
+  },
+}
+
+test('required arguments come first, and each kind of schema has its field', () => {
+  const { properties } = formOf(SCHEMA)
+  assert.deepEqual(
+    properties.map(({ name, field }) => [name, field.kind]),
+    [
+      ['path', 'text'],
+      ['options', 'object'],
+      ['note', 'text'],
+      ['sort', 'choice'],
+      ['edits', 'list'],
+      ['extra', 'json'],
+    ],
+  )
+})
+
+test('only typed values are sent, and missing or wrong ones are reported with their path', () => {
+  const form = formOf(SCHEMA)
+  const { value, problems } = valueIn(form, emptyDraft(form))
+  assert.deepEqual(value, { options: {} })
+  assert.deepEqual(
+    problems.map(({ path, message }) => `${path} ${message}`),
+    ['path is required', 'options.depth is required'],
+  )
+  const typed = draftOf(form, { path: 'a', options: { depth: 3 }, edits: [{ oldText: 'x' }], more: 1 })
+  assert.deepEqual(valueIn(form, typed), {
+    value: { path: 'a', options: { depth: 3 }, edits: [{ oldText: 'x' }], more: 1 },
+    problems: [],
+  })
+  const field = { kind: 'number', isWhole: true } as const
+  for (const text of ['x', '1.5', '1e999', '0x10'])
+    assert.equal(valueIn(field, { kind: 'typed', text }).problems.length, 1, text)
+  assert.deepEqual(valueIn(field, { kind: 'typed', text: '1e3' }).value, 1_000)
+  assert.equal(valueIn({ kind: 'json' }, { kind: 'json', text: '{' }).problems[0]?.message, 'is not JSON')
+  assert.deepEqual(valueIn({ kind: 'text', isLong: false }, ABSENT), { problems: [] })
+})
+
+test('any value in any form becomes the same value again, as fields or as JSON', () => {
+  const part = fc.letrec<{ schema: JsonObject }>(tie => ({
+    schema: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom<JsonObject>(
+        { type: 'string' },
+        { type: 'number' },
+        { type: 'integer' },
+        { type: 'boolean' },
+        {},
+        { enum: [1, 'a', null] },
+      ),
+      tie('schema').map((items): JsonObject => ({ type: 'array', items })),
+      fc
+        .dictionary(fc.string({ maxLength: 4 }), tie('schema'), { maxKeys: 4 })
+        .map((properties): JsonObject => ({ type: 'object', properties })),
+    ),
+  }))
+  const names = fc.string({ maxLength: 4 })
+  const object = fc.dictionary(names, fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>, {
+    maxKeys: 4,
+  })
+  const schema = fc
+    .dictionary(names, part.schema, { maxKeys: 4 })
+    .map((properties): JsonObject => ({ type: 'object', properties }))
+  fc.assert(
+    fc.property(schema, object, (schema, value) => {
+      const form = formOf(schema)
+      const made = valueIn(form, draftOf(form, value))
+      assert.equal(canonicalJson(made.value), canonicalJson(value))
+      assert.deepEqual(made.problems, [])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a schema that refers to itself, or to nothing, has a form', () => {
+  for (const properties of [
+    { a: { $ref: '#' } },
+    { a: { $ref: '#/nothing' } },
+    { a: { $ref: 'http://x' } },
+    { a: { $ref: '#/properties/a' } },
+    { a: false },
+    { a: [] },
+  ] as JsonObject[])
+    assert.equal(formOf({ type: 'object', properties }).properties.length, 1)
+  for (const schema of [{}, { type: 'string' }, { properties: 3 }] as JsonObject[])
+    assert.deepEqual(formOf(schema).properties, [])
+})

@@ -1,0 +1,262 @@
+/** The model of a form for a JSON Schema: its fields, what is typed into them, and the value that this makes. Pure. */
+import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+
+/** What a field takes. `json`: whatever the model has no field for is typed as JSON, never sent as a wrong type. */
+export type Field = { description?: string; title?: string } & (
+  | { kind: 'text'; format?: string; isLong: boolean }
+  | { kind: 'number'; isWhole: boolean }
+  | { kind: 'choice'; values: readonly JsonValue[] }
+  | { kind: 'object'; properties: readonly Property[] }
+  | { kind: 'list'; item: Field }
+  | { kind: 'json' }
+)
+export type Property = { name: string; isRequired: boolean; field: Field }
+
+/** What was typed. An empty text is absent: nothing is sent that was not typed. */
+export type Draft =
+  | { kind: 'absent' }
+  | { kind: 'typed'; text: string }
+  | { kind: 'chosen'; at: number }
+  | { kind: 'object'; of: ReadonlyMap<string, Draft>; rest: JsonObject }
+  | { kind: 'list'; items: readonly Draft[] }
+  | { kind: 'json'; text: string }
+
+export type Made = { value?: JsonValue; problems: { path: string; message: string }[] }
+
+export const ABSENT: Draft = { kind: 'absent' }
+
+const DEEPEST = 6
+const MOST_PROPERTIES = 200
+const MOST_VALUES = 500
+const LONG_DESCRIPTION = /\b(?:content|text|body|code|query|sql|prompt|message|markdown|html)\b/i
+const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i
+const REFERENCE = /^#(?:\/|$)/
+
+/** The fields of a tool's arguments: always an object. */
+export function formOf(schema: JsonObject): Field & { kind: 'object' } {
+  const field = fieldOf(schema, schema, 0)
+  return field.kind === 'object' ? field : { kind: 'object', properties: [] }
+}
+
+function fieldOf(root: JsonObject, given: JsonValue | undefined, depth: number): Field {
+  const schema = resolved(root, given)
+  if (!schema || depth > DEEPEST) return { kind: 'json' }
+  const { title, description } = schema
+  const told = {
+    ...(typeof title === 'string' && { title }),
+    ...(typeof description === 'string' && { description }),
+  }
+  return { ...told, ...kindOf(root, schema, depth) }
+}
+
+function kindOf(root: JsonObject, schema: JsonObject, depth: number): Field {
+  if (schema.const !== undefined) return { kind: 'choice', values: [schema.const] }
+  if (Array.isArray(schema.enum) && schema.enum.length > 0 && schema.enum.length <= MOST_VALUES)
+    return { kind: 'choice', values: schema.enum }
+  const several = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(several) && schema.properties === undefined) return oneOf(root, several, depth)
+  const types = [schema.type].flat().filter(type => type !== undefined && type !== 'null')
+  if (types.length > 1) return { kind: 'json' }
+  switch (types[0]) {
+    case 'string':
+      return textOf(schema)
+    case 'integer':
+    case 'number':
+      return { kind: 'number', isWhole: types[0] === 'integer' }
+    case 'boolean':
+      return { kind: 'choice', values: [true, false] }
+    case 'array':
+      return isObject(schema.items)
+        ? { kind: 'list', item: fieldOf(root, schema.items, depth + 1) }
+        : { kind: 'json' }
+    case 'object':
+    case undefined:
+      return objectOf(root, schema, depth)
+    default:
+      return { kind: 'json' }
+  }
+}
+
+/** One kind of value, or null: a field for it. Constants: a choice among them. Else JSON. */
+function oneOf(root: JsonObject, several: readonly JsonValue[], depth: number): Field {
+  const parts = several.map(part => resolved(root, part)).filter(part => part?.type !== 'null')
+  const fields = parts.map(part => fieldOf(root, part, depth + 1))
+  const [first] = fields
+  if (first && fields.length === 1) return first
+  if (fields.length === 0 || !fields.every(field => field.kind === 'choice')) return { kind: 'json' }
+  return { kind: 'choice', values: fields.flatMap(field => (field.kind === 'choice' ? field.values : [])) }
+}
+
+function textOf({ format, maxLength, description, title }: JsonObject): Field {
+  const words = `${typeof title === 'string' ? title : ''} ${typeof description === 'string' ? description : ''}`
+  const isLong = format === undefined && !(Number(maxLength) < 120) && LONG_DESCRIPTION.test(words)
+  return { kind: 'text', isLong, ...(typeof format === 'string' && { format }) }
+}
+
+function objectOf(root: JsonObject, schema: JsonObject, depth: number): Field {
+  if (!isObject(schema.properties)) return { kind: 'json' }
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
+  const all = Object.entries(schema.properties).slice(0, MOST_PROPERTIES)
+  const properties = all.map(([name, part]) => ({
+    name,
+    isRequired: required.has(name),
+    field: fieldOf(root, part, depth + 1),
+  }))
+  return {
+    kind: 'object',
+    properties: properties.toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired)),
+  }
+}
+
+/** With a local reference replaced by what it names; undefined if that is nothing. */
+function resolved(root: JsonObject, given: JsonValue | undefined): JsonObject | undefined {
+  let schema = given
+  for (let times = 0; times < DEEPEST; times++) {
+    if (!isObject(schema)) return undefined
+    const { $ref } = schema
+    if ($ref === undefined) return schema
+    if (typeof $ref !== 'string' || !REFERENCE.test($ref)) return undefined
+    schema = {
+      ...named(root, $ref),
+      ...(typeof schema.description === 'string' && { description: schema.description }),
+    }
+  }
+  return undefined
+}
+
+function named(root: JsonObject, reference: string): JsonObject | undefined {
+  const steps = reference.slice(2).split('/').filter(Boolean)
+  let part: JsonValue | undefined = root
+  for (const step of steps) {
+    const key = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(part)) part = part[Number(key)]
+    else part = isObject(part) && Object.hasOwn(part, key) ? part[key] : undefined
+  }
+  return isObject(part) ? part : undefined
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** An empty form: objects that are required are there already, so that their fields can be filled in. */
+export function emptyDraft(field: Field, isRequired = true): Draft {
+  if (field.kind !== 'object' || !isRequired) return ABSENT
+  const of = field.properties.map(
+    ({ name, isRequired, field }) => [name, emptyDraft(field, isRequired)] as const,
+  )
+  return { kind: 'object', of: new Map(of), rest: {} }
+}
+
+/** What has to be typed for a value. What does not fit its field becomes JSON, so that every value can be shown. */
+export function draftOf(field: Field, value: JsonValue | undefined): Draft {
+  if (value === undefined) return ABSENT
+  switch (field.kind) {
+    case 'text':
+      return typeof value === 'string' && value !== '' ? { kind: 'typed', text: value } : jsonDraft(value)
+    case 'number':
+      return typeof value === 'number' &&
+        (!field.isWhole || Number.isInteger(value)) &&
+        NUMBER.test(`${value}`)
+        ? { kind: 'typed', text: `${value}` }
+        : jsonDraft(value)
+    case 'choice': {
+      const at = field.values.findIndex(one => canonicalJson(one) === canonicalJson(value))
+      return at < 0 ? jsonDraft(value) : { kind: 'chosen', at }
+    }
+    case 'list':
+      return Array.isArray(value)
+        ? { kind: 'list', items: value.map(item => draftOf(field.item, item)) }
+        : jsonDraft(value)
+    case 'object':
+      return isObject(value) ? objectDraft(field.properties, value) : jsonDraft(value)
+    case 'json':
+      return jsonDraft(value)
+  }
+}
+
+function objectDraft(properties: readonly Property[], value: JsonObject): Draft {
+  const known = new Set(properties.map(({ name }) => name))
+  const of = properties.map(
+    ({ name, field }) =>
+      [name, draftOf(field, Object.hasOwn(value, name) ? value[name] : undefined)] as const,
+  )
+  const rest = Object.entries(value).filter(([name]) => !known.has(name))
+  return { kind: 'object', of: new Map(of), rest: Object.fromEntries(rest) }
+}
+
+function jsonDraft(value: JsonValue): Draft {
+  return { kind: 'json', text: JSON.stringify(value, null, 2) }
+}
+
+/** The value that is sent, and what is wrong with what was typed. */
+export function valueIn(field: Field, draft: Draft, path = ''): Made {
+  switch (draft.kind) {
+    case 'absent':
+      return { problems: [] }
+    case 'typed':
+      return typedValue(field, draft.text, path)
+    case 'chosen':
+      return { value: field.kind === 'choice' ? field.values[draft.at] : undefined, problems: [] }
+    case 'json':
+      return jsonValue(draft.text, path)
+    case 'list': {
+      const item = field.kind === 'list' ? field.item : ({ kind: 'json' } as const)
+      const made = draft.items.map((one, at) =>
+        required(valueIn(item, one, `${path}[${at}]`), `${path}[${at}]`),
+      )
+      return {
+        value: made.map(({ value }) => value ?? null),
+        problems: made.flatMap(({ problems }) => problems),
+      }
+    }
+    case 'object':
+      return objectValue(field, draft, path)
+  }
+}
+
+function objectValue(field: Field, { of, rest }: Draft & { kind: 'object' }, path: string): Made {
+  const properties = field.kind === 'object' ? field.properties : []
+  const made = properties.map(({ name, isRequired, field }) => {
+    const place = path === '' ? name : `${path}.${name}`
+    const one = valueIn(field, of.get(name) ?? ABSENT, place)
+    return [name, isRequired ? required(one, place) : one] as const
+  })
+  const given = made.flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value] as const]))
+  return {
+    value: Object.fromEntries([...given, ...Object.entries(rest)]),
+    problems: made.flatMap(([, { problems }]) => problems),
+  }
+}
+
+function required(made: Made, path: string): Made {
+  if (made.value !== undefined || made.problems.length > 0) return made
+  return { problems: [{ path, message: 'is required' }] }
+}
+
+function typedValue(field: Field, text: string, path: string): Made {
+  if (text === '') return { problems: [] }
+  if (field.kind !== 'number') return { value: text, problems: [] }
+  const value = Number(text)
+  if (!NUMBER.test(text.trim()) || !Number.isFinite(value)) return wrong(path, 'is not a number')
+  return field.isWhole && !Number.isInteger(value)
+    ? wrong(path, 'is not a whole number')
+    : { value, problems: [] }
+}
+
+function jsonValue(text: string, path: string): Made {
+  if (text.trim() === '') return { problems: [] }
+  try {
+    return { value: JSON.parse(text) as JsonValue, problems: [] }
+  } catch {
+    return wrong(path, 'is not JSON')
+  }
+}
+
+function wrong(path: string, message: string): Made {
+  return { problems: [{ path, message }] }
+}

@@ -1,0 +1,124 @@
+/** The charts of the metrics page: which lines each has, and what to do about them. Pure. */
+import type { ConsolePoint } from '../core/console/shapes.ts'
+
+export type Line = {
+  label: string
+  /** One accent; quiet lines for what it is compared with, and the colour of trouble for trouble. */
+  tone: 'accent' | 'quiet' | 'bad'
+  isDashed?: boolean
+  unit: 'count' | 'ms'
+  values: (number | null)[]
+}
+
+export type Chart = { key: string; title: string; advice: string; times: number[]; lines: Line[] }
+
+export const RANGES = [
+  ['15m', '15 min'],
+  ['1h', '1 h'],
+  ['24h', '24 h'],
+] as const
+
+const SHORT_POINTS = 180
+const HOUR_POINTS = 12
+
+/** The points of a range: steps of 5 s for 15 minutes, of 5 min for longer ones. */
+export function pointsOf(range: string, points: readonly ConsolePoint[], long: readonly ConsolePoint[]) {
+  if (range === '24h') return long
+  return range === '1h' ? long.slice(-HOUR_POINTS) : points.slice(-SHORT_POINTS)
+}
+
+type Drawn = Omit<Line, 'values'> & { read: (point: ConsolePoint) => number | undefined }
+
+const CHARTS: readonly (Omit<Chart, 'times' | 'lines'> & { lines: readonly Drawn[] })[] = [
+  {
+    key: 'calls',
+    title: 'Calls',
+    advice: 'If errors rise, the log shows by which server and why.',
+    lines: [
+      { label: 'well', tone: 'accent', unit: 'count', read: ({ calls }) => well(calls) },
+      { label: 'errors', tone: 'bad', unit: 'count', read: ({ calls }) => total(calls) - well(calls) },
+    ],
+  },
+  {
+    key: 'latency',
+    title: 'Latency',
+    advice: 'If servers are slow, look at their limits; if the router is, it has too little CPU.',
+    lines: [
+      { label: 'servers p95', tone: 'accent', unit: 'ms', read: ({ serverMs }) => serverMs?.p95 },
+      {
+        label: 'servers p50',
+        tone: 'accent',
+        unit: 'ms',
+        read: ({ serverMs }) => serverMs?.p50,
+        isDashed: true,
+      },
+      { label: 'router p95', tone: 'quiet', unit: 'ms', read: ({ routerMs }) => routerMs?.p95 },
+      {
+        label: 'router p50',
+        tone: 'quiet',
+        unit: 'ms',
+        read: ({ routerMs }) => routerMs?.p50,
+        isDashed: true,
+      },
+    ],
+  },
+  {
+    key: 'tokens',
+    title: 'Tokens',
+    advice:
+      'If served is near direct, agents list and search more than they call: make budgets smaller, or use another profile.',
+    lines: [
+      { label: 'direct', tone: 'quiet', unit: 'count', read: ({ direct }) => direct },
+      { label: 'served', tone: 'accent', unit: 'count', read: ({ served }) => served },
+      {
+        label: 'kept out by scripts',
+        tone: 'quiet',
+        unit: 'count',
+        read: ({ kept }) => kept,
+        isDashed: true,
+      },
+    ],
+  },
+  {
+    key: 'searches',
+    title: 'Searches',
+    advice:
+      'If searches take long, the sentence encoder has too little CPU; many for each call mean that agents do not find what they need.',
+    lines: [
+      { label: 'searches', tone: 'quiet', unit: 'count', read: ({ searches }) => searches },
+      { label: 'p95', tone: 'accent', unit: 'ms', read: ({ searchMs }) => searchMs?.p95 },
+    ],
+  },
+  {
+    key: 'queue',
+    title: 'Queue and breakers',
+    advice:
+      'If calls wait, raise spec.limits.concurrency of their server; an open breaker means that it failed five times in a row.',
+    lines: [
+      { label: 'calls at work', tone: 'quiet', unit: 'count', read: ({ active }) => active },
+      { label: 'calls that wait', tone: 'accent', unit: 'count', read: ({ waiting }) => waiting },
+      { label: 'open breakers', tone: 'bad', unit: 'count', read: ({ open }) => open },
+    ],
+  },
+]
+
+export function chartsOf(points: readonly ConsolePoint[]): Chart[] {
+  const times = points.map(({ at }) => at / 1_000)
+  return CHARTS.map(chart => ({
+    ...chart,
+    times,
+    lines: chart.lines.map(({ read, ...line }) => ({
+      ...line,
+      values: points.map(point => read(point) ?? null),
+    })),
+  }))
+}
+
+function total(calls: Readonly<Record<string, number>>): number {
+  return Object.values(calls).reduce((sum, one) => sum + one, 0)
+}
+
+/** A call that its client cancelled is no failure. */
+function well({ ok = 0, cancelled = 0 }: Readonly<Record<string, number>>): number {
+  return ok + cancelled
+}

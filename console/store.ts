@@ -1,0 +1,119 @@
+/** What the page knows and where it is, as signals; passed to views by context. */
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { type ClusterKnown, gatewayIn, NO_CLUSTER } from './cluster.ts'
+import { type Known, NOTHING } from './live.ts'
+import type { Mcp } from './mcp.ts'
+import { hashOf, type Page, type Route, readRoute } from './route.ts'
+import { createStream } from './stream.ts'
+
+export type Store = {
+  route: ReadonlySignal<Route & { page: Page }>
+  known: ReadonlySignal<Known>
+  /** In a cluster: the operator's data about it. */
+  cluster?: ReadonlySignal<ClusterKnown>
+  /** In a cluster: `namespace/name` of the gateway that is shown; undefined: all. */
+  gateway: string | undefined
+  /** Undefined while events come; else since when they do not. */
+  lostSince: ReadonlySignal<number | undefined>
+  /** The gateway asks who one is, with its sentence. */
+  refused: ReadonlySignal<string | undefined>
+  /** Ticks every second while the page is seen. */
+  now: ReadonlySignal<number>
+  theme: Signal<'system' | 'light' | 'dark'>
+  /** Goes elsewhere; what is chosen there replaces what was. */
+  go(page: Page, item?: string, chosen?: Route['chosen']): void
+  /** Changes what is chosen here, without a step back in the history. */
+  choose(chosen: Record<string, string>): void
+  /** A bearer token, kept in memory only. */
+  useToken(token: string): void
+  /** Asks the gateway for data. Throws an Error with its sentence. */
+  ask<T>(path: string, query?: Record<string, string>): Promise<T>
+  send<T>(path: string, body: object): Promise<T>
+  /** How requests to /mcp reach the gateway. */
+  reach(): Pick<Mcp, 'base' | 'credentials'>
+}
+
+const THEME = 'portolan-theme'
+
+const Context = createContext<Store | undefined>(undefined)
+export const StoreProvider = Context.Provider
+
+export function useStore(): Store {
+  const store = useContext(Context)
+  if (!store) throw new Error('no store')
+  return store
+}
+
+export function createStore(): Store {
+  const known = signal<Known>(NOTHING)
+  const isCluster = document.documentElement.dataset.placement === 'cluster'
+  const cluster = isCluster ? signal<ClusterKnown>(NO_CLUSTER) : undefined
+  const gateway = isCluster ? gatewayIn(location.search) : undefined
+  const base = gateway === undefined ? '' : `gateways/${gateway}/`
+  const url = gateway === undefined ? 'console/events' : `console/events?gateway=${gateway}`
+  const route = signal(readRoute(location.hash))
+  const lostSince = signal<number | undefined>(undefined)
+  const refused = signal<string | undefined>(undefined)
+  const now = signal(Date.now())
+  const theme = signal(readTheme())
+  let token = ''
+  const credentials = (): Record<string, string> => (token === '' ? {} : { authorization: `Bearer ${token}` })
+  const stream = createStream({ url, known, cluster, lostSince, refused, credentials })
+  addEventListener('hashchange', () => {
+    route.value = readRoute(location.hash)
+  })
+  setInterval(() => {
+    if (!document.hidden) now.value = Date.now()
+  }, 1_000)
+  theme.subscribe(applyTheme)
+  stream.open()
+  return {
+    ...{ route, known: computed(() => known.value), lostSince, refused, now, theme, cluster, gateway },
+    reach: () => ({ base, credentials: credentials() }),
+    go: (page, item, chosen) => {
+      location.hash = hashOf({ page, item, chosen })
+    },
+    choose(chosen) {
+      const next = { ...route.value, chosen: { ...route.value.chosen, ...chosen } }
+      history.replaceState(null, '', hashOf(next))
+      route.value = readRoute(location.hash)
+    },
+    useToken(given) {
+      token = given.trim()
+      refused.value = undefined
+      stream.begin()
+    },
+    ask: (path, query = {}) =>
+      answer(fetch(`${base}console/${path}?${new URLSearchParams(query)}`, { headers: credentials() })),
+    send: (path, body) =>
+      answer(
+        fetch(`${base}console/${path}`, {
+          method: 'POST',
+          headers: { ...credentials(), 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      ),
+  }
+}
+
+async function answer<T>(asked: Promise<Response>): Promise<T> {
+  const response = await asked.catch(() => undefined)
+  if (!response) throw new Error('The gateway does not answer: is it still running?')
+  const body: unknown = await response.json().catch(() => ({}))
+  if (response.ok) return body as T
+  const { error } = body as { error?: unknown }
+  throw new Error(typeof error === 'string' ? error : `The gateway answered with HTTP ${response.status}.`)
+}
+
+function readTheme(): 'system' | 'light' | 'dark' {
+  const kept = localStorage.getItem(THEME)
+  return kept === 'light' || kept === 'dark' ? kept : 'system'
+}
+
+function applyTheme(theme: 'system' | 'light' | 'dark'): void {
+  document.documentElement.dataset.theme = theme
+  if (theme === 'system') localStorage.removeItem(THEME)
+  else localStorage.setItem(THEME, theme)
+}

@@ -1,0 +1,115 @@
+/** The answer of a tool or a resource: its texts, its images, its structure, and the JSON as it came. */
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { bytes, counted, isWebUrl, plain } from '../format.ts'
+import { type Part, partsOf } from '../result.ts'
+
+const LONGEST = 100_000
+const MOST_ITEMS = 100
+
+export function Answer({ result }: { result: JsonObject }) {
+  const [isRaw, setRaw] = useState(false)
+  const parts = partsOf(result.content ?? result.contents)
+  return (
+    <div class="answer">
+      <div class="switch">
+        <button type="button" aria-pressed={!isRaw} onClick={() => setRaw(false)}>
+          Shown
+        </button>
+        <button type="button" aria-pressed={isRaw} onClick={() => setRaw(true)}>
+          JSON
+        </button>
+      </div>
+      {isRaw ? (
+        <pre>{plain(JSON.stringify(result, null, 2), LONGEST)}</pre>
+      ) : (
+        <>
+          {parts.map((part, at) => (
+            <PartView key={`${at}`} part={part} />
+          ))}
+          {result.structuredContent !== undefined && (
+            <div class="tree">
+              <p class="note">structured</p>
+              <Tree value={result.structuredContent} />
+            </div>
+          )}
+          {parts.length === 0 && result.structuredContent === undefined && (
+            <p class="note">The answer is empty.</p>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+function PartView({ part }: { part: Part }) {
+  switch (part.kind) {
+    case 'text':
+      return <pre>{plain(part.text, LONGEST)}</pre>
+    case 'image':
+      return <Picture {...part} />
+    case 'link':
+      return (
+        <p>
+          {isWebUrl(part.uri) ? (
+            <a href={part.uri} target="_blank" rel="noopener noreferrer">
+              {plain(part.name, 300)}
+            </a>
+          ) : (
+            <code>{plain(part.uri, 300)}</code>
+          )}
+        </p>
+      )
+    case 'bytes':
+      return (
+        <p class="note">
+          {plain(part.mimeType, 100)}, {bytes(part.size)}
+        </p>
+      )
+  }
+}
+
+function Picture({ mimeType, data }: { mimeType: string; data: string }) {
+  const url = useMemo(() => blobUrl(mimeType, data), [mimeType, data])
+  useEffect(() => () => void (url !== undefined && URL.revokeObjectURL(url)), [url])
+  return url === undefined ? (
+    <p class="note">This image is not valid Base64.</p>
+  ) : (
+    <img src={url} alt="Result of the tool" />
+  )
+}
+
+function blobUrl(type: string, data: string): string | undefined {
+  try {
+    const binary = atob(data)
+    const blob = new Blob([Uint8Array.from(binary, character => character.charCodeAt(0))], { type })
+    return URL.createObjectURL(blob)
+  } catch {
+    return undefined
+  }
+}
+
+/** A value that unfolds step by step: only what is unfolded is drawn. */
+export function Tree({ value, name }: { value: JsonValue | undefined; name?: string }) {
+  const [isOpen, setOpen] = useState(name === undefined)
+  const label = name !== undefined && <span class="mono">{plain(name, 200)}: </span>
+  if (!isObject(value) && !Array.isArray(value))
+    return (
+      <div>
+        {label}
+        <span class="leaf">{plain(typeof value === 'string' ? value : JSON.stringify(value), 2_000)}</span>
+      </div>
+    )
+  const inner = Object.entries(value)
+  const size = counted(inner.length, Array.isArray(value) ? 'item' : 'field')
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        {label}
+        <span class="note">{size}</span>
+      </summary>
+      {isOpen && inner.slice(0, MOST_ITEMS).map(([key, part]) => <Tree key={key} name={key} value={part} />)}
+      {inner.length > MOST_ITEMS && <p class="note">… and {inner.length - MOST_ITEMS} more: see the JSON</p>}
+    </details>
+  )
+}

@@ -1,0 +1,236 @@
+/** The frame: pages at the left, what gateway this is at the top, the page itself. */
+import type { ComponentType } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { addressOf } from '../cluster.ts'
+import { clock, plain } from '../format.ts'
+import { runsScripts } from '../live.ts'
+import { hashOf, type Page } from '../route.ts'
+import { createStore, StoreProvider, useStore } from '../store.ts'
+import { Log } from './log.tsx'
+import { Overview } from './overview.tsx'
+import { Content, useAsked } from './parts.tsx'
+import { Search } from './search.tsx'
+import { ServerDetail } from './server-detail.tsx'
+import { Servers } from './servers.tsx'
+import { ToolDetail } from './tool-detail.tsx'
+import { Tools } from './tools.tsx'
+import { Try } from './try.tsx'
+
+const GATEWAYS: readonly [Page, string] = ['gateways', 'Gateways']
+const SCRIPT: readonly [Page, string] = ['script', 'Script']
+const TITLES: readonly (readonly [Page, string])[] = [
+  ['overview', 'Overview'],
+  ['servers', 'Servers'],
+  ['tools', 'Tools'],
+  ['search', 'Search'],
+  ['try', 'Try'],
+  ['log', 'Log'],
+  ['metrics', 'Metrics'],
+  ['resources', 'Resources'],
+]
+
+export function App() {
+  const [store] = useState(createStore)
+  return (
+    <StoreProvider value={store}>
+      <Frame />
+    </StoreProvider>
+  )
+}
+
+function Frame() {
+  const { route, lostSince, go, known, cluster, gateway } = useStore()
+  const { page: asked, item } = route.value
+  // Without a gateway there is only the page of all; on a laptop there is none of them.
+  const page =
+    cluster && gateway === undefined ? 'gateways' : !cluster && asked === 'gateways' ? 'overview' : asked
+  const ofGateway = runsScripts(known.value.state) ? [...TITLES, SCRIPT] : TITLES
+  const titles = cluster ? [GATEWAYS, ...(gateway === undefined ? [] : ofGateway)] : ofGateway
+  const content = useRef<HTMLElement>(null)
+  const where = `${page} ${item ?? ''}`
+  useEffect(() => {
+    document.title = `${titles.find(([key]) => key === page)?.[1] ?? 'Portolan'}${item === undefined ? '' : ` · ${plain(item, 80)}`} · Portolan`
+    content.current?.scrollTo(0, 0)
+  }, [where])
+  useEffect(() => {
+    const search = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof Element && event.target.matches('input, textarea, select')
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      event.preventDefault()
+      go('search')
+    }
+    addEventListener('keydown', search)
+    return () => removeEventListener('keydown', search)
+  }, [go])
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => content.current?.focus()}>
+        Skip to the content
+      </button>
+      <Top />
+      <nav aria-label="Pages">
+        <ul>
+          {titles.map(([key, title]) => (
+            <li key={key}>
+              <a href={hashOf({ page: key })} aria-current={key === page ? 'page' : undefined}>
+                {title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="content" ref={content} tabIndex={-1} class={lostSince.value === undefined ? '' : 'stale'}>
+        <Shown page={page} />
+      </main>
+    </>
+  )
+}
+
+/** The page, or why it cannot be shown. */
+function Shown({ page }: { page: Page }) {
+  const { refused, known, cluster, gateway = '' } = useStore()
+  const { cluster: told, unreachable } = cluster?.value ?? {}
+  if (page === 'gateways') return told ? <Later key="gateways" load={loadGateways} /> : null
+  if (refused.value !== undefined) return <Login why={refused.value} />
+  if (known.value.state) return <Pages page={page} />
+  if (unreachable === undefined) return null
+  return (
+    <>
+      <h1>{plain(gateway)}</h1>
+      <p class="problem" role="alert">
+        {plain(unreachable, 500)} <a href={addressOf(undefined)}>All gateways</a>
+      </p>
+    </>
+  )
+}
+
+function Pages({ page }: { page: Page }) {
+  const { item } = useStore().route.value
+  switch (page) {
+    case 'servers':
+      return item === undefined ? <Servers /> : <ServerDetail name={item} />
+    case 'tools':
+      return item === undefined ? <Tools /> : <ToolDetail path={item} />
+    case 'search':
+      return <Search />
+    case 'try':
+      return <Try path={item} />
+    case 'log':
+      return <Log />
+    case 'metrics':
+      return <Later key="metrics" load={loadMetrics} />
+    case 'script':
+      return <Later key="script" load={loadScript} />
+    case 'resources':
+      return <Later key="resources" load={loadResources} />
+    default:
+      return <Overview />
+  }
+}
+
+const loadMetrics = () => import('./metrics.tsx').then(({ Metrics }) => Metrics)
+const loadResources = () => import('./resources.tsx').then(({ Resources }) => Resources)
+/** Only clusters need it. */
+const loadGateways = () => import('./gateways.tsx').then(({ Gateways }) => Gateways)
+/** Only gateways with code mode need it. */
+const loadScript = () => import('./script.tsx').then(({ Script }) => Script)
+
+/** A page that is loaded when it is opened. */
+function Later({ load }: { load: () => Promise<ComponentType> }) {
+  const asked = useAsked('page', load)
+  return <Content of={asked}>{View => <View />}</Content>
+}
+
+function Top() {
+  const { known, lostSince, theme, cluster } = useStore()
+  const { state } = known.value
+  const isOpen = state !== undefined || cluster?.value.cluster !== undefined
+  const word = !isOpen ? 'connecting' : (state?.ready ?? true) ? 'ready' : 'starting'
+  const next = { system: 'light', light: 'dark', dark: 'system' } as const
+  return (
+    <header class="top">
+      <a class="brand" href="#/overview">
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <circle cx="8" cy="8" r="6.75" />
+          <path d="M8 2.5 9.7 8 8 13.5 6.3 8z" />
+        </svg>
+        Portolan
+      </a>
+      {cluster && <GatewayChoice />}
+      {state && (
+        <span class="gateway">
+          {!cluster && plain(state.gateway.name)} <span class="note">{state.profile}</span>
+        </span>
+      )}
+      <span class={lostSince.value === undefined ? 'word' : 'word bad'} role="status">
+        {lostSince.value === undefined ? word : `Not live since ${clock(lostSince.value)}, trying again`}
+      </span>
+      <button
+        type="button"
+        class="small theme"
+        aria-label={`Theme: ${theme.value}. Change it`}
+        onClick={() => {
+          theme.value = next[theme.value]
+        }}
+      >
+        {theme.value === 'system' ? '◐' : theme.value === 'light' ? '○' : '●'}
+      </button>
+    </header>
+  )
+}
+
+/** Another gateway is another address: nothing of the one before stays, least of all a token. */
+function GatewayChoice() {
+  const { cluster, gateway } = useStore()
+  const all = cluster?.value.cluster?.gateways.map(({ namespace, name }) => `${namespace}/${name}`) ?? []
+  const known = gateway === undefined || all.includes(gateway) ? all : [gateway, ...all]
+  return (
+    <select
+      class="choice"
+      aria-label="Gateway"
+      value={gateway ?? ''}
+      onChange={({ currentTarget: { value } }) =>
+        location.assign(addressOf(value === '' ? undefined : value))
+      }
+    >
+      <option value="">All gateways</option>
+      {known.map(one => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Login({ why }: { why: string }) {
+  const { useToken } = useStore()
+  const [token, setToken] = useState('')
+  return (
+    <form
+      class="login"
+      onSubmit={event => {
+        event.preventDefault()
+        useToken(token)
+      }}
+    >
+      <h1>Who are you?</h1>
+      <p>This gateway tells its callers apart: {plain(why, 300)}</p>
+      <label for="token">Bearer token</label>
+      <input
+        id="token"
+        type="password"
+        autocomplete="off"
+        value={token}
+        onInput={event => setToken(event.currentTarget.value)}
+      />
+      <button type="submit" class="primary">
+        Go on
+      </button>
+      <p class="note">
+        The token stays in the memory of this page: reload it, and it is gone. You see what this caller may
+        use.
+      </p>
+    </form>
+  )
+}

@@ -1,0 +1,36 @@
+/** A call of a tool as it goes on: it runs, its server asks, it is done or fails. */
+import type { JsonObject } from '../../core/json.ts'
+import { request } from '../mcp.ts'
+import { keyOf } from '../merge.ts'
+import { type Question, questionsIn } from '../result.ts'
+import type { Store } from '../store.ts'
+
+export type Stage =
+  | { at: 'ready' }
+  | { at: 'confirm' }
+  | { at: 'running'; stop: AbortController }
+  | { at: 'asking'; questions: Question[]; requestState: unknown }
+  /** `before`: calls that the log had when it began. */
+  | { at: 'done'; result: JsonObject; before: ReadonlySet<string> }
+  | { at: 'failed'; message: string }
+
+/** `params`: of tools/call; with answers to questions where it goes on. Never rejects. */
+export async function send(
+  store: Store,
+  profile: string,
+  params: JsonObject,
+  setStage: (stage: Stage) => void,
+): Promise<void> {
+  const stop = new AbortController()
+  setStage({ at: 'running', stop })
+  const before = new Set(store.known.value.calls.map(keyOf))
+  try {
+    const result = await request('tools/call', params, { profile, ...store.reach(), signal: stop.signal })
+    const questions = questionsIn(result)
+    if (questions) setStage({ at: 'asking', questions, requestState: result.requestState })
+    else setStage({ at: 'done', result, before })
+  } catch (error) {
+    const message = stop.signal.aborted ? 'The call was stopped.' : (error as Error).message
+    setStage({ at: 'failed', message })
+  }
+}

@@ -1,0 +1,219 @@
+/** The form of a schema: required fields first, optional ones folded, and JSON where no field fits. */
+import { useId } from 'preact/hooks'
+import { plain } from '../format.ts'
+import { ABSENT, type Draft, emptyDraft, type Field, type Property } from '../schema-form.ts'
+
+type Editing<F extends Field = Field> = { field: F; draft: Draft; onDraft(draft: Draft): void }
+
+/** The properties of an object, without a frame of its own. */
+export function ObjectForm({ field, draft, onDraft }: Editing<Field & { kind: 'object' }>) {
+  const own =
+    draft.kind === 'object' ? draft : { kind: 'object' as const, of: new Map<string, Draft>(), rest: {} }
+  const set = (name: string) => (next: Draft) => onDraft({ ...own, of: new Map([...own.of, [name, next]]) })
+  const row = (property: Property) => (
+    <PropertyRow
+      key={property.name}
+      property={property}
+      draft={own.of.get(property.name) ?? ABSENT}
+      onDraft={set(property.name)}
+    />
+  )
+  const required = field.properties.filter(({ isRequired }) => isRequired)
+  const optional = field.properties.filter(({ isRequired }) => !isRequired)
+  const isGiven = optional.some(({ name }) => (own.of.get(name) ?? ABSENT).kind !== 'absent')
+  const more = Object.keys(own.rest).length
+  return (
+    <div class="fields">
+      {required.map(row)}
+      {optional.length > 0 && (
+        <details open={isGiven || required.length === 0 || undefined}>
+          <summary>
+            {optional.length} optional {optional.length === 1 ? 'argument' : 'arguments'}
+          </summary>
+          {optional.map(row)}
+        </details>
+      )}
+      {more > 0 && <p class="note">{more} more that the schema does not name: see the JSON.</p>}
+    </div>
+  )
+}
+
+function PropertyRow({
+  property,
+  draft,
+  onDraft,
+}: {
+  property: Property
+  draft: Draft
+  onDraft(draft: Draft): void
+}) {
+  const { name, isRequired, field } = property
+  const id = useId()
+  const isGroup = field.kind === 'object' || field.kind === 'list'
+  const label = (
+    <>
+      <span class="mono">{plain(name, 200)}</span>
+      {isRequired && <span class="note"> required</span>}
+      <span class="note"> {kindWord(field)}</span>
+    </>
+  )
+  const hint = field.description !== undefined && <p class="note hint">{plain(field.description, 600)}</p>
+  if (isGroup)
+    return (
+      <fieldset>
+        <legend>{label}</legend>
+        {hint}
+        <Value field={field} draft={draft} onDraft={onDraft} id={id} label={name} />
+      </fieldset>
+    )
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint}
+      <Value field={field} draft={draft} onDraft={onDraft} id={id} label={name} />
+    </div>
+  )
+}
+
+function kindWord(field: Field): string {
+  if (field.kind === 'number') return field.isWhole ? 'whole number' : 'number'
+  if (field.kind === 'text') return field.format ?? 'text'
+  if (field.kind === 'choice') return 'choice'
+  return { json: 'JSON', list: 'list', object: 'object' }[field.kind]
+}
+
+const DATE_INPUTS: Readonly<Record<string, string>> = {
+  date: 'YYYY-MM-DD',
+  'date-time': '2026-11-25T12:00:00Z',
+  uri: 'scheme://host/path',
+  email: 'name@host',
+}
+
+/** `isItem`: of a list, which removes it itself. */
+function Value({
+  field,
+  draft,
+  onDraft,
+  id,
+  label,
+  isItem,
+}: Editing & { id: string; label: string; isItem?: boolean }) {
+  const typed = (text: string) => onDraft(text === '' ? ABSENT : { kind: 'typed', text })
+  const text = draft.kind === 'typed' || draft.kind === 'json' ? draft.text : ''
+  // What does not fit its field stays JSON until it is emptied.
+  if (field.kind === 'json' || draft.kind === 'json')
+    return (
+      <textarea
+        id={id}
+        spellcheck={false}
+        placeholder="JSON"
+        value={text}
+        onInput={({ currentTarget: { value } }) =>
+          onDraft(value === '' ? ABSENT : { kind: 'json', text: value })
+        }
+      />
+    )
+  if (field.kind === 'choice')
+    return (
+      <select
+        id={id}
+        value={draft.kind === 'chosen' ? `${draft.at}` : ''}
+        onChange={({ currentTarget: { value } }) =>
+          onDraft(value === '' ? ABSENT : { kind: 'chosen', at: Number(value) })
+        }
+      >
+        <option value="">(not given)</option>
+        {field.values.map((value, at) => (
+          <option key={JSON.stringify(value)} value={`${at}`}>
+            {plain(typeof value === 'string' ? value : JSON.stringify(value), 200)}
+          </option>
+        ))}
+      </select>
+    )
+  if (field.kind === 'object')
+    return <Group field={field} draft={draft} onDraft={onDraft} label={label} isItem={isItem} />
+  if (field.kind === 'list') return <List field={field} draft={draft} onDraft={onDraft} label={label} />
+  const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => typed(currentTarget.value)
+  if (field.kind === 'text' && (field.isLong || text.includes('\n')))
+    return <textarea id={id} value={text} onInput={onInput} />
+  const hint = field.kind === 'text' ? DATE_INPUTS[field.format ?? ''] : undefined
+  return (
+    <input
+      id={id}
+      type="text"
+      inputMode={field.kind === 'number' ? 'decimal' : undefined}
+      autocomplete="off"
+      spellcheck={false}
+      placeholder={hint}
+      value={text}
+      onInput={onInput}
+    />
+  )
+}
+
+type GroupProps = Editing<Field & { kind: 'object' }> & { label: string; isItem?: boolean }
+
+function Group({ field, draft, onDraft, label, isItem }: GroupProps) {
+  if (draft.kind !== 'object')
+    return (
+      <button type="button" onClick={() => onDraft(emptyDraft(field))} aria-label={`Give ${label}`}>
+        Give
+      </button>
+    )
+  return (
+    <>
+      <ObjectForm field={field} draft={draft} onDraft={onDraft} />
+      {!isItem && (
+        <button type="button" class="small" onClick={() => onDraft(ABSENT)} aria-label={`Leave ${label} out`}>
+          Leave out
+        </button>
+      )}
+    </>
+  )
+}
+
+function List({ field, draft, onDraft, label }: Editing<Field & { kind: 'list' }> & { label: string }) {
+  const items = draft.kind === 'list' ? draft.items : []
+  const put = (next: readonly Draft[]) => onDraft(next.length === 0 ? ABSENT : { kind: 'list', items: next })
+  const id = useId()
+  return (
+    <>
+      <ol class="items">
+        {items.map((item, at) => (
+          // The place of an item is all that tells it from others.
+          <li key={`${at}`}>
+            {field.item.kind !== 'object' && (
+              <label class="hidden" for={`${id}-${at}`}>
+                {label} {at + 1}
+              </label>
+            )}
+            <Value
+              field={field.item}
+              draft={item}
+              id={`${id}-${at}`}
+              label={`${label} ${at + 1}`}
+              isItem
+              onDraft={next => put(items.with(at, next))}
+            />
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove ${label} ${at + 1}`}
+              onClick={() => put(items.toSpliced(at, 1))}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ol>
+      <button
+        type="button"
+        class="small"
+        onClick={() => put([...items, emptyDraft(field.item)])}
+        aria-label={`Add to ${label}`}
+      >
+        Add
+      </button>
+    </>
+  )
+}

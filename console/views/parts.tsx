@@ -1,0 +1,183 @@
+/** Small parts that several pages are made of. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ConsoleServer } from '../../core/console/shapes.ts'
+import { plain } from '../format.ts'
+import { hashOf, type Page } from '../route.ts'
+
+/** A state is shown by a shape and a word, so that it can be read without colours. */
+const SHAPES: Readonly<Record<ConsoleServer['state'], string>> = {
+  ready: '●',
+  asleep: '○',
+  starting: '◐',
+  failed: '▲',
+  authRequired: '▲',
+  suspended: '–',
+  notAccepted: '▲',
+}
+const WORDS: Partial<Record<ConsoleServer['state'], string>> = {
+  authRequired: 'needs login',
+  notAccepted: 'not accepted',
+}
+
+export function State({ of }: { of: ConsoleServer['state'] }) {
+  return (
+    <span class={`state ${of}`}>
+      <span class="shape" aria-hidden="true">
+        {SHAPES[of]}
+      </span>
+      {WORDS[of] ?? of}
+    </span>
+  )
+}
+
+export function Link(props: {
+  page: Page
+  item?: string
+  chosen?: Record<string, string>
+  class?: string
+  children: ComponentChildren
+}) {
+  const { page, item, chosen, children } = props
+  return (
+    <a href={hashOf({ page, item, chosen })} class={props.class}>
+      {children}
+    </a>
+  )
+}
+
+/** The path of a tool, which leads to it. */
+export function ToolLink({ path }: { path: string }) {
+  return (
+    <Link page="tools" item={path} class="mono">
+      {plain(path, 200)}
+    </Link>
+  )
+}
+
+/** A bar that shows a value as a share of the largest one, with the number beside it. */
+export function Bar({ value, most, quiet }: { value: number; most: number; quiet?: boolean }) {
+  const share = most <= 0 ? 0 : Math.min(1, Math.max(0, value / most))
+  return (
+    <svg
+      class={quiet ? 'bar quiet' : 'bar'}
+      viewBox="0 0 100 4"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <rect class="track" width="100" height="4" />
+      <rect class="fill" width={value > 0 ? Math.max(0.6, share * 100) : 0} height="4" />
+    </svg>
+  )
+}
+
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [done, setDone] = useState(false)
+  useEffect(() => {
+    if (!done) return
+    const timer = setTimeout(() => setDone(false), 1_500)
+    return () => clearTimeout(timer)
+  }, [done])
+  const copy = () => void navigator.clipboard.writeText(text).then(() => setDone(true))
+  return (
+    <button type="button" class="small" onClick={copy}>
+      {done ? 'Copied' : label}
+    </button>
+  )
+}
+
+/** A line to copy. */
+export function Command({ text }: { text: string }) {
+  return (
+    <div class="command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled by keyboard */}
+      <code tabIndex={0}>{text}</code>
+      <Copy text={text} />
+    </div>
+  )
+}
+
+/** As `ref` of what a page is for: one types at once. `autofocus` works for the first page alone. */
+export function focused(element: HTMLElement | null): void {
+  element?.focus()
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>
+}
+
+export type Asked<T> = { value?: T; error?: string; isLoading: boolean; again(): void }
+
+/** Asks when `key` changes, and when it is told to. What was known of the same key stays meanwhile. */
+export function useAsked<T>(key: string | undefined, ask: () => Promise<T>): Asked<T> {
+  const [round, setRound] = useState(0)
+  const [found, setFound] = useState<{ key?: string; value?: T; error?: string }>({})
+  const wanted = useRef('')
+  useEffect(() => {
+    if (key === undefined) return
+    const own = `${key} ${round}`
+    wanted.current = own
+    ask().then(
+      value => wanted.current === own && setFound({ key, value }),
+      (error: Error) => wanted.current === own && setFound({ key, error: error.message }),
+    )
+  }, [key, round])
+  const { value, error } = found.key === key ? found : {}
+  const isLoading = key !== undefined && value === undefined && error === undefined
+  return { value, error, isLoading, again: () => setRound(round + 1) }
+}
+
+/** The content, or in its place why it is not there. Nothing is shown for the first fifth of a second. */
+export function Content<T>({ of, children }: { of: Asked<T>; children: (value: T) => ComponentChildren }) {
+  if (of.error !== undefined)
+    return (
+      <div class="problem" role="alert">
+        <p>{plain(of.error)}</p>
+        <button type="button" onClick={of.again}>
+          Retry
+        </button>
+      </div>
+    )
+  if (of.value === undefined)
+    return (
+      <div class="loading" aria-busy="true">
+        <span />
+        <span />
+        <span />
+      </div>
+    )
+  return <>{children(of.value)}</>
+}
+
+export function Tabs(props: {
+  tabs: readonly (readonly [string, string])[]
+  current: string
+  onTab(tab: string): void
+}) {
+  const { tabs, current, onTab } = props
+  const move = (event: KeyboardEvent, at: number) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    const next = tabs[(at + step + tabs.length) % tabs.length]
+    if (step === 0 || !next) return
+    onTab(next[0])
+    document.getElementById(`tab-${next[0]}`)?.focus()
+  }
+  return (
+    <div class="tabs" role="tablist">
+      {tabs.map(([key, title], at) => (
+        <button
+          key={key}
+          id={`tab-${key}`}
+          type="button"
+          role="tab"
+          aria-selected={key === current}
+          tabIndex={key === current ? 0 : -1}
+          onClick={() => onTab(key)}
+          onKeyDown={event => move(event, at)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  )
+}

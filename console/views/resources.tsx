@@ -1,0 +1,173 @@
+/** Resources and templates of all servers, and what they hold. */
+import { useEffect, useState } from 'preact/hooks'
+import type { ConsoleResource } from '../../core/console/shapes.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { bytes, clock, count, plain } from '../format.ts'
+import { listen, request } from '../mcp.ts'
+import { useStore } from '../store.ts'
+import { templateOf } from '../template.ts'
+import { Answer } from './answer.tsx'
+import { Content, Copy, Empty, Link, useAsked } from './parts.tsx'
+import { Filter, shownOf } from './tables.tsx'
+
+const MOST_ROWS = 300
+
+export function Resources() {
+  const { ask, known, route } = useStore()
+  const uri = route.value.item
+  const { totals } = known.value.state ?? {}
+  const asked = useAsked(`${totals?.resources} ${totals?.templates}`, () =>
+    ask<ConsoleResource[]>('resources'),
+  )
+  return (
+    <>
+      <h1>Resources</h1>
+      <Content of={asked}>
+        {resources => {
+          const chosen = resources.find(one => one.uri === uri)
+          return resources.length === 0 ? (
+            <Empty>
+              <p>No server has resources, or their lists were not read yet.</p>
+            </Empty>
+          ) : (
+            <div class="beside">
+              <List resources={resources} uri={uri} />
+              {chosen ? (
+                <Preview key={chosen.uri} resource={chosen} />
+              ) : (
+                <p class="quiet">
+                  {uri === undefined ? 'Choose one to see what it holds.' : 'There is no such resource here.'}
+                </p>
+              )}
+            </div>
+          )
+        }}
+      </Content>
+    </>
+  )
+}
+
+function List({ resources, uri }: { resources: readonly ConsoleResource[]; uri?: string }) {
+  const { route } = useStore()
+  const { filter = '' } = route.value.chosen
+  const wanted = resources.filter(({ uri, name }) =>
+    `${uri} ${name}`.toLowerCase().includes(filter.toLowerCase()),
+  )
+  return (
+    <div>
+      <div class="title">
+        <Filter of="resources" />
+        <span class="note" role="status">
+          {shownOf(wanted.length, resources.length)}
+        </span>
+      </div>
+      <ul class="resources">
+        {wanted.slice(0, MOST_ROWS).map(one => (
+          <li key={one.uri} class={one.uri === uri ? 'chosen' : ''}>
+            <Link page="resources" item={one.uri} chosen={{ filter }}>
+              {plain(one.name, 120)}
+            </Link>
+            {one.isTemplate && <span class="note"> template</span>}
+            <span class="sub mono">{plain(one.uri, 200)}</span>
+          </li>
+        ))}
+      </ul>
+      {wanted.length > MOST_ROWS && (
+        <p class="note">and {count(wanted.length - MOST_ROWS)} more: filter them</p>
+      )}
+    </div>
+  )
+}
+
+function Preview({ resource }: { resource: ConsoleResource }) {
+  const { name, description, mimeType, size, listedUri, own, isTemplate, watchable } = resource
+  const template = isTemplate ? templateOf(listedUri) : undefined
+  const [values, setValues] = useState<Record<string, string>>({})
+  const [typed, setTyped] = useState(listedUri)
+  const [asked, setAsked] = useState(isTemplate ? undefined : listedUri)
+  const target = template ? template.fill(values) : typed
+  return (
+    <section class="preview" aria-label="Resource">
+      <h2>{plain(name, 200)}</h2>
+      <p class="note">
+        {[mimeType, size === undefined ? undefined : bytes(size)]
+          .filter(Boolean)
+          .map(text => plain(text, 100))
+          .join(' · ')}{' '}
+        <Copy text={own} label="Copy URI" />
+      </p>
+      {description !== undefined && <p>{plain(description)}</p>}
+      {isTemplate && (
+        <form
+          class="fields"
+          onSubmit={event => {
+            event.preventDefault()
+            setAsked(target)
+          }}
+        >
+          {template ? (
+            template.variables.map(variable => (
+              <label key={variable} class="field">
+                <span class="mono">{plain(variable, 100)}</span>
+                <input
+                  type="text"
+                  value={values[variable] ?? ''}
+                  onInput={event => setValues({ ...values, [variable]: event.currentTarget.value })}
+                />
+              </label>
+            ))
+          ) : (
+            <label class="field">
+              URI
+              <input type="text" value={typed} onInput={event => setTyped(event.currentTarget.value)} />
+            </label>
+          )}
+          <div class="actions">
+            <button type="submit" class="primary">
+              Read
+            </button>
+          </div>
+        </form>
+      )}
+      {asked !== undefined && <Held key={asked} uri={asked} watchable={watchable} />}
+    </section>
+  )
+}
+
+/** What a resource holds, read as an agent reads it; again whenever its server says that it changed, if it is watched. */
+function Held({ uri, watchable }: { uri: string; watchable: boolean }) {
+  const { reach } = useStore()
+  const [isWatched, setWatched] = useState(false)
+  const [changedAt, setChangedAt] = useState<number>()
+  const [problem, setProblem] = useState<string>()
+  const asked = useAsked<JsonObject>(`${uri} ${changedAt ?? ''}`, () =>
+    request('resources/read', { uri }, reach()),
+  )
+  useEffect(() => {
+    if (!isWatched) return
+    const stop = new AbortController()
+    setProblem(undefined)
+    listen(uri, () => setChangedAt(Date.now()), { ...reach(), signal: stop.signal }).catch((error: Error) => {
+      if (!stop.signal.aborted) setProblem(error.message)
+      setWatched(false)
+    })
+    return () => stop.abort()
+  }, [isWatched, uri])
+  return (
+    <>
+      <div class="actions">
+        <button type="button" onClick={asked.again}>
+          Read again
+        </button>
+        {watchable && (
+          <button type="button" aria-pressed={isWatched} onClick={() => setWatched(!isWatched)}>
+            {isWatched ? 'Watched' : 'Watch'}
+          </button>
+        )}
+        {changedAt !== undefined && <span class="note">changed at {clock(changedAt)}</span>}
+        {problem !== undefined && <span class="bad">{plain(problem, 200)}</span>}
+      </div>
+      <Content of={asked}>{result => <Answer result={result} />}</Content>
+    </>
+  )
+}

@@ -1,0 +1,181 @@
+/** What an agent gets for a query, and why: the answer to the letter, and what each hit got its place for. */
+import { useEffect, useState } from 'preact/hooks'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { count, duration, plain } from '../format.ts'
+import { request, searchIn } from '../mcp.ts'
+import { partsOf } from '../result.ts'
+import type { Explained } from '../search-why.ts'
+import { type Store, useStore } from '../store.ts'
+import { Content, focused, useAsked } from './parts.tsx'
+import { Why } from './why.tsx'
+
+/** Hits that are explained, more than an answer has: so that one sees what was near. */
+const EXPLAINED = 60
+const LIMITS = [3, 5, 10, 20, 50]
+const TYPING_MS = 300
+const EXAMPLES = ['read text file', 'which day is it today', 'add two numbers']
+
+export function Search() {
+  const { route, choose, known } = useStore()
+  const { query = '', other, limit = '10', profile: asked } = route.value.chosen
+  const { state } = known.value
+  const searching = (state?.served ?? []).filter(name => name !== 'direct')
+  const profile = searching.find(name => name === asked) ?? searching[0] ?? ''
+  return (
+    <>
+      <div class="title">
+        <h1>Search</h1>
+        {searching.length > 1 && (
+          <select
+            aria-label="Profile"
+            value={profile}
+            onChange={event => choose({ profile: event.currentTarget.value })}
+          >
+            {searching.map(name => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        )}
+        <select
+          aria-label="Limit"
+          value={limit}
+          onChange={event => choose({ limit: event.currentTarget.value })}
+        >
+          {LIMITS.map(number => (
+            <option key={number} value={`${number}`}>
+              {number} hits
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          aria-pressed={other !== undefined}
+          onClick={() => choose({ other: other === undefined ? ' ' : '' })}
+        >
+          Compare two
+        </button>
+        <span class="note">{meaningWord(state?.search)}</span>
+      </div>
+      <div class={other === undefined ? '' : 'beside'}>
+        <One
+          name="query"
+          query={query}
+          limit={Number(limit)}
+          profile={profile}
+          isWide={other === undefined}
+        />
+        {other !== undefined && (
+          <One name="other" query={other.trim()} limit={Number(limit)} profile={profile} isWide={false} />
+        )}
+      </div>
+    </>
+  )
+}
+
+function meaningWord(search: { semantic: string; reason?: string; pending: number } | undefined): string {
+  if (!search || search.semantic === 'off')
+    return `By words alone${search?.reason ? `: ${search.reason}` : ''}`
+  return search.pending > 0
+    ? `By words and meaning; ${count(search.pending)} tools have no vector yet`
+    : 'By words and meaning'
+}
+
+type Searching = { name: 'query' | 'other'; query: string; limit: number; profile: string; isWide: boolean }
+
+function One({ name, query, limit, profile, isWide }: Searching) {
+  const { choose, ask, known } = useStore()
+  const [text, setText] = useState(query)
+  useEffect(() => setText(query), [query])
+  useEffect(() => {
+    if (text.trim() === query) return
+    const timer = setTimeout(
+      () => choose({ [name]: text.trim() || (name === 'other' ? ' ' : '') }),
+      TYPING_MS,
+    )
+    return () => clearTimeout(timer)
+  }, [text])
+  const tools = known.value.state?.totals.tools
+  const key = query === '' ? undefined : `${query} ${tools} ${known.value.state?.search.pending}`
+  const explained = useAsked(key, () => ask<Explained>('search', { query, limit: `${EXPLAINED}` }))
+  return (
+    <div class="one">
+      <input
+        type="search"
+        class="query"
+        aria-label={name === 'query' ? 'Query' : 'Other query'}
+        placeholder="What an agent would ask for: product, verb, object"
+        value={text}
+        ref={name === 'query' ? focused : undefined}
+        onInput={event => setText(event.currentTarget.value)}
+      />
+      {query === '' ? (
+        <p class="quiet">
+          For example:{' '}
+          {EXAMPLES.map(example => (
+            <button type="button" class="small" key={example} onClick={() => choose({ [name]: example })}>
+              {example}
+            </button>
+          ))}
+        </p>
+      ) : (
+        <div class={isWide ? 'beside' : ''}>
+          <Reply query={query} limit={limit} profile={profile} />
+          <section aria-label={`Why: ${query}`} class="why">
+            <h2>Why</h2>
+            <Content of={explained}>{found => <Why explained={found} limit={limit} />}</Content>
+          </section>
+        </div>
+      )}
+    </div>
+  )
+}
+
+type Replied = { text: string; tokens: number; ms: number }
+
+/** The answer exactly as an agent gets it. */
+function Reply({ query, limit, profile }: { query: string; limit: number; profile: string }) {
+  const store = useStore()
+  const tools = store.known.value.state?.totals.tools
+  const asked = useAsked(`${query} ${limit} ${profile} ${tools}`, () =>
+    searched(store, profile, query, limit),
+  )
+  return (
+    <section aria-label={`Answer: ${query}`} class="reply">
+      <h2>What the agent gets</h2>
+      <Content of={asked}>
+        {({ text, tokens, ms }) => (
+          <>
+            <p class="note">
+              about {count(tokens)} tokens · {duration(ms)}
+            </p>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+            <pre tabIndex={0}>{plain(pretty(text), 60_000)}</pre>
+          </>
+        )}
+      </Content>
+    </section>
+  )
+}
+
+async function searched(store: Store, profile: string, query: string, limit: number): Promise<Replied> {
+  const params = searchIn(profile, query, limit)
+  if (!params) throw new Error('In this profile agents list all tools, and search nothing.')
+  const begun = performance.now()
+  const result = await request('tools/call', params, { profile, ...store.reach() })
+  const ms = performance.now() - begun
+  const text = partsOf(result.content)
+    .flatMap(part => (part.kind === 'text' ? [part.text] : []))
+    .join('\n')
+  const { tokens } = await store.send<{ tokens: number }>('tokens', { text })
+  return { text, tokens, ms }
+}
+
+/** JSON is laid out for people; the tokens are those of the text as it came. */
+function pretty(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? JSON.stringify(value satisfies JsonObject, null, 2) : text
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,225 @@
+/** One server: its states of the last hour, its tools by cost, what it wrote, its limits, its manifest, what changed. */
+import { useState } from 'preact/hooks'
+import type { ConsoleAction, ConsoleServer, ConsoleTool } from '../../core/console/shapes.ts'
+import { ago, clock, count, counted, plain } from '../format.ts'
+import { useStore } from '../store.ts'
+import { Commands, Logs } from './kubectl.tsx'
+import { Bar, Content, Empty, Link, State, Tabs, ToolLink, useAsked } from './parts.tsx'
+import { Limits, Manifest, Stderr, WaitingChanges } from './server-tabs.tsx'
+
+const HOUR_MS = 3_600_000
+
+export function ServerDetail({ name }: { name: string }) {
+  const { known, route, choose } = useStore()
+  const server = known.value.servers.get(name)
+  const whole = known.value.state?.whole ?? false
+  const isCluster = known.value.state?.placement === 'cluster'
+  if (!server)
+    return (
+      <>
+        <h1>{plain(name, 100)}</h1>
+        <Empty>
+          <p>
+            There is no such server here. <Link page="servers">All servers</Link>
+          </p>
+        </Empty>
+      </>
+    )
+  const tabs = [
+    ['tools', 'Tools'],
+    ...(whole ? [['log', 'Log'] as const] : []),
+    ['limits', 'Limits'],
+    ...(whole ? [['manifest', 'Manifest'] as const] : []),
+    ...(server.changes ? [['changes', 'Changes'] as const] : []),
+  ] as const
+  const { tab: asked = 'tools' } = route.value.chosen
+  const tab = tabs.some(([key]) => key === asked) ? asked : 'tools'
+  return (
+    <>
+      <p class="crumb">
+        <Link page="servers">Servers</Link>
+      </p>
+      <Header server={server} />
+      <Strip server={server} />
+      <Tabs tabs={tabs} current={tab} onTab={next => choose({ tab: next })} />
+      <div role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {tab === 'tools' && <Tools server={server} />}
+        {tab === 'log' && (isCluster ? <Logs server={server} /> : <Stderr server={server} />)}
+        {tab === 'limits' && <Limits server={server} />}
+        {tab === 'manifest' && <Manifest name={name} />}
+        {tab === 'changes' && <WaitingChanges server={server} />}
+      </div>
+    </>
+  )
+}
+
+function Header({ server }: { server: ConsoleServer }) {
+  const { name, title, description, state, reason, message, since, transport, protocol, list } = server
+  const { now, known } = useStore()
+  const actions = known.value.state?.actions ?? []
+  return (
+    <header class="about">
+      <div class="title">
+        <h1>{plain(name)}</h1>
+        <State of={state} />
+        {since !== undefined && <span class="note">for {ago(since, now.value)}</span>}
+        {actions.length > 0 && <Actions server={server} />}
+        {known.value.state?.placement === 'cluster' && known.value.state.whole && <Commands name={name} />}
+      </div>
+      {(title !== undefined || description !== undefined) && (
+        <p>{plain([title, description].filter(Boolean).join(': '), 500)}</p>
+      )}
+      {reason !== undefined && (
+        <p class="problem" role="alert">
+          <span class="bad">{plain(reason)}</span> {plain(message, 1_000)}
+        </p>
+      )}
+      <p class="note">
+        {transport}
+        {protocol !== undefined && ` · MCP ${protocol}`} · {counted(server.tools, 'tool')},{' '}
+        {count(server.tokens)} tokens · {counted(server.resources, 'resource')} ·{' '}
+        {counted(server.prompts, 'prompt')}
+        {actions.length > 0 &&
+          ` · list read ${list.at === undefined ? 'never' : `${ago(list.at, now.value)} ago`}`}
+        {list.cached && ', by an earlier run'}
+      </p>
+    </header>
+  )
+}
+
+const LABELS = { wake: 'Wake', restart: 'Restart', read: 'Read again' } as const
+
+function Actions({ server: { name, state } }: { server: ConsoleServer }) {
+  const { send } = useStore()
+  const [doing, setDoing] = useState<string>()
+  const [problem, setProblem] = useState<string>()
+  const act = (action: 'wake' | 'restart' | 'read') => {
+    setDoing(action)
+    setProblem(undefined)
+    send('action', { action, server: name } satisfies ConsoleAction)
+      .catch((error: Error) => setProblem(error.message))
+      .finally(() => setDoing(undefined))
+  }
+  const cannot = state === 'suspended' || state === 'notAccepted'
+  return (
+    <span class="actions">
+      {(['wake', 'restart', 'read'] as const).map(action => (
+        <button
+          key={action}
+          type="button"
+          disabled={cannot || doing !== undefined || (action === 'wake' && state === 'ready')}
+          onClick={() => act(action)}
+        >
+          {doing === action ? '…' : LABELS[action]}
+        </button>
+      ))}
+      {problem !== undefined && (
+        <span class="bad" role="alert">
+          {plain(problem, 300)}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** The states of the last hour, to scale. */
+function Strip({ server: { history } }: { server: ConsoleServer }) {
+  const { now } = useStore()
+  const begun = now.value - HOUR_MS
+  if (history.length === 0) return null
+  const parts = history.map(({ state, at }, place) => {
+    const end = history[place + 1]?.at ?? now.value
+    const from = Math.max(at, begun)
+    return {
+      state,
+      at,
+      x: ((from - begun) / HOUR_MS) * 100,
+      width: (Math.max(0, end - from) / HOUR_MS) * 100,
+    }
+  })
+  const told = history.map(({ state, at }) => `${clock(at)} ${state}`).join(', ')
+  return (
+    <figure class="strip">
+      <svg
+        viewBox="0 0 100 6"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`States of the last hour: ${told}`}
+      >
+        {parts.map(({ state, at, x, width }) => (
+          <rect key={`${at} ${state}`} class={state} x={x} width={Math.max(width, 0.3)} height="6" />
+        ))}
+      </svg>
+      <figcaption>
+        <span>an hour ago</span>
+        <span>
+          {history.length > 1
+            ? `${counted(history.length - 1, 'change')}; last at ${clock(history.at(-1)?.at ?? 0)}`
+            : 'no change'}
+        </span>
+        <span>now</span>
+      </figcaption>
+    </figure>
+  )
+}
+
+function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleServer }) {
+  const { ask } = useStore()
+  const asked = useAsked(`${name} ${tools} ${tokens}`, () => ask<ConsoleTool[]>('tools'))
+  return (
+    <>
+      {invalid.length > 0 && (
+        <ul class="troubles">
+          {invalid.map(({ name: tool, reason }) => (
+            <li key={`${tool} ${reason}`}>
+              <span class="bad">{plain(tool ?? '?', 100)}</span>{' '}
+              <span class="message">{plain(reason, 300)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Content of={asked}>
+        {all => {
+          const own = all.filter(({ server }) => server === name).toSorted((a, b) => b.tokens - a.tokens)
+          const most = own[0]?.tokens ?? 1
+          if (own.length === 0)
+            return (
+              <Empty>
+                <p>No tools are known of this server.</p>
+              </Empty>
+            )
+          return (
+            <table class="costs">
+              <thead>
+                <tr>
+                  <th scope="col">Tool</th>
+                  <th scope="col" class="right">
+                    Tokens
+                  </th>
+                  <th scope="col" class="share">
+                    Share of the most
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {own.map(({ path, summary, tokens, held }) => (
+                  <tr key={path}>
+                    <td>
+                      <ToolLink path={path} />
+                      {held && <span class="bad"> held</span>}
+                      <span class="sub line">{plain(summary, 200)}</span>
+                    </td>
+                    <td class="right">{count(tokens)}</td>
+                    <td class="share">
+                      <Bar value={tokens} most={most} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }}
+      </Content>
+    </>
+  )
+}

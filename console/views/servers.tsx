@@ -1,0 +1,154 @@
+/** All servers in a table, sorted and filtered as the URL says. */
+import type { ConsoleServer } from '../../core/console/shapes.ts'
+import { ago, count, duration, plain } from '../format.ts'
+import { useStore } from '../store.ts'
+import { isDown } from '../trouble.ts'
+import { Empty, Link, State } from './parts.tsx'
+import { type Column, Filter, shownOf, Table } from './tables.tsx'
+
+const UNREAD = '–'
+/** The order of states by how much they need a look. */
+const ORDER: readonly ConsoleServer['state'][] = [
+  'failed',
+  'authRequired',
+  'notAccepted',
+  'starting',
+  'ready',
+  'asleep',
+  'suspended',
+]
+
+export function Servers() {
+  const { known, route, now } = useStore()
+  const { sort = 'name', filter = '' } = route.value.chosen
+  const columns = columnsAt(now.value)
+  const wanted = filter.toLowerCase()
+  const all = [...known.value.servers.values()]
+  const rows = all.filter(server => textOf(server).includes(wanted))
+  return (
+    <>
+      <div class="title">
+        <h1>Servers</h1>
+        <Filter of="servers" />
+        <span class="note" role="status">
+          {shownOf(rows.length, all.length)}
+        </span>
+      </div>
+      {rows.length === 0 ? (
+        <Empty>
+          <p>
+            {all.length === 0 ? 'There are no servers yet.' : `No server matches "${plain(filter, 100)}".`}
+          </p>
+        </Empty>
+      ) : (
+        <Table
+          name="servers"
+          columns={columns}
+          rows={rows}
+          sort={sort}
+          keyOf={({ name }) => name}
+          isDown={isDown}
+        />
+      )}
+    </>
+  )
+}
+
+const ABOUT: readonly Column<ConsoleServer>[] = [
+  {
+    key: 'name',
+    title: 'Server',
+    by: ({ name }) => name,
+    cell: ({ name, title }) => (
+      <>
+        <Link page="servers" item={name}>
+          {plain(name)}
+        </Link>
+        {title !== undefined && title.toLowerCase() !== name && <span class="sub">{plain(title, 80)}</span>}
+      </>
+    ),
+  },
+  {
+    key: 'state',
+    title: 'State',
+    by: ({ state }) => ORDER.indexOf(state),
+    cell: ({ state }) => <State of={state} />,
+  },
+  {
+    key: 'transport',
+    title: 'Transport',
+    by: ({ transport }) => transport,
+    cell: ({ transport }) => transport,
+  },
+  {
+    key: 'protocol',
+    title: 'Protocol',
+    by: ({ protocol = '' }) => protocol,
+    cell: ({ protocol }) => protocol ?? UNREAD,
+  },
+  {
+    key: 'tools',
+    title: 'Tools',
+    right: true,
+    by: ({ tools }) => tools,
+    cell: server => (isRead(server) ? count(server.tools) : UNREAD),
+  },
+  {
+    key: 'tokens',
+    title: 'Tokens',
+    right: true,
+    by: ({ tokens }) => tokens,
+    cell: server => (isRead(server) ? count(server.tokens) : UNREAD),
+  },
+]
+
+function columnsAt(now: number): Column<ConsoleServer>[] {
+  return [
+    ...ABOUT,
+    {
+      key: 'calls',
+      title: 'Calls/5 min',
+      right: true,
+      by: ({ recent }) => recent.calls,
+      cell: ({ recent }) => (
+        <>
+          {recent.calls === 0 ? UNREAD : count(recent.calls)}
+          {recent.errors > 0 && <span class="bad"> ▲{count(recent.errors)}</span>}
+        </>
+      ),
+    },
+    {
+      key: 'p95',
+      title: 'p95',
+      right: true,
+      by: ({ recent }) => recent.p95Ms ?? 0,
+      cell: ({ recent }) => duration(recent.p95Ms),
+    },
+    {
+      key: 'age',
+      title: 'List read',
+      right: true,
+      by: ({ list }) => now - (list.at ?? 0),
+      cell: ({ list }) => ago(list.at, now),
+    },
+    {
+      key: 'reason',
+      title: 'Reason',
+      cell: ({ reason, message }) =>
+        reason !== undefined && (
+          <span title={plain(message, 500)}>
+            <span class="bad">{plain(reason)}</span> {plain(message, 120)}
+          </span>
+        ),
+    },
+  ]
+}
+
+/** A cluster does not tell when lists were read. */
+function isRead({ list, protocol }: ConsoleServer): boolean {
+  return list.at !== undefined || protocol !== undefined
+}
+
+function textOf({ name, title, transport, state, category }: ConsoleServer): string {
+  return `${name} ${title ?? ''} ${transport} ${state} ${category ?? ''}`.toLowerCase()
+}

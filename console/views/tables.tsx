@@ -1,0 +1,132 @@
+/** Tables whose rows are filtered and sorted as the URL says. */
+import type { ComponentChildren } from 'preact'
+import { count, plain } from '../format.ts'
+import { useStore } from '../store.ts'
+
+export type Column<T> = {
+  key: string
+  title: string
+  right?: boolean
+  /** What rows are sorted by; absent: not by this column. */
+  by?: (row: T) => string | number
+  cell: (row: T) => ComponentChildren
+}
+
+export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: string): T[] {
+  const isDown = sort.startsWith('-')
+  const by = columns.find(({ key }) => key === sort.replace(/^-/, ''))?.by
+  if (!by) return [...rows]
+  const signed = isDown ? -1 : 1
+  return rows.toSorted((a, b) => {
+    const [x, y] = [by(a), by(b)]
+    return x === y ? 0 : (x < y ? -1 : 1) * signed
+  })
+}
+
+/** A table of what columns say of rows, sorted by what the URL says. */
+export function Table<T>(props: {
+  name: string
+  columns: readonly Column<T>[]
+  rows: readonly T[]
+  sort: string
+  keyOf(row: T): string
+  isDown?(row: T): boolean
+}) {
+  const { name, columns, rows, sort, keyOf, isDown } = props
+  const { choose } = useStore()
+  return (
+    <div class="scroll">
+      <table class={name}>
+        <Head columns={columns} sort={sort} onSort={next => choose({ sort: next })} />
+        <tbody>
+          {sorted(rows, columns, sort).map(row => (
+            <tr key={keyOf(row)} class={isDown?.(row) ? 'down' : ''}>
+              <Cells columns={columns} row={row} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+export function Cells<T>({ columns, row }: { columns: readonly Column<T>[]; row: T }) {
+  return (
+    <>
+      {columns.map(({ key, cell, right }) => (
+        <td key={key} class={`of-${key} ${right ? 'right' : ''}`}>
+          {cell(row)}
+        </td>
+      ))}
+    </>
+  )
+}
+
+/** Filters what is listed, by a text in the URL. */
+export function Filter({ of, placeholder = 'Filter' }: { of: string; placeholder?: string }) {
+  const { route, choose } = useStore()
+  return (
+    <input
+      type="search"
+      aria-label={`Filter ${of}`}
+      placeholder={placeholder}
+      value={route.value.chosen.filter ?? ''}
+      onInput={event => choose({ filter: event.currentTarget.value })}
+    />
+  )
+}
+
+/** `12`, or `3 of 12` where some are filtered out. */
+export function shownOf(shown: number, all: number): string {
+  return shown === all ? count(all) : `${count(shown)} of ${count(all)}`
+}
+
+/** One of several values of the URL, or all. */
+export function Choice(props: { label: string; of: string; all?: string; options: readonly string[] }) {
+  const { label, of, options, all = `${label}: all` } = props
+  const { route, choose } = useStore()
+  const value = route.value.chosen[of] ?? ''
+  const known = value === '' || options.includes(value) ? options : [value, ...options]
+  return (
+    <select aria-label={label} value={value} onChange={event => choose({ [of]: event.currentTarget.value })}>
+      <option value="">{all}</option>
+      {known.map(option => (
+        <option key={option} value={option}>
+          {plain(option, 100)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** The head of a table whose columns sort it. `sort`: a key, with `-` for downwards. */
+export function Head<T>(props: { columns: readonly Column<T>[]; sort: string; onSort(sort: string): void }) {
+  const { columns, sort, onSort } = props
+  const key = sort.replace(/^-/, '')
+  const isDown = sort.startsWith('-')
+  const next = (column: Column<T>) => {
+    if (column.key === key) return isDown ? column.key : `-${column.key}`
+    return column.right ? `-${column.key}` : column.key
+  }
+  return (
+    <thead>
+      <tr>
+        {columns.map(column => {
+          const order = column.key !== key ? undefined : isDown ? 'descending' : 'ascending'
+          return (
+            <th key={column.key} scope="col" class={column.right ? 'right' : ''} aria-sort={order}>
+              {column.by ? (
+                <button type="button" onClick={() => onSort(next(column))}>
+                  {column.title}
+                  <span aria-hidden="true">{order ? (isDown ? ' ↓' : ' ↑') : ''}</span>
+                </button>
+              ) : (
+                column.title
+              )}
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
+  )
+}

@@ -1,0 +1,159 @@
+/** One tool: what it takes, and what agents see of it beside its definition as it is. */
+import type { JSX } from 'preact'
+import type { ConsoleToolDetail } from '../../core/console/shapes.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { count, plain } from '../format.ts'
+import { type Field, formOf, type Property } from '../schema-form.ts'
+import { useStore } from '../store.ts'
+import { Content, Copy, Empty, Link, useAsked } from './parts.tsx'
+
+const DEEPEST_ROWS = 3
+
+export function ToolDetail({ path }: { path: string }) {
+  const { ask, known } = useStore()
+  const { totals } = known.value.state ?? {}
+  const asked = useAsked(`${path} ${totals?.tools}`, () => ask<ConsoleToolDetail>('tool', { path }))
+  return (
+    <>
+      <p class="crumb">
+        <Link page="tools">Tools</Link>
+      </p>
+      <h1 class="mono">{plain(path, 200)}</h1>
+      <Content of={asked}>{tool => <Detail tool={tool} />}</Content>
+    </>
+  )
+}
+
+function Detail({ tool }: { tool: ConsoleToolDetail }) {
+  const { definition, title, notes, server, tokens, seen, path, declaration, inScripts } = tool
+  const form = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
+  const description = typeof definition.description === 'string' ? definition.description : ''
+  return (
+    <>
+      <p class="note">
+        {title !== undefined && `${plain(title, 200)} · `}
+        of{' '}
+        <Link page="servers" item={server}>
+          {plain(server)}
+        </Link>
+        {notes.length > 0 && ` · says that it is: ${notes.join(', ')}`} · {count(tokens)} tokens
+      </p>
+      <p class="description">
+        {plain(description, 20_000) || 'It has no description: only its name can find it.'}
+      </p>
+      <div class="actions">
+        <Link page="try" item={path} class="button primary">
+          Try it
+        </Link>
+        <Link
+          page="search"
+          chosen={{ query: description.split(/[.\n]/)[0]?.slice(0, 120) ?? path, tool: path }}
+          class="button"
+        >
+          How it is found
+        </Link>
+      </div>
+      <section aria-labelledby="parameters">
+        <h2 id="parameters">Arguments</h2>
+        <Parameters form={form} />
+      </section>
+      <section aria-labelledby="seen">
+        <h2 id="seen">What agents see</h2>
+        <p class="note">
+          In the profile {declaration.profile} agents get {count(seen.tokens)} tokens, once, when a search
+          finds this tool; its definition would cost {count(tokens)} in every request. What a budget cuts is
+          marked as folded.
+        </p>
+        <div class="beside">
+          <Json title={`Agents: ${count(seen.tokens)} tokens`} value={seen.definition} />
+          <Json title={`As it is: ${count(tokens)} tokens`} value={definition} />
+        </div>
+        {inScripts !== undefined && <Text title="In scripts" text={inScripts} />}
+      </section>
+    </>
+  )
+}
+
+function Json({ title, value }: { title: string; value: JsonObject }) {
+  return <Text title={title} text={JSON.stringify(value, null, 2)} />
+}
+
+function Text({ title, text }: { title: string; text: string }) {
+  return (
+    <figure>
+      <figcaption>
+        {title} <Copy text={text} />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+      <pre tabIndex={0}>{plain(text, 60_000)}</pre>
+    </figure>
+  )
+}
+
+function Parameters({ form }: { form: Field & { kind: 'object' } }) {
+  if (form.properties.length === 0)
+    return (
+      <Empty>
+        <p>It takes no arguments that its schema names.</p>
+      </Empty>
+    )
+  return (
+    <div class="scroll">
+      <table class="parameters">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Type</th>
+            <th scope="col">Description</th>
+          </tr>
+        </thead>
+        <tbody>{rowsOf(form.properties, '', 0)}</tbody>
+      </table>
+    </div>
+  )
+}
+
+function rowsOf(properties: readonly Property[], path: string, depth: number): JSX.Element[] {
+  if (depth > DEEPEST_ROWS) return []
+  return properties.flatMap(({ name, isRequired, field }) => {
+    const own = `${path}${name}`
+    const item = field.kind === 'list' ? field.item : field
+    const inner = item.kind === 'object' ? item.properties : []
+    return [
+      <tr key={own}>
+        <td class="mono">
+          {plain(own, 200)}
+          {isRequired && <span class="note"> required</span>}
+        </td>
+        <td>{typeWord(field)}</td>
+        <td>{plain(field.description, 1_000)}</td>
+      </tr>,
+      ...rowsOf(inner, `${own}${field.kind === 'list' ? '[]' : ''}.`, depth + 1),
+    ]
+  })
+}
+
+function typeWord(field: Field): string {
+  switch (field.kind) {
+    case 'text':
+      return field.format ?? 'text'
+    case 'number':
+      return field.isWhole ? 'whole number' : 'number'
+    case 'choice':
+      return (
+        plain(
+          field.values
+            .slice(0, 8)
+            .map(value => JSON.stringify(value))
+            .join(' | '),
+          200,
+        ) + (field.values.length > 8 ? ' | …' : '')
+      )
+    case 'list':
+      return `list of ${typeWord(field.item)}`
+    case 'object':
+      return 'object'
+    case 'json':
+      return 'any JSON'
+  }
+}

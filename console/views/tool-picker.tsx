@@ -1,0 +1,62 @@
+/** Chooses a tool by a part of its path or its title. */
+import { useState } from 'preact/hooks'
+import type { ConsoleTool } from '../../core/console/shapes.ts'
+import { plain } from '../format.ts'
+import { useStore } from '../store.ts'
+import { Content, focused, useAsked } from './parts.tsx'
+
+const MOST_OFFERED = 12
+
+export function ToolPicker({ path }: { path?: string }) {
+  const { ask, go, known } = useStore()
+  const [text, setText] = useState(path ?? '')
+  const [isOpen, setOpen] = useState(path === undefined)
+  const asked = useAsked(isOpen ? `${known.value.state?.totals.tools}` : undefined, () =>
+    ask<ConsoleTool[]>('tools'),
+  )
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const fits = ({ path, title = '', summary }: ConsoleTool) => {
+    const all = `${path} ${title} ${summary}`.toLowerCase()
+    return words.every(word => all.includes(word))
+  }
+  return (
+    <div class="picker">
+      <input
+        type="search"
+        aria-label="Tool"
+        placeholder="Which tool? server:tool, or words"
+        value={text}
+        ref={path === undefined ? focused : undefined}
+        onFocus={() => setOpen(true)}
+        onInput={event => setText(event.currentTarget.value)}
+      />
+      {isOpen && (
+        <Content of={asked}>
+          {tools => {
+            const found = tools.filter(fits)
+            return (
+              <>
+                <ul class="offered">
+                  {found.slice(0, MOST_OFFERED).map(({ path, summary }) => (
+                    <li key={path}>
+                      <button type="button" onClick={() => go('try', path)}>
+                        <span class="mono">{plain(path, 120)}</span>{' '}
+                        <span class="note">{plain(summary, 100)}</span>
+                      </button>
+                    </li>
+                  ))}
+                </ul>
+                {found.length > MOST_OFFERED && (
+                  <p class="note">and {found.length - MOST_OFFERED} more: type on</p>
+                )}
+                {found.length === 0 && (
+                  <p class="note">No tool has these words. Search finds tools by their meaning, too.</p>
+                )}
+              </>
+            )
+          }}
+        </Content>
+      )}
+    </div>
+  )
+}

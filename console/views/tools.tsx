@@ -1,0 +1,153 @@
+/** All tools, as many as there are: filtered, sorted, and drawn only where they are seen. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ConsoleTool } from '../../core/console/shapes.ts'
+import { count, plain } from '../format.ts'
+import { useStore } from '../store.ts'
+import { windowOf } from '../window.ts'
+import { Content, Empty, Link, ToolLink, useAsked } from './parts.tsx'
+import { Cells, Choice, type Column, Filter, Head, shownOf, sorted } from './tables.tsx'
+
+/** As tall as the style sheet makes it. */
+const ROW_HEIGHT = 42
+
+const COLUMNS: readonly Column<ConsoleTool>[] = [
+  {
+    key: 'path',
+    title: 'Tool',
+    by: ({ path }) => path,
+    cell: ({ path, summary, held }) => (
+      <>
+        <ToolLink path={path} />
+        {held && <span class="bad"> held</span>}
+        <span class="sub line">{plain(summary, 160)}</span>
+      </>
+    ),
+  },
+  {
+    key: 'category',
+    title: 'Category',
+    by: ({ category = '' }) => category,
+    cell: ({ category }) => plain(category, 40),
+  },
+  {
+    key: 'notes',
+    title: 'Says that it',
+    by: ({ notes }) => notes.join(),
+    cell: ({ notes }) =>
+      notes.map(note => (note === 'destructive' ? <b key={note}>destructive </b> : `${note} `)),
+  },
+  {
+    key: 'tokens',
+    title: 'Tokens',
+    right: true,
+    by: ({ tokens }) => tokens,
+    cell: ({ tokens }) => count(tokens),
+  },
+]
+
+export function Tools() {
+  const { ask, known } = useStore()
+  const { totals } = known.value.state ?? {}
+  const asked = useAsked(`${totals?.tools}`, () => ask<ConsoleTool[]>('tools'))
+  return <Content of={asked}>{tools => <List tools={tools} />}</Content>
+}
+
+function List({ tools }: { tools: readonly ConsoleTool[] }) {
+  const { route, choose } = useStore()
+  const { sort = 'path', filter = '', server = '', category = '', says = '' } = route.value.chosen
+  const wanted = sorted(
+    tools.filter(tool => isWanted(tool, { filter, server, category, says })),
+    COLUMNS,
+    sort,
+  )
+  const servers = [...new Set(tools.map(tool => tool.server))].sort()
+  const categories = [...new Set(tools.flatMap(tool => tool.category ?? []))].sort()
+  const notes = [...new Set(tools.flatMap(tool => tool.notes))].sort()
+  return (
+    <>
+      <div class="title">
+        <h1>Tools</h1>
+        <Filter of="tools" />
+        <Choice label="Server" of="server" options={servers} />
+        {categories.length > 0 && <Choice label="Category" of="category" options={categories} />}
+        <Choice label="Says that it" of="says" all="Says: anything" options={[...notes, 'held']} />
+        <span class="note" role="status">
+          {shownOf(wanted.length, tools.length)}
+          {`, ${count(wanted.reduce((sum, { tokens }) => sum + tokens, 0))} tokens`}
+        </span>
+      </div>
+      {wanted.length === 0 ? (
+        <NoTools isNew={tools.length === 0} />
+      ) : (
+        <Windowed tools={wanted} sort={sort} onSort={next => choose({ sort: next })} />
+      )}
+    </>
+  )
+}
+
+function NoTools({ isNew }: { isNew: boolean }) {
+  return (
+    <Empty>
+      <p>
+        {isNew ? 'No tools are known yet.' : 'No tool matches.'} <Link page="search">Search</Link> finds tools
+        by their meaning, too.
+      </p>
+    </Empty>
+  )
+}
+
+function Windowed(props: { tools: readonly ConsoleTool[]; sort: string; onSort(sort: string): void }) {
+  const { tools, sort, onSort } = props
+  const frame = useRef<HTMLElement>(null)
+  const [seen, setSeen] = useState({ scrolled: 0, height: 800 })
+  const look = () =>
+    frame.current && setSeen({ scrolled: frame.current.scrollTop, height: frame.current.clientHeight })
+  useEffect(() => {
+    look()
+    addEventListener('resize', look)
+    return () => removeEventListener('resize', look)
+  }, [tools.length])
+  const { first, end, above, below } = windowOf(tools.length, ROW_HEIGHT, seen.scrolled, seen.height)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+    <section class="window" ref={frame} onScroll={look} tabIndex={0} aria-label="All tools">
+      <table class="tools" aria-rowcount={tools.length + 1}>
+        <Head columns={COLUMNS} sort={sort} onSort={onSort} />
+        <tbody>
+          {above > 0 && <Space height={above} />}
+          {tools.slice(first, end).map((tool, at) => (
+            <tr key={tool.path} aria-rowindex={first + at + 2}>
+              <Cells columns={COLUMNS} row={tool} />
+            </tr>
+          ))}
+          {below > 0 && <Space height={below} />}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** Stands for rows that are not drawn. */
+function Space({ height }: { height: number }) {
+  return (
+    <tr class="space">
+      <td colSpan={COLUMNS.length} style={{ height: `${height}px` }} />
+    </tr>
+  )
+}
+
+type Chosen = { filter: string; server: string; category: string; says: string }
+
+function isWanted(tool: ConsoleTool, chosen: Chosen): boolean {
+  const { path, title = '', summary, server, category = '', notes, held } = tool
+  const text = `${path} ${title} ${summary} ${category}`.toLowerCase()
+  return (
+    (chosen.server === '' || server === chosen.server) &&
+    (chosen.category === '' || category === chosen.category) &&
+    (chosen.says === '' || notes.includes(chosen.says) || (chosen.says === 'held' && held === true)) &&
+    chosen.filter
+      .toLowerCase()
+      .split(/\s+/)
+      .every(word => text.includes(word))
+  )
+}

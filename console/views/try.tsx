@@ -1,0 +1,172 @@
+/** Calls a tool as an agent does: the same way, with the same checks, and the questions of its server. */
+import { useEffect, useState } from 'preact/hooks'
+import type { ConsoleCall, ConsoleToolDetail } from '../../core/console/shapes.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { duration, plain } from '../format.ts'
+import { CLIENT_LABEL, callIn } from '../mcp.ts'
+import { keyOf } from '../merge.ts'
+import { shellCall } from '../result.ts'
+import { draftOf, emptyDraft, formOf } from '../schema-form.ts'
+import { type Store, useStore } from '../store.ts'
+import { Answer } from './answer.tsx'
+import { Arguments, givenBy } from './arguments.tsx'
+import { type Stage, send } from './calling.ts'
+import { Content, Copy, focused, Link, useAsked } from './parts.tsx'
+import { Questions } from './questions.tsx'
+import { ToolPicker } from './tool-picker.tsx'
+
+export function Try({ path }: { path?: string }) {
+  const { ask, known } = useStore()
+  const generation = known.value.state?.totals.tools
+  const asked = useAsked(path === undefined ? undefined : `${path} ${generation}`, () =>
+    ask<ConsoleToolDetail>('tool', { path: path ?? '' }),
+  )
+  return (
+    <>
+      <h1>Try a tool</h1>
+      <ToolPicker key={path} path={path} />
+      {path !== undefined && <Content of={asked}>{tool => <Trial key={path} tool={tool} />}</Content>}
+    </>
+  )
+}
+
+function Trial({ tool }: { tool: ConsoleToolDetail }) {
+  const store = useStore()
+  const { path, definition, notes } = tool
+  const field = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
+  const [draft, setDraft] = useState(() => draftGiven(store, field))
+  const [stage, setStage] = useState<Stage>({ at: 'ready' })
+  const { args, problems } = givenBy(field, draft)
+  useEffect(
+    () => store.choose({ args: JSON.stringify(args) === '{}' ? '' : JSON.stringify(args) }),
+    [JSON.stringify(args)],
+  )
+  const run = (sent: JsonObject, answers: JsonObject = {}) => call(store, tool, sent, answers, setStage)
+  const begin = () => (notes.includes('destructive') ? setStage({ at: 'confirm' }) : run(args))
+  return (
+    <div class="trial">
+      <section aria-labelledby="arguments">
+        <h2 id="arguments">Arguments</h2>
+        <p class="note">
+          {plain(tool.summary)}{' '}
+          <Link page="tools" item={path}>
+            All about it
+          </Link>
+        </p>
+        <form
+          onSubmit={event => {
+            event.preventDefault()
+            begin()
+          }}
+        >
+          <Arguments field={field} draft={draft} onDraft={setDraft} />
+          <div class="actions">
+            <button type="submit" class="primary" disabled={problems.length > 0 || stage.at === 'running'}>
+              Call
+            </button>
+            {stage.at === 'running' && (
+              <button type="button" onClick={() => stage.stop.abort()}>
+                Stop
+              </button>
+            )}
+            <Copy text={shellCall(path, args)} label="Copy as command" />
+          </div>
+        </form>
+      </section>
+      <Result tool={tool} stage={stage} onStage={setStage} run={answers => run(args, answers)} />
+    </div>
+  )
+}
+
+type ResultProps = {
+  tool: ConsoleToolDetail
+  stage: Stage
+  onStage(stage: Stage): void
+  /** Calls it, or goes on with the answers to its server's questions. */
+  run(answers?: JsonObject): void
+}
+
+function Result({ tool: { server, name, path }, stage, onStage, run }: ResultProps) {
+  return (
+    <section aria-labelledby="result" aria-live="polite">
+      <h2 id="result">Result</h2>
+      {stage.at === 'ready' && <p class="quiet">Nothing was called yet.</p>}
+      {stage.at === 'running' && <p class="quiet">The gateway calls {plain(server)}…</p>}
+      {stage.at === 'failed' && <p class="problem">{plain(stage.message)}</p>}
+      {stage.at === 'confirm' && (
+        <div class="problem" role="alertdialog" aria-label="Destructive tool">
+          <p>
+            <b>{plain(server)}</b> says that <b>{plain(name)}</b> is destructive: what it changes may not come
+            back.
+          </p>
+          <div class="actions">
+            <button type="button" ref={focused} onClick={() => run()}>
+              Call it
+            </button>
+            <button type="button" onClick={() => onStage({ at: 'ready' })}>
+              Cancel
+            </button>
+          </div>
+        </div>
+      )}
+      {stage.at === 'asking' && (
+        <Questions
+          server={server}
+          questions={stage.questions}
+          onAnswers={inputResponses => run({ inputResponses, requestState: stage.requestState as string })}
+        />
+      )}
+      {stage.at === 'done' && <Done result={stage.result} path={path} before={stage.before} />}
+    </section>
+  )
+}
+
+function Done(props: { result: JsonObject; path: string; before: ReadonlySet<string> }) {
+  const { result, path, before } = props
+  const { known } = useStore()
+  const mine = known.value.calls.find(call => isMine(call, path, before))
+  return (
+    <>
+      <p class="note">
+        {result.isError === true ? <span class="bad">▲ error</span> : 'ok'}
+        {mine &&
+          ` · router ${duration(mine.totalMs - mine.upstreamMs)} · server ${duration(mine.upstreamMs)}`}
+        {mine?.tokens !== undefined && ` · about ${mine.tokens} tokens`}
+      </p>
+      <Answer result={result} />
+    </>
+  )
+}
+
+function isMine(call: ConsoleCall, path: string, before: ReadonlySet<string>): boolean {
+  const { server, tool, client } = call
+  return client === CLIENT_LABEL && !before.has(keyOf(call)) && `${server}:${tool}` === path
+}
+
+/** No profile of this gateway calls a tool by itself. */
+const ONLY_SCRIPTS =
+  'In the profile code agents call tools by scripts only: allow another profile of the gateway too, to try tools here.'
+
+function call(
+  store: Store,
+  tool: ConsoleToolDetail,
+  sent: JsonObject,
+  answers: JsonObject,
+  setStage: (stage: Stage) => void,
+): void {
+  const profile = store.known.value.state?.served.find(name => name !== 'code') ?? 'code'
+  const called = callIn(profile, tool.path, tool.declaration.listedName, sent)
+  if (called) void send(store, profile, { ...called, ...answers }, setStage)
+  else setStage({ at: 'failed', message: ONLY_SCRIPTS })
+}
+
+/** Arguments of the address, as of a call that was tried before. */
+function draftGiven({ route }: Store, field: ReturnType<typeof formOf>) {
+  try {
+    const given: unknown = JSON.parse(route.value.chosen.args ?? '')
+    if (isObject(given)) return draftOf(field, given)
+  } catch {
+    // An address that was typed by hand begins with an empty form.
+  }
+  return emptyDraft(field)
+}

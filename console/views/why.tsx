@@ -1,0 +1,170 @@
+/** The ranking of a search: what each hit got by words, by its server and by meaning; what was near; and why a tool is missing. */
+import { useState } from 'preact/hooks'
+import type { ConsoleTool } from '../../core/console/shapes.ts'
+import { plain } from '../format.ts'
+import {
+  type Explained,
+  type Hit,
+  labelledQuery,
+  metWords,
+  missedWords,
+  pathOf,
+  unknownWords,
+  whyNot,
+} from '../search-why.ts'
+import { useStore } from '../store.ts'
+import { Bar, Copy, ToolLink, useAsked } from './parts.tsx'
+
+const MOST_NEAR = 5
+const MOST_LIKE = 6
+
+export function Why({ explained, limit }: { explained: Explained; limit: number }) {
+  const { hits, english, actions, confidence, total } = explained
+  const [right, setRight] = useState<readonly string[]>([])
+  const best = hits[0]?.score ?? 1
+  const unknown = unknownWords(explained)
+  const toggle = (path: string) =>
+    setRight(right.includes(path) ? right.filter(one => one !== path) : [...right, path])
+  const row = (hit: Hit, at: number) => (
+    <HitRow
+      key={pathOf(hit)}
+      hit={hit}
+      rank={at + 1}
+      best={best}
+      explained={explained}
+      isRight={right.includes(pathOf(hit))}
+      onRight={() => toggle(pathOf(hit))}
+    />
+  )
+  return (
+    <>
+      <p class="note">
+        {total} fit
+        {confidence &&
+          ` · sure of the first: ${confidence.value.toFixed(2)}${confidence.value < confidence.least ? ', below what counts as found' : ''}`}
+        {english !== undefined && ` · in English: ${plain(english, 200)}`}
+        {actions.length > 0 && ` · wants to ${actions.join(', ')}`}
+      </p>
+      {unknown.length > 0 && (
+        <p class="note">No tool has the words {unknown.map(word => `"${plain(word, 60)}"`).join(', ')}.</p>
+      )}
+      <WhyNot explained={explained} limit={limit} />
+      {hits.length === 0 ? (
+        <p class="quiet">Nothing was found: say it in other words.</p>
+      ) : (
+        <ol class="hits">{hits.slice(0, limit).map(row)}</ol>
+      )}
+      {hits.length > limit && (
+        <>
+          <h3 class="near">Near, and left out</h3>
+          <ol class="hits left" start={limit + 1}>
+            {hits.slice(limit, limit + MOST_NEAR).map((hit, at) => row(hit, limit + at))}
+          </ol>
+        </>
+      )}
+      <p class="note">
+        {right.length === 0 ? (
+          'Tick what is right, to keep this query for portolan eval. '
+        ) : (
+          <Copy text={labelledQuery(explained.query, right)} label="Copy as labelled query" />
+        )}
+      </p>
+      {right.length > 0 && <pre>{plain(labelledQuery(explained.query, right))}</pre>}
+    </>
+  )
+}
+
+type RowProps = {
+  hit: Hit
+  rank: number
+  best: number
+  explained: Explained
+  isRight: boolean
+  onRight(): void
+}
+
+function HitRow({ hit, rank, best, explained, isRight, onRight }: RowProps) {
+  const path = pathOf(hit)
+  const missed = missedWords(explained, hit)
+  const { lexical, semantic, cosine, serverScore, actionFactor, score, weak, named } = hit
+  return (
+    <li class={weak ? 'weak' : ''}>
+      <div class="head">
+        <span class="note">{rank}</span>
+        <ToolLink path={path} />
+        {weak && <span class="note">weak</span>}
+        {named !== undefined && <span class="note">named: {named}</span>}
+        <label>
+          <input type="checkbox" checked={isRight} onChange={onRight} aria-label={`${path} is right`} />
+          right
+        </label>
+      </div>
+      <div class="shares">
+        <span>score</span>
+        <Bar value={score} most={best} />
+        <span class="num">{score.toFixed(2)}</span>
+        <span>words</span>
+        <Bar value={lexical} most={1} quiet />
+        <span class="num">{lexical.toFixed(2)}</span>
+        {semantic !== undefined && (
+          <>
+            <span>meaning</span>
+            <Bar value={semantic} most={1} quiet />
+            <span class="num">{semantic.toFixed(2)}</span>
+          </>
+        )}
+      </div>
+      <p class="note">
+        {metWords(explained, hit)
+          .map(word => plain(word, 100))
+          .join(' · ') || 'no word of the query'}
+        {missed.length > 0 && ` · without ${missed.map(word => plain(word, 60)).join(', ')}`}
+        {serverScore > 0.005 && ` · its server +${serverScore.toFixed(2)}`}
+        {actionFactor !== 1 && ` · action × ${actionFactor.toFixed(2)}`}
+        {cosine !== undefined && ` · cosine ${cosine.toFixed(2)}`}
+      </p>
+    </li>
+  )
+}
+
+/** Asks for one tool: where it is in the ranking, and why not further up. A part of its path is enough to be offered it. */
+function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
+  const { route, choose, known, ask } = useStore()
+  const { tool = '' } = route.value.chosen
+  const path = tool.trim()
+  const key = path === '' ? undefined : `${known.value.state?.totals.tools}`
+  const { value: tools } = useAsked(key, () => ask<ConsoleTool[]>('tools'))
+  const isKnown = tools?.some(one => one.path === path) ?? false
+  const server = known.value.servers.get(path.split(':')[0] ?? '')
+  const hiddenState = server?.hidden ? server.state : undefined
+  const like = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MOST_LIKE)
+  return (
+    <div class="whynot">
+      <label>
+        Why not{' '}
+        <input
+          type="text"
+          class="mono"
+          placeholder="server:tool"
+          value={tool}
+          spellcheck={false}
+          onInput={event => choose({ tool: event.currentTarget.value })}
+        />
+      </label>
+      {like.length > 0 && (
+        <ul class="offered">
+          {like.map(one => (
+            <li key={one.path}>
+              <button type="button" class="mono" onClick={() => choose({ tool: one.path })}>
+                {plain(one.path, 120)}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {tools && path !== '' && like.length === 0 && (
+        <p role="status">{plain(whyNot(explained, path, limit, { isKnown, hiddenState }))}</p>
+      )}
+    </div>
+  )
+}

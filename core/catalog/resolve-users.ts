@@ -1,0 +1,29 @@
+/** What a server with `sessions: perUser` keeps for its users. Pure. */
+import { parseDuration } from '../../crds/quantity.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { DEFAULT_USERS } from '../../crds/users.ts'
+import type { ServerUsers, UserCredentials, UserSecret } from './router-config.ts'
+
+export function usersOf(
+  { spec }: McpServer,
+  secrets: readonly UserSecret[] = [],
+  troubles: ServerUsers['troubles'],
+): ServerUsers {
+  const { max, idleAfter } = spec.users ?? DEFAULT_USERS
+  const credentials = userCredentials(spec, secrets)
+  return {
+    max,
+    idleAfterMs: parseDuration(idleAfter),
+    ...(credentials && { credentials }),
+    ...(troubles && { troubles }),
+  }
+}
+
+function userCredentials(
+  { auth }: McpServer['spec'],
+  secrets: readonly UserSecret[],
+): UserCredentials | undefined {
+  const selector = auth?.perUser?.secrets?.selector
+  if (selector) return { kind: 'secrets', selector, secrets: [...secrets] }
+  return auth?.perUser?.tokenExchange && { kind: 'tokenExchange' }
+}

@@ -1,0 +1,64 @@
+/** Checks a script without running it: whether its syntax is valid, and which tools it names. */
+import { Script } from 'node:vm'
+import { placeIn, SCRIPT_FILE, unfenced, withoutTypes, wrapped } from './script-forms.ts'
+
+export type InspectedScript = {
+  /** Why it cannot run, with line and column. */
+  problem?: string
+  /** The tools that it names, in the order of the code, each once: `server:tool`, or `tool` where it names no server. */
+  tools: string[]
+}
+
+const MOST_TOOLS = 1_000
+
+export function inspectScript(source: string): InspectedScript {
+  const code = unfenced(source)
+  const problem = syntaxProblem(code)
+  return { ...(problem !== undefined && { problem }), tools: namedTools(code) }
+}
+
+/** Compiles the code as the sandbox does: as an expression or a body, as JavaScript or else without its type annotations. */
+function syntaxProblem(code: string): string | undefined {
+  const forms = wrapped(code)
+  const plain = forms.map(failureOf)
+  if (plain.includes(undefined)) return undefined
+  let refusal: string | undefined
+  for (const form of forms) {
+    const stripped = withoutTypes(form)
+    if ('refusal' in stripped) refusal ??= stripped.refusal
+    else if (stripped.text !== undefined && failureOf(stripped.text) === undefined) return undefined
+  }
+  return refusal ?? plain.at(-1)
+}
+
+function failureOf(form: string): string | undefined {
+  try {
+    new Script(form, { filename: SCRIPT_FILE })
+    return undefined
+  } catch (error) {
+    const { message, stack = '' } = error as Error
+    const { line } = placeIn(stack) ?? {}
+    return line === undefined ? message : `line ${line} of the code: ${message}`
+  }
+}
+
+/** Comments and strings are matched first, so that names within them are ignored. */
+const TOKENS =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w$.])tools((?:\s*\??\.\s*[A-Za-z_$][\w$]*|\s*(?:\?\.)?\s*\[\s*(?:'[^'\\\n]*'|"[^"\\\n]*")\s*\])+)/g
+const STEP = /\.\s*([A-Za-z_$][\w$]*)|\[\s*(?:'([^']*)'|"([^"]*)")\s*\]/g
+/** Properties of a tool's function, which are not names of tools. */
+const NOT_NAMES = new Set(['raw', 'call', 'apply', 'bind'])
+
+/** Does not find computed names, nor tools that are called through another variable than `tools`. */
+function namedTools(code: string): string[] {
+  const found = new Set<string>()
+  for (const [, access] of code.matchAll(TOKENS)) {
+    if (access === undefined || found.size >= MOST_TOOLS) continue
+    const steps = [...access.matchAll(STEP)].map(([, name, single, double]) => name ?? single ?? double ?? '')
+    const [first = '', second] = steps
+    if (first === '' || NOT_NAMES.has(first)) continue
+    const isWhole = first.includes(':') || second === undefined || NOT_NAMES.has(second)
+    found.add(isWhole ? first : `${first}:${second}`)
+  }
+  return [...found]
+}

@@ -1,0 +1,50 @@
+/** The forms in which a script may be written, and the line and column of an error in them. Pure. */
+
+import { stripTypeScriptTypes } from 'node:module'
+
+/** The name of a script in stacks. */
+export const SCRIPT_FILE = 'script'
+/** Lines that are added before the script's own. */
+const WRAPPED_LINES = 1
+
+const FENCED = /^\s*```[\w-]*[^\S\n]*\n([\s\S]*?)\n?[^\S\n]*```\s*$/
+const BYTE_ORDER_MARK = /^\uFEFF/
+const LAST_SEMICOLONS = /[;\s]+$/
+/** A frame of a stack within the script: `at f (script:4:28)`, `at script:3:1`. */
+const PLACE = new RegExp(`\\b${SCRIPT_FILE}:(\\d{1,7})(?::(\\d{1,7}))?`)
+
+/** Without the fences of Markdown around it. */
+export function unfenced(source: string): string {
+  const text = source.replace(BYTE_ORDER_MARK, '')
+  return FENCED.exec(text)?.[1] ?? text
+}
+
+/**
+ * The script as expressions that evaluate to an async function, in the order to be tried: one expression (a function is then called, any
+ * other value is the result), and the body of a function. Each line keeps its columns.
+ */
+export function wrapped(source: string): string[] {
+  const expression = source.replace(LAST_SEMICOLONS, '')
+  const asBody = `(async (input) => {\n${source}\n})`
+  return expression.trim() === '' ? [asBody] : [`(async (input) => (\n${expression}\n))`, asBody]
+}
+
+/** Replaces type annotations by spaces, so that lines and columns stay. `refusal`: other TypeScript syntax, which cannot run. */
+export function withoutTypes(form: string): { text: string } | { refusal: string } | Record<string, never> {
+  try {
+    return { text: stripTypeScriptTypes(form, { mode: 'strip' }) }
+  } catch (error) {
+    const { code, message } = error as { code?: string; message?: string }
+    if (code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return {}
+    return {
+      refusal: `${String(message).split('\n')[0]}: only type annotations are ignored, write JavaScript`,
+    }
+  }
+}
+
+/** Line and column of the first frame of a stack that is in the script; undefined if none is. */
+export function placeIn(stack: string): { line: number; column?: number } | undefined {
+  const [, line, column] = PLACE.exec(stack) ?? []
+  if (line === undefined || Number(line) <= WRAPPED_LINES) return undefined
+  return { line: Number(line) - WRAPPED_LINES, ...(column !== undefined && { column: Number(column) }) }
+}

@@ -1,0 +1,119 @@
+/** How hosts that manifests name are reached: not at addresses that no manifest may name, as given or as names resolve to them. */
+import { type LookupAddress, lookup } from 'node:dns'
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
+import type { Fault } from './errors.ts'
+import type { ProxyFor } from './proxies.ts'
+
+export type HostGuard = {
+  /** Throws the refusal of a URL whose host is such an address. A name is checked when it is connected. */
+  check(url: URL): void
+  /** The addresses that are checked are those that are connected. Absent: names may have any. */
+  lookup?: LookupFunction
+  /** Which proxy leads to a host. Absent: none. */
+  proxyFor?: ProxyFor
+}
+
+export type HostRules = {
+  /** Addresses and subnets, besides link-local and unspecified ones. */
+  refused?: readonly string[]
+  /** Hosts that may have any address. */
+  allowed?: readonly string[]
+  /** Whether loopback is only for hosts that say so (`localhost`, `127.0.0.1`), or for none. */
+  loopback: 'named' | 'none'
+  refusal: (hostname: string, address: string) => Fault
+  proxyFor?: ProxyFor
+}
+
+/** Link-local addresses, where clouds serve their machines' credentials, and unspecified ones. */
+const NEVER = [
+  '169.254.0.0/16',
+  '0.0.0.0/8',
+  'fe80::/10',
+  'fd00:ec2::254',
+  // IPv4 addresses within IPv6, besides the mapped ones, which a BlockList knows: compatible ones (with `::`), and NAT64 (RFC 6052).
+  '::',
+  '::a9fe:0/112',
+  '64:ff9b::a9fe:0/112',
+]
+const LOOPBACK = blockList(['127.0.0.0/8', '::1', '::7f00:0/104', '64:ff9b::7f00:0/104'])
+
+/** Throws if `refused` has something that is no address or subnet. */
+export function createHostGuard({
+  refused = [],
+  allowed = [],
+  loopback,
+  refusal,
+  proxyFor,
+}: HostRules): HostGuard {
+  const never = blockList([...NEVER, ...refused])
+  const checkAddress = (address: string, hostname: string) => {
+    if (allowed.includes(hostname)) return
+    const isHere = isIn(LOOPBACK, address) && (loopback === 'none' || !saysSo(hostname))
+    if (isHere || isIn(never, address)) throw refusal(hostname, address)
+  }
+  return {
+    proxyFor,
+    check({ hostname }) {
+      const host = bare(hostname)
+      if (isIP(host) !== 0) checkAddress(host, host)
+    },
+    lookup(hostname, options, callback) {
+      lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+        if (error) return callback(error, [])
+        try {
+          for (const { address } of found) checkAddress(address, hostname)
+        } catch (refusal) {
+          return callback(refusal as Error, [])
+        }
+        if (options.all) return callback(null, found)
+        const [first] = found
+        callback(null, first?.address ?? '', first?.family)
+      })
+    },
+  }
+}
+
+/** For a laptop, whose manifests may name any host. Undefined without a proxy: nothing is different then. */
+export function anyHost(proxyFor: ProxyFor | undefined): HostGuard | undefined {
+  return proxyFor && { check() {}, proxyFor }
+}
+
+/** Whether a text is an address, or a subnet such as 10.0.0.0/8. */
+export function isAddressRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (prefix === undefined) return most > 0
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= most
+}
+
+/** Whether a URL says that it is on this machine. */
+export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
+  const address = bare(hostname)
+  return hostname === 'localhost' || (isIP(address) !== 0 && isIn(LOOPBACK, address))
+}
+
+function saysSo(hostname: string): boolean {
+  return hostname === 'localhost' || isIP(hostname) !== 0
+}
+
+function bare(hostname: string): string {
+  return hostname.replaceAll(/[[\]]/g, '')
+}
+
+/** An address of a lookup may name its interface: `fe80::1%eth0`. */
+function isIn(list: BlockList, address: string): boolean {
+  const plain = address.replace(/%.*$/, '')
+  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+}
+
+/** Of addresses and subnets. Throws if one is neither. */
+export function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return list
+}

@@ -1,0 +1,8 @@
+/** What the status of a pod says. Pure. */
+import type { V1Pod } from '@kubernetes/client-node'
+import type { Kube } from './object.ts'
+
+/** By its condition, also while it is being deleted. */
+export function isPodReady({ status }: Kube<V1Pod>): boolean {
+  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+}

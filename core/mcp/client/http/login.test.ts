@@ -1,0 +1,82 @@
+/** What a login refuses of an authorization server; logins that succeed are in test/users. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { serve } from '../../../../test/upstreams/http/serve.ts'
+import { beginLogin, finishLogin, refreshLogin } from './login.ts'
+
+/** An upstream that names itself as its authorization server, with these metadata and this answer to token requests. */
+async function start(t: TestContext, metadata: object = {}, token: [number, object] = [200, {}]) {
+  const served = await serve(({ url = '' }, response) => {
+    const { origin } = served
+    const answer = (status: number, body: object) => void response.writeHead(status).end(JSON.stringify(body))
+    if (url.startsWith('/.well-known/oauth-protected-resource'))
+      return answer(200, { resource: `${origin}/mcp`, authorization_servers: [origin] })
+    if (url === '/token') return answer(...token)
+    if (url !== '/.well-known/oauth-authorization-server') return answer(401, {})
+    const endpoints = { authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token` }
+    const supported = { response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] }
+    return answer(200, { issuer: origin, ...endpoints, ...supported, ...metadata })
+  })
+  t.after(() => served.close())
+  const upstream = { url: `${served.origin}/mcp`, transport: 'streamable-http' as const }
+  const target = { upstream, scopes: [], clientId: 'portolan', redirectUrl: 'http://127.0.0.1:1/callback' }
+  const { signal } = t
+  return { begin: () => beginLogin(target, 'state', signal), target, signal }
+}
+
+test('codes and tokens go through TLS, or stay on this machine', async t => {
+  for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']) {
+    const { begin } = await start(t, { [endpoint]: 'http://login.example.com/any' })
+    await assert.rejects(begin(), { code: 'upstream_protocol', message: /without https/ })
+  }
+})
+
+test('where no client can be registered, the field is named that takes one', async t => {
+  const { target, signal } = await start(t)
+  await assert.rejects(
+    beginLogin({ ...target, clientId: undefined }, 'state', signal),
+    /perUser\.oauth\.clientId/,
+  )
+})
+
+test('a code without the name of a server that says it names itself is not exchanged', async t => {
+  const { begin, target, signal } = await start(t, { authorization_response_iss_parameter_supported: true })
+  const pending = await begin()
+  assert.equal(pending.url.searchParams.get('code_challenge_method'), 'S256')
+  for (const iss of [undefined, 'https://login.example.com'])
+    await assert.rejects(
+      finishLogin(target.upstream, pending, { code: 'code', iss }, signal),
+      /not of the authorization server/,
+    )
+})
+
+test('an answer that is too large or of another kind than bearer is refused, and repeats nothing', async t => {
+  const answers = [
+    { access_token: 'a'.repeat(100_000), token_type: 'bearer' },
+    { access_token: 'secret', token_type: 'mac' },
+  ]
+  for (const answer of answers) {
+    const { begin, target, signal } = await start(t, {}, [200, answer])
+    const finished = finishLogin(target.upstream, await begin(), { code: 'code', iss: undefined }, signal)
+    await assert.rejects(finished, ({ message }: Error) => !/secret|aaa/.test(message))
+  }
+})
+
+test('only an answer that refuses the grant ends a login', async t => {
+  const refusal = { error: 'invalid_grant', error_description: 'secret' }
+  for (const [status, isOver] of [
+    [400, true],
+    [401, true],
+    [403, true],
+    [429, false],
+    [404, false],
+    [503, false],
+  ] as const) {
+    const { begin, target, signal } = await start(t, {}, [status, refusal])
+    const { server, client } = await begin()
+    const tokens = { access_token: 'a', refresh_token: 'b', token_type: 'bearer' }
+    const renewed = refreshLogin({ server, client, tokens }, target.upstream.url, signal)
+    if (isOver) assert.equal(await renewed, undefined)
+    else await assert.rejects(renewed, { code: 'upstream_unreachable', retryable: true })
+  }
+})

@@ -1,0 +1,234 @@
+/** The login of a user at an upstream's authorization server: authorization code with PKCE, by the SDK's functions, which are loaded with the first. */
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
+import { Fault } from '../../../errors.ts'
+import { type HostGuard, isLoopback } from '../../../host-guard.ts'
+import { findTokenServer, type TokenServer } from './oauth-discovery.ts'
+import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
+import type { RemoteSpec } from './spec.ts'
+
+/** What a login is for. `redirectUrl`: where the browser comes back to. */
+export type LoginTarget = {
+  upstream: Pick<RemoteSpec, 'url' | 'transport'>
+  scopes: readonly string[]
+  /** Absent: the client registers itself. */
+  clientId?: string
+  clientSecret?: string
+  redirectUrl: string
+}
+
+/** Where a login takes place: the URL that a manifest names, from which the authorization server is found, and certificates to trust instead of the usual ones. */
+export type LoginPlace = { url: string; ca?: string }
+
+/** What must be kept until the browser comes back. */
+export type PendingLogin = {
+  redirectUrl: string
+  server: TokenServer
+  client: OAuthClientInformationMixed
+  verifier: string
+}
+
+/** What a login leads to; it is sent to the authorization server that issued it, and to no other. */
+export type Login = Pick<PendingLogin, 'server' | 'client'> & { tokens: OAuthTokens }
+
+/** How an authorization server refuses a grant (RFC 6749, section 5.2); with 429, for one, it may be granted later. */
+const REFUSALS = new Set([400, 401, 403])
+
+const NO_REGISTRATION = 'The authorization server registers no clients by itself: set'
+
+const NEEDED_METADATA = new Set([
+  'issuer',
+  'authorization_endpoint',
+  'token_endpoint',
+  'token_endpoint_auth_methods_supported',
+  'grant_types_supported',
+  'response_types_supported',
+  'code_challenge_methods_supported',
+  'authorization_response_iss_parameter_supported',
+])
+const NEEDED_OF_CLIENT = new Set(['client_id', 'client_secret', 'token_endpoint_auth_method'])
+
+/** Discovers the authorization server of an upstream, and begins a login there. Throws Faults. */
+export async function beginLogin(
+  target: LoginTarget,
+  state: string,
+  signal: AbortSignal,
+  guard?: HostGuard,
+): Promise<PendingLogin & { url: URL }> {
+  const { upstream } = target
+  const http = createOAuthFetch(upstream.url, signal, guard)
+  return translated(async () => {
+    const server = await findTokenServer(upstream, http)
+    requirePrivate(upstream.url)
+    return beginAt(server, target, state, http, 'spec.auth.perUser.oauth.clientId')
+  })
+}
+
+/** Begins a login at an issuer of JSON Web Tokens, for a token of the resource. Throws Faults. */
+export async function beginIssuerLogin(
+  { issuer, ca, resource }: { issuer: string; ca?: string; resource: string },
+  target: Omit<LoginTarget, 'upstream'>,
+  state: string,
+  signal: AbortSignal,
+  guard?: HostGuard,
+): Promise<PendingLogin & { url: URL }> {
+  const http = createOAuthFetch(issuer, signal, guard, ca)
+  return translated(async () => {
+    const sdk = await import('@modelcontextprotocol/sdk/client/auth.js')
+    const metadata = await sdk.discoverAuthorizationServerMetadata(issuer, { fetchFn: http.fetch })
+    if (metadata?.issuer !== issuer)
+      throw new Fault('upstream_protocol', 'The metadata of the issuer are missing, or of another issuer')
+    const server = { issuer, metadata, resource }
+    return beginAt(server, target, state, http, 'spec.auth.jwt[].login.clientId of the gateway')
+  })
+}
+
+/** Registers a client if none is given, and makes the URL for the browser. `field`: where one would be given. */
+async function beginAt(
+  server: TokenServer,
+  { scopes, clientId, clientSecret, redirectUrl }: Omit<LoginTarget, 'upstream'>,
+  state: string,
+  http: OAuthFetch,
+  field: string,
+): Promise<PendingLogin & { url: URL }> {
+  const sdk = await import('@modelcontextprotocol/sdk/client/auth.js')
+  const { issuer, metadata, resource } = server
+  const { registration_endpoint: registration } = metadata
+  for (const url of [metadata.authorization_endpoint, metadata.token_endpoint, registration])
+    if (url !== undefined) requirePrivate(url)
+  const scope = scopes.length > 0 ? scopes.join(' ') : server.scope
+  if (clientId === undefined && registration === undefined)
+    throw new Fault('upstream_auth_required', `${NO_REGISTRATION} ${field}`)
+  const client: OAuthClientInformationMixed =
+    clientId === undefined
+      ? await sdk.registerClient(issuer, {
+          metadata,
+          clientMetadata: clientMetadata(redirectUrl),
+          scope,
+          fetchFn: http.fetch,
+        })
+      : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
+  const started = await sdk.startAuthorization(issuer, {
+    metadata,
+    clientInformation: client,
+    redirectUrl,
+    scope,
+    state,
+    resource,
+  })
+  const { codeVerifier: verifier, authorizationUrl: url } = started
+  return { redirectUrl, server: neededOf(server), client: idOf(client), verifier, url }
+}
+
+/** `iss`: as the browser brought it back (RFC 9207): a code of another server is not exchanged. Throws Faults. */
+export async function finishLogin(
+  place: LoginPlace,
+  { redirectUrl, server, client, verifier }: PendingLogin,
+  { code, iss }: { code: string; iss: string | undefined },
+  signal: AbortSignal,
+  guard?: HostGuard,
+): Promise<Login> {
+  const { issuer, metadata, resource } = server
+  const mustName =
+    'authorization_response_iss_parameter_supported' in metadata &&
+    metadata.authorization_response_iss_parameter_supported === true
+  if (iss === undefined ? mustName : iss !== metadata.issuer)
+    throw new Fault('upstream_protocol', 'The answer is not of the authorization server that was asked')
+  const http = createOAuthFetch(place.url, signal, guard, place.ca)
+  return translated(async () => {
+    const sdk = await import('@modelcontextprotocol/sdk/client/auth.js')
+    const tokens = await sdk.exchangeAuthorization(issuer, {
+      metadata,
+      clientInformation: client,
+      authorizationCode: code,
+      codeVerifier: verifier,
+      redirectUri: redirectUrl,
+      resource,
+      fetchFn: http.fetch,
+    })
+    return { server, client, tokens: bearer(tokens) }
+  })
+}
+
+/** Undefined: the user has to log in again. Throws Faults if that is not known. */
+export async function refreshLogin(
+  { server, client, tokens }: Login,
+  upstreamUrl: string,
+  signal: AbortSignal,
+  guard?: HostGuard,
+): Promise<Login | undefined> {
+  const { refresh_token: refreshToken } = tokens
+  if (refreshToken === undefined) return undefined
+  const { issuer, metadata, resource } = server
+  const http = createOAuthFetch(upstreamUrl, signal, guard)
+  try {
+    const sdk = await import('@modelcontextprotocol/sdk/client/auth.js')
+    const options = { metadata, clientInformation: client, refreshToken, resource, fetchFn: http.fetch }
+    return { server, client, tokens: bearer(await sdk.refreshAuthorization(issuer, options)) }
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    if (REFUSALS.has(http.status())) return undefined
+    throw new Fault('upstream_unreachable', 'The authorization server does not renew the token', {
+      cause: error,
+      retryable: true,
+    })
+  }
+}
+
+/** Codes and tokens of people go through TLS, or stay on this machine or in this cluster. */
+function requirePrivate(address: string): void {
+  const url = URL.parse(address)
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && (isLoopback(url) || isOfCluster(url))))
+    return
+  throw new Fault(
+    'upstream_protocol',
+    'The server, or its authorization server, has an address without https',
+  )
+}
+
+/** The name of a Service, as `auth.jwt[].issuer` may have it too. */
+function isOfCluster({ hostname }: URL): boolean {
+  return /\.svc(?:\.|$)/.test(hostname)
+}
+
+/** What is kept is read with every call: without the parts of the metadata that later requests do not need. */
+function neededOf({ issuer, metadata, resource }: TokenServer): TokenServer {
+  const needed = Object.entries(metadata).filter(([name]) => NEEDED_METADATA.has(name))
+  return {
+    issuer,
+    metadata: Object.fromEntries(needed) as TokenServer['metadata'],
+    ...(resource !== undefined && { resource }),
+  }
+}
+
+function idOf(client: OAuthClientInformationMixed): OAuthClientInformationMixed {
+  const needed = Object.entries(client).filter(([name]) => NEEDED_OF_CLIENT.has(name))
+  return Object.fromEntries(needed) as OAuthClientInformationMixed
+}
+
+function clientMetadata(redirectUrl: string) {
+  return {
+    client_name: 'Portolan',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    application_type: isLoopback(new URL(redirectUrl)) ? 'native' : 'web',
+  }
+}
+
+/** Without an ID token, which nothing reads. */
+function bearer({ id_token: _, ...tokens }: OAuthTokens): OAuthTokens {
+  if (tokens.access_token === '' || tokens.token_type.toLowerCase() !== 'bearer')
+    throw new Fault('upstream_protocol', 'The authorization server issues no bearer tokens')
+  return tokens
+}
+
+/** The server's own message stays in the cause, because it may repeat secrets. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    throw new Fault('upstream_auth_required', 'The authorization server refuses the login', { cause: error })
+  }
+}

@@ -1,0 +1,27 @@
+/** Which addresses remote servers, their authorization servers and embeddings services may have in a cluster. */
+import { Fault } from '../../errors.ts'
+import { createHostGuard, type HostGuard } from '../../host-guard.ts'
+import type { ProxyFor } from '../../proxies.ts'
+
+export type RemoteRules = {
+  /** Addresses and subnets that are refused, besides loopback and link-local ones: the API server's, for example. */
+  refusedAddresses: readonly string[]
+  /** Hosts that may have such an address; what stands for several hosts, such as `*.example.com`, allows none. */
+  remoteHosts: readonly string[]
+  /** As in HostGuard. */
+  proxyFor?: ProxyFor
+}
+
+/** The refusal names no address, since agents see it. */
+export function createRemoteGuard({ refusedAddresses, remoteHosts, proxyFor }: RemoteRules): HostGuard {
+  return createHostGuard({
+    refused: refusedAddresses,
+    allowed: remoteHosts,
+    loopback: 'none',
+    proxyFor,
+    refusal: () =>
+      new Fault('upstream_unreachable', 'The upstream has an address that is not allowed in this cluster', {
+        details: { reason: 'NotPermitted' },
+      }),
+  })
+}

@@ -1,0 +1,62 @@
+/** When connections can be closed: not while a request has arrived that the process has not read yet. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { test } from 'node:test'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { watchQuiet } from './quiet.ts'
+
+const REQUEST = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'
+
+test('a request that arrived while the process got no CPU time is waited for', async t => {
+  const clock = createManualClock()
+  const server = createServer((_request, response) => response.end())
+  const quiet = watchQuiet(server, clock)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  t.after(() => {
+    client.destroy()
+    server.close()
+  })
+  await once(client, 'connect')
+  client.write(REQUEST)
+  await once(server, 'request')
+  let isQuiet = false
+  const waited = quiet.wait(60_000).then(() => {
+    isQuiet = true
+  })
+  while (clock.pending() === 0) await new Promise(setImmediate)
+  // In one turn, as after a pause: the time is over, and a request is there.
+  client.write(REQUEST)
+  clock.advance(1_000)
+  while (clock.pending() === 0 && !isQuiet) await new Promise(setImmediate)
+  assert.equal(isQuiet, false)
+  clock.advance(1_000)
+  await waited
+})
+
+test('while requests keep coming, it waits no longer than it may', async () => {
+  const clock = createManualClock()
+  const server = createServer()
+  let isQuiet = false
+  const waited = watched(server, clock).then(() => {
+    isQuiet = true
+  })
+  for (const ms of [800, 800, 800]) {
+    while (clock.pending() === 0) await new Promise(setImmediate)
+    assert.equal(isQuiet, false)
+    clock.advance(ms)
+    server.emit('request')
+    clock.advance(200)
+  }
+  await waited
+  assert.equal(clock.now(), 3_000)
+})
+
+function watched(server: ReturnType<typeof createServer>, clock: ReturnType<typeof createManualClock>) {
+  const quiet = watchQuiet(server, clock)
+  server.emit('request')
+  return quiet.wait(3_000)
+}

@@ -1,0 +1,36 @@
+/** Finds the moment in which a server's connections can be closed: requests that are under way then would be lost. */
+import type { Server } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Clock, delay } from '../../async.ts'
+
+export type Quiet = {
+  /** Resolves once no connection and no request has come for a second, at the latest after `limitMs`. */
+  wait(limitMs: number): Promise<void>
+}
+
+const QUIET_MS = 1_000
+/**
+ * In each turn of the event loop timers come before what has arrived, which a process that got no CPU time has not seen yet. A new
+ * connection, its request and the rest of that are read in one turn each.
+ */
+const TURNS = 3
+
+export function watchQuiet(server: Server, clock: Clock): Quiet {
+  let lastMs = Number.NEGATIVE_INFINITY
+  const heard = () => {
+    lastMs = clock.now()
+  }
+  server.on('connection', heard)
+  server.on('request', heard)
+  return {
+    async wait(limitMs) {
+      const endMs = clock.now() + limitMs
+      for (;;) {
+        for (let turns = 0; turns < TURNS; turns++) await turn()
+        const restMs = Math.min(lastMs + QUIET_MS, endMs) - clock.now()
+        if (restMs <= 0) return
+        await delay(clock, restMs)
+      }
+    },
+  }
+}

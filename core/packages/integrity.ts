@@ -1,0 +1,104 @@
+/** What a version of a package contained when it was first installed, and the refusal of other content under that version. Pure. */
+import { Fault, messageOf } from '../errors.ts'
+import { isObject } from '../json.ts'
+import type { PackageSource, Release } from './install.ts'
+
+/** The content of one version. `platform`: PyPI only, whose wheels differ by platform and Python. */
+export type PackageRecord = {
+  kind: 'npm' | 'pypi'
+  package: string
+  version: string
+  platform?: string
+  integrity: string
+}
+
+/** What was installed before, as pods read it: at most one record for each version and platform. */
+export type KnownPackages = {
+  records: readonly PackageRecord[]
+  /** An integrity that somebody approved: it may replace the recorded one. */
+  approved?: string
+}
+
+/** `what`: `greeter 1.0.0 of npm`. `known`: the integrity that was recorded. */
+export type ChangedPackage = { what: string; known: string; found: string }
+
+/** Characters of a name, a version or an integrity; what is longer is not recorded. */
+const MAX_TEXT = 512
+const CHANGED =
+  /(\S+ \S+ of (?:npm|PyPI)) has other content .*?: its integrity is (.+?), it was (.+?)\.(?: |$)/
+const INTEGRITY = /^[a-z]\w*-[\w+/= -]+$/
+
+/** Undefined if the integrity is not known, so that there is nothing to compare. `host`: `process`, or an object like it. */
+export function recordOf(
+  { kind, package: name }: PackageSource,
+  { version, variant = '', integrity }: Release,
+  host: { platform: string; arch: string },
+): PackageRecord | undefined {
+  if (integrity === undefined) return undefined
+  const platform = kind === 'pypi' ? { platform: `${host.platform}-${host.arch}-${variant}` } : {}
+  return { kind, package: name, version, ...platform, integrity }
+}
+
+/** The record of the same version, on the same platform if the content depends on it. */
+export function recorded(
+  records: readonly PackageRecord[],
+  { kind, package: name, version, platform }: PackageRecord,
+): PackageRecord | undefined {
+  return records.find(
+    one => one.kind === kind && one.package === name && one.version === version && one.platform === platform,
+  )
+}
+
+/** Undefined for what is not a record, also if a text in it is too long. */
+export function readRecord(value: unknown): PackageRecord | undefined {
+  if (!isObject(value)) return undefined
+  const { kind, package: name, version, platform, integrity } = value
+  if ((kind !== 'npm' && kind !== 'pypi') || !isText(name) || !isText(version)) return undefined
+  if (!isIntegrity(integrity) || !(platform === undefined || isText(platform))) return undefined
+  return { kind, package: name, version, ...(platform !== undefined && { platform }), integrity }
+}
+
+/** Reads the JSON of known packages. Throws Fault `invalid_data`, also if only one record is damaged. */
+export function parseKnown(text: string): KnownPackages {
+  try {
+    const known: unknown = JSON.parse(text)
+    if (isObject(known) && Array.isArray(known.records)) {
+      const records = known.records.map(readRecord)
+      if (records.every(record => record !== undefined))
+        return { records, ...(isIntegrity(known.approved) && { approved: known.approved }) }
+    }
+  } catch (cause) {
+    throw new Fault('invalid_data', `it is not JSON: ${messageOf(cause)}`, { cause })
+  }
+  throw new Fault('invalid_data', 'it has a record of another form')
+}
+
+/** Whether it has the form of an integrity, such as `sha512-…`; digests of pinned tools have not. */
+export function isIntegrity(value: unknown): value is string {
+  return isText(value) && INTEGRITY.test(value)
+}
+
+/** Fault `io` with details.reason IntegrityChanged. `remedy` says how to accept the change. */
+export function integrityChanged(
+  { kind, package: name, version, integrity }: PackageRecord,
+  { known, where, remedy }: { known: string; where: string; remedy: string },
+): Fault {
+  const registry = kind === 'npm' ? 'npm' : 'PyPI'
+  return new Fault(
+    'io',
+    `${name} ${version} of ${registry} has other content than when it was first installed ${where}: its integrity is ${integrity}, it was ${known}. ` +
+      'A published version does not change by itself: the registry, or what stands between, may not be trustworthy. ' +
+      `Use another version, or ask the publisher; if the change is right, ${remedy}.`,
+    { details: { reason: 'IntegrityChanged' } },
+  )
+}
+
+/** Reads the package (`greeter 1.0.0 of npm`) and both integrities from a message of `integrityChanged`. Undefined for other texts. */
+export function readIntegrityChanged(text: string): ChangedPackage | undefined {
+  const [, what = '', found = '', known = ''] = CHANGED.exec(text) ?? []
+  return isIntegrity(found) ? { what, found, known } : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_TEXT
+}

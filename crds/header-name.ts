@@ -1,0 +1,34 @@
+/** Names of HTTP headers that manifests may set. */
+import * as z from 'zod'
+
+/** Headers that the protocol itself sets. */
+const OWN_HEADERS = [
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+]
+
+export const headerName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, {
+    error: 'must be an HTTP header name, such as "Authorization"',
+    abort: true,
+  })
+  .refine(name => !OWN_HEADERS.includes(name.toLowerCase()), {
+    error: 'is set by the protocol itself: remove this header',
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: `!(self.lowerAscii() in [${OWN_HEADERS.map(name => `'${name}'`).join(', ')}])`,
+        message: 'is set by the protocol itself: remove this header',
+      },
+    ],
+  })

@@ -1,0 +1,38 @@
+/** The field `users` of a McpServer: how many users may have something of their own at it, and for how long. */
+import * as z from 'zod'
+import { duration, volumeSize } from './quantity.ts'
+import { storageClassName } from './storage.ts'
+
+/** `users` of a server with `sessions: perUser` that gives none. */
+export const DEFAULT_USERS = { max: 200, idleAfter: '30m' }
+
+/** `users.volume.retainFor`, also of volumes whose field was removed. */
+export const RETAIN_FOR = '720h'
+
+export const users = z.strictObject({
+  max: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(DEFAULT_USERS.max)
+    .describe(
+      'Maximum number of users at once, at each router; with a pod for each user, at all routers together. A call of one more is refused.',
+    ),
+  idleAfter: duration(DEFAULT_USERS.idleAfter)
+    .default(DEFAULT_USERS.idleAfter)
+    .describe(
+      'Time without a call and without a subscription after which what a user had of the server ends.',
+    ),
+  volume: z
+    .strictObject({
+      size: volumeSize('1Gi').describe('How large the volume of each user is; later ones only.'),
+      storageClassName: storageClassName.describe("The StorageClass of the volumes; default: the cluster's."),
+      retainFor: duration(RETAIN_FOR, 8_760)
+        .default(RETAIN_FOR)
+        .describe('How long the volume of a user is kept after their pod has ended; then it is deleted.'),
+    })
+    .optional()
+    .describe(
+      'A volume for the files of each user with a pod, as the home folder `/home/mcp`, which is kept while the user has none. Clusters only.',
+    ),
+})

@@ -1,0 +1,68 @@
+/** The logins of users at upstreams, on a laptop: a file for each, which only its owner can read. */
+import { hash } from 'node:crypto'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { User } from '../../core/mcp/user.ts'
+import { replaceFile } from '../../core/replace-file.ts'
+import { isKeptLogin, type KeptLogin, type LoginStore } from '../../router/logins/kept-login.ts'
+
+/** Files that are listed; more there never are. */
+const MAX_LOGINS = 10_000
+
+export class LoginFiles implements LoginStore {
+  readonly #folder: string
+
+  constructor(cacheFolder: string) {
+    this.#folder = join(cacheFolder, 'logins')
+  }
+
+  async read(name: string, url: string, user: User): Promise<KeptLogin | undefined> {
+    return readLogin(this.#fileOf(name, url, user.key))
+  }
+
+  async write(login: KeptLogin, user: User): Promise<void> {
+    await replaceFile(this.#fileOf(login.name, login.url, user.key), JSON.stringify(login))
+  }
+
+  async delete(name: string, url: string, user: User): Promise<void> {
+    await rm(this.#fileOf(name, url, user.key), { force: true })
+  }
+
+  /** All, by server and user, with the file of each. */
+  async list(): Promise<{ file: string; login: KeptLogin }[]> {
+    const names = await readdir(this.#folder).catch(() => [])
+    const files = names.filter(name => name.endsWith('.json')).slice(0, MAX_LOGINS)
+    const read = await Promise.all(
+      files.map(async name => {
+        const file = join(this.#folder, name)
+        const login = await readLogin(file)
+        return login ? [{ file, login }] : []
+      }),
+    )
+    const key = ({ login }: { login: KeptLogin }) => `${login.name}\0${login.subject}`
+    return read.flat().sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  }
+
+  /** Deletes all logins of these servers, or, with `subject`, of one user. Returns how many. */
+  async deleteOf(name: string, subject?: string): Promise<number> {
+    const found = (await this.list()).filter(
+      ({ login }) => login.name === name && (subject === undefined || login.subject === subject),
+    )
+    await Promise.all(found.map(({ file }) => rm(file, { force: true })))
+    return found.length
+  }
+
+  #fileOf(name: string, url: string, userKey: string): string {
+    const id = hash('sha256', JSON.stringify([name, url, userKey]))
+    return join(this.#folder, `${id}.json`)
+  }
+}
+
+async function readLogin(file: string): Promise<KeptLogin | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+    return isKeptLogin(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

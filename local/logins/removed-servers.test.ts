@@ -1,0 +1,47 @@
+/** When a server counts as removed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { REMOVED_AFTER_MS, RemovedServers } from './removed-servers.ts'
+
+function start() {
+  const clock = createManualClock()
+  const gone: string[] = []
+  return { clock, gone, removed: new RemovedServers(clock, name => void gone.push(name)) }
+}
+
+test('a server is removed once its manifest has stayed away, however often the others change', () => {
+  const { clock, gone, removed } = start()
+  removed.see(['a', 'b'])
+  removed.see(['b'])
+  clock.advance(REMOVED_AFTER_MS - 1)
+  removed.see(['b', 'c'])
+  assert.deepEqual(gone, [])
+  clock.advance(1)
+  assert.deepEqual(gone, ['a'])
+  clock.advance(REMOVED_AFTER_MS)
+  assert.deepEqual([gone, clock.pending()], [['a'], 0])
+})
+
+test('a server that comes back was never away, and its next removal counts from its own beginning', () => {
+  const { clock, gone, removed } = start()
+  removed.see(['a'])
+  removed.see([])
+  clock.advance(REMOVED_AFTER_MS - 1)
+  removed.see(['a'])
+  clock.advance(REMOVED_AFTER_MS)
+  removed.see([])
+  clock.advance(REMOVED_AFTER_MS - 1)
+  assert.deepEqual(gone, [])
+  clock.advance(1)
+  assert.deepEqual(gone, ['a'])
+})
+
+test('what is away when the gateway ends is not removed', () => {
+  const { clock, gone, removed } = start()
+  removed.see(['a'])
+  removed.see([])
+  removed.close()
+  clock.advance(REMOVED_AFTER_MS)
+  assert.deepEqual(gone, [])
+})

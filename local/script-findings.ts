@@ -1,0 +1,46 @@
+/** What is wrong with the reviewed scripts of manifests, besides what each manifest shows: tools that they name and that do not exist. */
+import { join } from 'node:path'
+import { isAllowed } from '../core/catalog/policy.ts'
+import { unknownTools } from '../core/code/unknown-tools.ts'
+import type { Problem } from '../core/errors.ts'
+import { REASON } from '../crds/conditions.ts'
+import { createCatalogCache } from './catalog-cache.ts'
+import { type DesiredServer, listRevision } from './children.ts'
+import type { Desired } from './desire.ts'
+import type { PlacedManifest } from './files.ts'
+import { placed } from './read.ts'
+
+/** Of scripts that the gateway offers. Tools of a server that was never run with this cache count as known. */
+export async function scriptFindings(
+  { scripts, config }: Pick<Desired, 'scripts' | 'config'>,
+  running: readonly DesiredServer[],
+  manifests: readonly PlacedManifest[],
+  cacheFolder: string,
+): Promise<Problem[]> {
+  const offered = new Set(config.scripts?.map(({ name }) => name))
+  if (offered.size === 0) return []
+  const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
+  const lists = await Promise.all(
+    running.map(async wanted => {
+      const { name } = wanted.server.metadata
+      const cached = await cache.load(name, listRevision(wanted))
+      const tools = cached?.catalog.tools.map(({ definition }) => definition.name)
+      return [name, tools] as const
+    }),
+  )
+  const listOf = new Map(lists)
+  const servers = config.servers.map(({ name, tools }) => ({
+    name,
+    tools: listOf.get(name)?.filter(tool => isAllowed(tools, tool)),
+  }))
+  return scripts
+    .filter(({ manifest }) => offered.has(manifest.metadata.name))
+    .flatMap(({ manifest, inspected }) =>
+      unknownTools(inspected.tools, servers).map(tool => placed(unknownTool(tool), manifest, manifests)),
+    )
+}
+
+export function unknownTool(tool: string): Problem {
+  const message = `calls ${tool}, and no server of the gateway has such a tool`
+  return { reason: REASON.toolNotFound, path: 'spec.code', message }
+}

@@ -1,0 +1,34 @@
+/** Keeps the last lines that each server wrote to its standard error, for the console. */
+import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
+
+const MAX_LINES = 300
+const MAX_SERVERS = 500
+
+export type StderrTails = {
+  /** A log that also keeps what a server wrote. Secrets are removed before lines are logged. */
+  of(server: string, log: StdioLog): StdioLog
+  /** Oldest first. */
+  lines(server: string): string[]
+}
+
+export function createStderrTails(): StderrTails {
+  const tails = new Map<string, string[]>()
+  const keep = (server: string, line: string): void => {
+    const lines = tails.get(server) ?? []
+    if (lines.length === 0 && tails.size >= MAX_SERVERS) return
+    tails.set(server, lines)
+    lines.push(line)
+    if (lines.length > MAX_LINES) lines.shift()
+  }
+  return {
+    of: (server, log) => ({
+      warn: (fields, message) => log.warn(fields, message),
+      info(fields, message) {
+        if ('left' in fields) keep(server, `… ${fields.left} lines were skipped`)
+        if ('stderr' in fields && typeof fields.stderr === 'string') keep(server, fields.stderr)
+        log.info(fields, message)
+      },
+    }),
+    lines: server => tails.get(server) ?? [],
+  }
+}

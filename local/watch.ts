@@ -1,0 +1,44 @@
+/** Watches what a gateway was started with: manifests, the secrets folder, and the approvals of tools. */
+import type { Clock } from '../core/async.ts'
+import type { Log } from '../core/log.ts'
+import type { Approvals } from './approvals.ts'
+import type { Children } from './children.ts'
+import type { ManifestFiles } from './files.ts'
+import type { Reloader } from './reloader.ts'
+import { watchApprovals } from './watch-approvals.ts'
+import { watchFolders } from './watch-folders.ts'
+
+/** Depth of the secrets folder: DIR/<name>/<key>. */
+const SECRETS_DEPTH = 1
+
+type Watched = {
+  files: ManifestFiles
+  reloader: Reloader
+  clock: Clock
+  approvals: Approvals
+  children: Children
+  /** Gets what stops each watcher, as soon as it is started. */
+  stopWatching: (() => Promise<void>)[]
+}
+
+export async function watch(
+  { files, reloader, clock, stopWatching, approvals, children }: Watched,
+  { secretsFolder, log }: { secretsFolder?: string; log: Log },
+): Promise<void> {
+  const onChange = () => {
+    reloader
+      .reload()
+      .catch(err =>
+        log.error({ err }, 'manifests could not be reloaded; the previous configuration stays active'),
+      )
+  }
+  const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may be missed')
+  const concerns = (file: string) => files.concerns(file)
+  const folders = await files.folders()
+  stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
+  const onApproved = () => void children.readApprovals().catch(onError)
+  stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
+  if (secretsFolder === undefined) return
+  const secrets = { folders: [secretsFolder], depth: SECRETS_DEPTH, concerns: () => true, onChange, onError }
+  stopWatching.push(await watchFolders(secrets, clock))
+}

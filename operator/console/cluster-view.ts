@@ -1,0 +1,71 @@
+/** The console's view of the operator's caches: all gateways and servers, the routers of a gateway, manifests. */
+import type { V1Pod } from '@kubernetes/client-node'
+import type { ConsoleClusterEvents } from '../../core/console/shapes.ts'
+import { shownManifest } from '../../core/console/shown-manifest.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { isPodReady } from '../../core/kube/pod.ts'
+import type { McpServer } from '../../crds/server.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Caches } from '../runtime/caches.ts'
+import { gatewayLine, serverLine } from './cluster-lines.ts'
+
+export type ClusterView = {
+  /** Grows with every change of a gateway or server. */
+  version(): number
+  /** `withServers`: their list too, which only the page of all gateways shows. */
+  state(withServers: boolean): ConsoleClusterEvents['cluster']
+  hasGateway(gateway: GatewayPlace): boolean
+  /** Its running routers, by name. */
+  routers(gateway: GatewayPlace): Router[]
+  /** YAML; undefined if there is no such server. */
+  manifest(namespace: string, server: string): string | undefined
+  close(): void
+}
+
+export type GatewayPlace = { namespace: string; name: string }
+export type Router = { pod: string; address: string }
+
+/** The most lines of each kind; those that need attention come first. */
+const MOST_LINES = 5_000
+/** Routers whose events one page follows. */
+const MOST_ROUTERS = 16
+
+export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 'podsOf'>): ClusterView {
+  let version = 0
+  const changed = () => void version++
+  const stops = [caches.gateways.onChange(changed), caches.servers.onChange(changed)]
+  return {
+    version: () => version,
+    state: withServers => ({
+      version: packageJson.version,
+      gateways: firstOf([...caches.gateways.objects.values()].map(gatewayLine)),
+      servers: withServers ? firstOf([...caches.servers.objects.values()].map(serverLine)) : [],
+    }),
+    hasGateway: ({ namespace, name }) => caches.gateways.get(`${namespace}/${name}`) !== undefined,
+    routers: ({ namespace, name }) =>
+      caches
+        .podsOf(namespace, 'router', name)
+        .filter(isRunning)
+        .map(({ metadata, status }) => ({ pod: metadata.name, address: status?.podIP ?? '' }))
+        .sort((a, b) => (a.pod < b.pod ? -1 : 1))
+        .slice(0, MOST_ROUTERS),
+    manifest(namespace, server) {
+      const found = caches.servers.get(`${namespace}/${server}`)
+      return found && shownManifest(found as unknown as McpServer)
+    },
+    close() {
+      for (const stop of stops) stop()
+    },
+  }
+}
+
+function firstOf<T extends { ready: boolean; namespace: string; name: string }>(lines: T[]): T[] {
+  const key = ({ namespace, name }: T) => `${namespace}/${name}`
+  return lines
+    .sort((a, b) => Number(a.ready) - Number(b.ready) || (key(a) < key(b) ? -1 : 1))
+    .slice(0, MOST_LINES)
+}
+
+function isRunning(pod: Kube<V1Pod>): boolean {
+  return !pod.metadata.deletionTimestamp && Boolean(pod.status?.podIP) && isPodReady(pod)
+}

@@ -1,0 +1,148 @@
+/**
+ * The operator's console: one page for all gateways, on loopback of the pod. It is reached by `kubectl port-forward`, so everyone with
+ * the right to `pods/portforward` in the operator's namespace can see it.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../../core/async.ts'
+import { CONSOLE_HEADERS, foreignPage, isLoopbackName, noActionOf } from '../../core/console/guarded.ts'
+import { type ConsolePage, fileOf } from '../../core/console/page.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { ClusterView, GatewayPlace } from './cluster-view.ts'
+import { forwardData, forwardMcp } from './forward.ts'
+import { streamToPage } from './page-stream.ts'
+import type { RouterClient } from './router-client.ts'
+
+export type ConsoleServerOptions = {
+  page: ConsolePage
+  view: ClusterView
+  client: RouterClient
+  /** 0: any free port. */
+  port: number
+  log: Log
+  clock: Clock
+  random: () => number
+}
+
+export type ConsoleServer = { port: number; close(): Promise<void> }
+
+const HOST = '127.0.0.1'
+const MAX_CONNECTIONS = 256
+const MAX_STREAMS = 16
+const REQUEST_TIMEOUT_MS = 60_000
+const STATUS: Partial<Record<Fault['code'], number>> = { not_found: 404, bad_request: 400, unavailable: 503 }
+const PLACE = /^\/gateways\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/(.+)$/
+const DATA = /^console\/([a-z]{1,32})$/
+const MCP = /^mcp(?:\/([a-z]{1,32}))?$/
+const ASSET = /^\/console\/assets\/([\w.-]{1,100})$/
+
+/** Throws a Fault `unavailable` if the port is taken. */
+export async function serveConsole(options: ConsoleServerOptions): Promise<ConsoleServer> {
+  const stopping = new AbortController()
+  const answer = createAnswer(options, stopping.signal)
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    answer(request, response).catch(error => fail(error, response, options.log))
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  try {
+    server.listen(options.port, HOST)
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new Fault('unavailable', `Cannot listen on port ${options.port}: ${messageOf(cause)}`, { cause })
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      stopping.abort()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+function createAnswer(options: ConsoleServerOptions, stopping: AbortSignal): Answer {
+  const { page, view } = options
+  let open = 0
+  const events: Answer = async (request, response) => {
+    if (open >= MAX_STREAMS)
+      return say(response, 503, `${MAX_STREAMS} pages of this console are open: close one.`)
+    const asked = new URL(request.url ?? '', 'http://console').searchParams.get('gateway')
+    const gateway = asked === null ? undefined : placeIn(asked)
+    if (asked !== null && (!gateway || !view.hasGateway(gateway))) throw noGateway(asked)
+    const { authorization } = request.headers
+    const lastEventId = String(request.headers['last-event-id'] ?? '')
+    open++
+    const given = { ...options, gateway, authorization, lastEventId, headers: CONSOLE_HEADERS }
+    await streamToPage(response, given, stopping).finally(() => open--)
+  }
+  return async (request, response) => {
+    const refusal = refusalOf(request)
+    if (refusal !== undefined) return say(response, 403, refusal)
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://console')
+    const asset = ASSET.exec(pathname)?.[1]
+    if (request.method === 'GET' && (pathname === '/' || asset !== undefined))
+      return sendFile(response, page, asset)
+    if (request.method === 'GET' && pathname === '/console/events') return events(request, response)
+    const [, namespace = '', name = '', rest = ''] = PLACE.exec(pathname) ?? []
+    if (rest === '') return say(response, 404, 'Nothing is served here.')
+    const gateway = { namespace, name }
+    if (!view.hasGateway(gateway)) throw noGateway(`${namespace}/${name}`)
+    const given = { ...options, gateway, headers: CONSOLE_HEADERS }
+    const [mcp, data] = [MCP.exec(rest), DATA.exec(rest)?.[1]]
+    if (mcp && request.method === 'POST') return forwardMcp(request, response, mcp[1], given)
+    if (data !== undefined && data !== 'events' && (request.method === 'GET' || data === 'tokens'))
+      return forwardData(request, response, data, searchParams, given)
+    return say(response, 404, 'Nothing is served here.')
+  }
+}
+
+/** Why a request is refused: it comes from a page of another site, or for a host name that was made to resolve to this address. */
+function refusalOf(request: IncomingMessage): string | undefined {
+  if (!isLoopbackName(request.headers.host))
+    return 'The console is reached by kubectl port-forward, as localhost or 127.0.0.1.'
+  return request.method === 'POST' ? noActionOf(request) : foreignPage(request)
+}
+
+/** Sends a file of the page. An attribute tells the page that it is the console of a cluster. */
+function sendFile(response: ServerResponse, page: ConsolePage, name: string | undefined): void {
+  const file = fileOf(page, name)
+  if (!file) throw new Fault('not_found', 'There is no such file.')
+  const text = name === undefined ? file.text.replace('<html ', '<html data-placement="cluster" ') : file.text
+  response.writeHead(200, { ...CONSOLE_HEADERS, 'content-type': file.type, 'cache-control': file.cache })
+  response.end(text)
+}
+
+function placeIn(text: string): GatewayPlace | undefined {
+  const [, namespace, name] = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(text) ?? []
+  return namespace === undefined || name === undefined ? undefined : { namespace, name }
+}
+
+function noGateway(asked: string): Fault {
+  return new Fault('not_found', `There is no McpGateway ${asked.slice(0, 320)} that this operator watches.`)
+}
+
+function fail(error: unknown, response: ServerResponse, log: Log): void {
+  if (response.headersSent) {
+    response.destroy()
+  } else if (error instanceof Fault) {
+    say(response, STATUS[error.code] ?? 502, error.message)
+  } else {
+    log.error({ err: error }, 'a request of the console failed unexpectedly')
+    say(response, 500, 'Internal error')
+  }
+}
+
+function say(response: ServerResponse, status: number, error: string): void {
+  response.writeHead(status, {
+    ...CONSOLE_HEADERS,
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+  })
+  response.end(JSON.stringify({ error }))
+}

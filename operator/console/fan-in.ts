@@ -1,0 +1,145 @@
+/** Joins the event streams of a gateway's routers into one for a page. Each event has its router's name, and each event id contains the ids of all routers. */
+import { createParser } from 'eventsource-parser'
+import { type Clock, delay } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Router } from './cluster-view.ts'
+import type { RouterClient } from './router-client.ts'
+
+export type FanInOptions = {
+  client: RouterClient
+  /** Returns the gateway's running routers; called repeatedly. */
+  routers: () => Router[]
+  authorization: string | undefined
+  /** The Last-Event-ID of a page that had a stream before. */
+  lastEventId: string
+  /** `data` is JSON. */
+  send(event: string, data: string, id?: string): void
+  clock: Clock
+  random: () => number
+}
+
+/** How often it looks for new routers and for routers that ended. */
+const LOOK_MS = 1_000
+const RETRY = { firstMs: 500, longestMs: 10_000 }
+/** Enough for the state of thousands of servers. */
+const MAX_EVENT_CHARACTERS = 32 << 20
+const MAX_ERROR_CHARACTERS = 500
+/** A person at the page may do something about these. */
+const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
+const NO_ROUTER = 'No router of this gateway is ready: its conditions say why.'
+
+/** Runs until the signal aborts; never rejects. */
+export async function joinRouters(options: FanInOptions, signal: AbortSignal): Promise<void> {
+  const { routers, send, clock } = options
+  const ids = readIds(options.lastEventId)
+  const streams = new Map<string, AbortController>()
+  let told = ''
+  while (!signal.aborted) {
+    const all = routers()
+    const pods = all.map(({ pod }) => pod)
+    if (pods.join() !== told || told === '') {
+      if (pods.length === 0) send('unreachable', JSON.stringify({ error: NO_ROUTER }))
+      else send('routers', JSON.stringify({ pods }))
+      told = pods.join()
+    }
+    for (const [key, stop] of streams)
+      if (!all.some(router => keyOf(router) === key)) {
+        stop.abort()
+        streams.delete(key)
+      }
+    for (const router of all) {
+      if (streams.has(keyOf(router))) continue
+      const own = new AbortController()
+      streams.set(keyOf(router), own)
+      void keep(router, options, ids, AbortSignal.any([own.signal, signal]))
+    }
+    await delay(clock, LOOK_MS, signal).catch(() => {})
+  }
+}
+
+async function keep(
+  router: Router,
+  options: FanInOptions,
+  ids: Map<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, send } = options
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const outcome = await read(router, options, ids, signal)
+      if (outcome === 'refused') return
+      failures = 0
+    } catch (error) {
+      if (!signal.aborted) send('unreachable', JSON.stringify({ error: messageOf(error) }))
+    }
+    await delay(clock, backoffMs(RETRY, failures, random), signal).catch(() => {})
+  }
+}
+
+/** Passes on what a router sends until the stream ends. */
+async function read(
+  router: Router,
+  { client, authorization, send }: FanInOptions,
+  ids: Map<string, string>,
+  signal: AbortSignal,
+): Promise<'ended' | 'refused'> {
+  const { pod, address } = router
+  const last = ids.get(pod)
+  const headers = last === undefined ? undefined : { 'last-event-id': last }
+  const { statusCode, body } = await client.ask(address, 'events', { authorization, signal, headers })
+  if (statusCode !== 200) {
+    const text = await body.text()
+    const error = sentenceOf(statusCode, text)
+    send(REFUSED.has(statusCode) ? 'refused' : 'unreachable', JSON.stringify({ error }))
+    return REFUSED.has(statusCode) ? 'refused' : 'ended'
+  }
+  let pending = 0
+  const parser = createParser({
+    onEvent({ id, event = 'message', data }) {
+      pending = 0
+      if (id !== undefined) ids.set(pod, id)
+      send(`${event}@${pod}`, data, writeIds(ids))
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of body) {
+    const text = decoder.decode(chunk as Uint8Array, { stream: true })
+    pending += text.length
+    if (pending > MAX_EVENT_CHARACTERS) throw new Error('The router sends an event that is too large.')
+    parser.feed(text)
+  }
+  return 'ended'
+}
+
+function sentenceOf(status: number, text: string): string {
+  // A router of a version before this page: it has no console.
+  if (status === 404) return 'This router does not tell it: it is of an older version.'
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    if (typeof error === 'string') return error.slice(0, MAX_ERROR_CHARACTERS)
+    if (error && typeof error === 'object' && 'message' in error)
+      return String(error.message).slice(0, MAX_ERROR_CHARACTERS)
+  } catch {
+    // It is no JSON.
+  }
+  return `The router answered with HTTP ${status}.`
+}
+
+/** `pod=id pod=id` */
+function readIds(text: string): Map<string, string> {
+  return new Map(
+    text.split(' ').flatMap(pair => {
+      const [, pod, id] = /^([a-z0-9.-]{1,253})=([0-9a-f.-]{1,80})$/.exec(pair) ?? []
+      return pod !== undefined && id !== undefined ? [[pod, id] as const] : []
+    }),
+  )
+}
+
+function writeIds(ids: ReadonlyMap<string, string>): string {
+  return [...ids].map(([pod, id]) => `${pod}=${id}`).join(' ')
+}
+
+function keyOf({ pod, address }: Router): string {
+  return `${pod} ${address}`
+}

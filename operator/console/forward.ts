@@ -1,0 +1,108 @@
+/** Passes requests of the page on: data to a router's admin port, MCP to the gateway's Service, as any client of it. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { type Dispatcher, request } from 'undici'
+import { readBounded } from '../../core/bounded.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { gatewayObjectName } from '../plan/names.ts'
+import type { ClusterView, GatewayPlace } from './cluster-view.ts'
+import type { RouterClient } from './router-client.ts'
+
+export type ForwardOptions = {
+  view: ClusterView
+  client: RouterClient
+  gateway: GatewayPlace
+  headers: Readonly<Record<string, string>>
+}
+
+const MAX_BODY_BYTES = 4 << 20
+/** A call may take as long as its server's limit allows; questions and progress come meanwhile. */
+const CALL_TIMEOUT_MS = 10 * 60_000
+const PASSED_ON = ['authorization', 'content-type', 'accept', 'last-event-id']
+const PASSED_BACK = ['content-type', 'www-authenticate', 'retry-after']
+
+/** `query.router` names one router; otherwise any answers. Throws a Fault. */
+export async function forwardData(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  what: string,
+  query: URLSearchParams,
+  { view, client, gateway, headers }: ForwardOptions,
+): Promise<void> {
+  const all = view.routers(gateway)
+  const wanted = query.get('router')
+  const router = wanted === null ? all[0] : all.find(({ pod }) => pod === wanted)
+  if (!router)
+    throw new Fault(
+      'unavailable',
+      wanted === null ? 'No router of this gateway is ready.' : 'This router has gone.',
+    )
+  query.delete('router')
+  const body = incoming.method === 'POST' ? await readBody(incoming) : undefined
+  const path = query.size > 0 ? `${what}?${query}` : what
+  const method = body === undefined ? 'GET' : 'POST'
+  const { authorization } = incoming.headers
+  const answer = await client.ask(router.address, path, {
+    authorization,
+    signal: closing(response),
+    method,
+    body,
+  })
+  if (what === 'manifest' && answer.statusCode === 200) {
+    // The router decides who may read the manifest; the operator has it.
+    await answer.body.dump()
+    const yaml = view.manifest(gateway.namespace, query.get('server') ?? '')
+    response.writeHead(200, { ...headers, 'content-type': 'application/json' })
+    response.end(JSON.stringify({ yaml }))
+    return
+  }
+  await passBack(answer, response, headers)
+}
+
+/** A request to /mcp or /mcp/<profile>. Throws a Fault. */
+export async function forwardMcp(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  profile: string | undefined,
+  { gateway: { namespace, name }, headers }: ForwardOptions,
+): Promise<void> {
+  const path = profile === undefined ? 'mcp' : `mcp/${encodeURIComponent(profile)}`
+  const url = `http://${gatewayObjectName(name)}.${namespace}.svc/${path}`
+  const own = Object.entries(incoming.headers).filter(
+    ([name]) => PASSED_ON.includes(name) || name.startsWith('mcp-'),
+  )
+  const body = await readBody(incoming)
+  const answer = await request(url, {
+    method: 'POST',
+    headers: Object.fromEntries(own),
+    body,
+    signal: closing(response),
+    headersTimeout: CALL_TIMEOUT_MS,
+    bodyTimeout: CALL_TIMEOUT_MS,
+  }).catch(cause => {
+    throw new Fault('unavailable', `The gateway does not answer at ${url}: ${messageOf(cause)}`, { cause })
+  })
+  await passBack(answer, response, headers)
+}
+
+function readBody(incoming: IncomingMessage): Promise<string> {
+  const tooLarge = () => new Fault('bad_request', `A request may have ${MAX_BODY_BYTES} bytes.`)
+  return readBounded(incoming, MAX_BODY_BYTES, tooLarge).then(body => body.toString('utf8'))
+}
+
+async function passBack(
+  { statusCode, headers: told, body }: Dispatcher.ResponseData,
+  response: ServerResponse,
+  headers: ForwardOptions['headers'],
+): Promise<void> {
+  const kept = PASSED_BACK.flatMap(name => (told[name] === undefined ? [] : [[name, told[name]] as const]))
+  response.writeHead(statusCode, { ...headers, ...Object.fromEntries(kept), 'cache-control': 'no-store' })
+  await pipeline(body, response)
+}
+
+/** Aborts when the page no longer waits. */
+function closing(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  return gone.signal
+}

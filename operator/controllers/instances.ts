@@ -1,0 +1,75 @@
+/** Observes the pods of a server's users, and remembers when each was last used. */
+import type { V1Pod } from '@kubernetes/client-node'
+import { hasInstances } from '../../core/catalog/instances.ts'
+import { instanceName } from '../../core/catalog/object-names.ts'
+import { selectUserSecrets } from '../../core/catalog/user-secrets.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { idOfUser, USER_DIGEST } from '../../core/mcp/user.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { ANNOTATION, USER_LABEL } from '../plan/names.ts'
+import type { UsersWorld } from '../plan/plan.ts'
+import type { UserDemand } from '../plan/user-instances.ts'
+import type { Caches, Manifest } from '../runtime/caches.ts'
+
+export class Instances {
+  readonly #caches: Caches
+  /** By server: when each user's pod was last used. */
+  readonly #usedAtMs = new Map<string, ReadonlyMap<string, number>>()
+
+  constructor(caches: Caches) {
+    this.#caches = caches
+  }
+
+  /** Undefined for a server whose users have no pods or volumes. */
+  observe(key: string, object: Manifest, server: McpServer, demand: UserDemand): UsersWorld | undefined {
+    const claims = this.#claims(object)
+    if (!hasInstances(server) && claims.length === 0) return undefined
+    const { namespace = '', name, uid = '' } = object.metadata
+    const pods = Map.groupBy(this.pods(object), ({ metadata }) => metadata.labels?.[USER_LABEL] ?? '')
+    const standing = this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
+      const user = metadata.annotations?.[ANNOTATION.user] ?? ''
+      if (kind !== 'Deployment' || !USER_DIGEST.test(user)) return []
+      const id = idOfUser(user)
+      const deployment = this.#caches.deployments.get(`${namespace}/${instanceName(name, id)}`)
+      return deployment?.metadata.name === metadata.name
+        ? [{ user, deployment, pods: pods.get(id) ?? [] }]
+        : []
+    })
+    const users = [...standing.map(({ user }) => user), ...demand.wished]
+    const usedAtMs = this.#usedAtMs.get(key) ?? new Map()
+    return { demand, usedAtMs, standing, claims, secrets: this.#secrets(namespace, server, new Set(users)) }
+  }
+
+  pods({ metadata: { namespace = '', name } }: Manifest): Kube<V1Pod>[] {
+    return this.#caches.podsOf(namespace, 'user', name)
+  }
+
+  /** Remembers the times of last use for the next decision. */
+  remember(key: string, usedAtMs: ReadonlyMap<string, number> | undefined): void {
+    if (usedAtMs) this.#usedAtMs.set(key, usedAtMs)
+    else this.#usedAtMs.delete(key)
+  }
+
+  #claims({ metadata: { namespace = '', uid = '' } }: Manifest): UsersWorld['claims'] {
+    return this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
+      const user = metadata.annotations?.[ANNOTATION.user] ?? ''
+      if (kind !== 'PersistentVolumeClaim' || !USER_DIGEST.test(user)) return []
+      const claim = this.#caches.claims.get(`${namespace}/${metadata.name}`)
+      return claim ? [{ user, claim }] : []
+    })
+  }
+
+  /** Names of the Secrets of these users, by their digests. */
+  #secrets(
+    namespace: string,
+    server: McpServer,
+    users: ReadonlySet<string>,
+  ): ReadonlyMap<string, string> | undefined {
+    if (!server.spec.auth?.perUser?.secrets) return undefined
+    const near = [...this.#caches.secrets.objects.values()].filter(
+      ({ metadata }) => metadata.namespace === namespace,
+    )
+    const found = selectUserSecrets(server, near).filter(({ user }) => users.has(user.digest))
+    return new Map(found.map(({ user, secret }) => [user.digest, secret.metadata.name]))
+  }
+}

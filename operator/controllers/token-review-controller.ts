@@ -1,0 +1,44 @@
+/** The token review controller: lets the routers of gateways with `auth.serviceAccounts.review` ask the API server about tokens, and no others. */
+import type { OperatorContext } from '../operator.ts'
+import { asksForReviews, reviewSubjects } from '../plan/token-review.ts'
+import { keepSubjects } from '../runtime/binding-subjects.ts'
+import type { Manifest } from '../runtime/caches.ts'
+import type { Controller } from '../runtime/controller.ts'
+import { Queue } from '../runtime/queue.ts'
+import type { Manifests } from './parsed-manifests.ts'
+
+const FIELD_MANAGER = 'portolan-token-review'
+/** Changes within this time are written at once. */
+const JOIN_MS = 100
+
+/** Undefined if the chart made no binding: then gateways that ask for reviews are refused. */
+export function createTokenReviewController(
+  options: OperatorContext & { manifests: Manifests },
+): Controller | undefined {
+  const { caches, manifests, settings, clock, random } = options
+  const binding = settings.tokenReviewBinding
+  if (binding === '') return undefined
+  const queue = new Queue({ clock, random })
+  const asks = (object: Manifest | undefined): boolean => {
+    const gateway = object && !object.metadata.deletionTimestamp && manifests.gateway(object).manifest
+    return gateway ? asksForReviews(gateway) : false
+  }
+  caches.gateways.onChange((before, now) => {
+    // In a resync both are the same object: then what others wrote into the binding is corrected.
+    if (before === now ? asks(now) : asks(before) !== asks(now)) queue.addAfter(binding, JOIN_MS)
+  })
+  // Gateways may have been deleted while no operator ran.
+  queue.add(binding)
+  return {
+    name: 'token-review',
+    queue,
+    workers: 1,
+    async reconcile(key, signal) {
+      const gateways = [...caches.gateways.objects.values()]
+        .filter(asks)
+        .flatMap(object => manifests.gateway(object).manifest ?? [])
+      await keepSubjects({ ...options, fieldManager: FIELD_MANAGER }, key, reviewSubjects(gateways), signal)
+      return undefined
+    },
+  }
+}

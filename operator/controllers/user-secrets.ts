@@ -1,0 +1,49 @@
+/** The Secrets of users, from the metadata of all Secrets: which a gateway needs, and which gateways a changed one concerns. */
+import { selects } from '../../core/catalog/select.ts'
+import { selectUserSecrets } from '../../core/catalog/user-secrets.ts'
+import { SUBJECT_ANNOTATION } from '../../crds/annotations.ts'
+import type { McpServer } from '../../crds/server.ts'
+import type { UserSecretName } from '../plan/plan.ts'
+import type { Caches, Manifest } from '../runtime/caches.ts'
+import type { Manifests } from './parsed-manifests.ts'
+
+/** At most so many Secrets are read for one server: the first by name. */
+export const MAX_USER_SECRETS = 1_000
+
+/** By server name, of servers of one namespace. */
+export function userSecretsIn(
+  { secrets }: Pick<Caches, 'secrets'>,
+  namespace: string,
+  servers: readonly McpServer[],
+): Map<string, UserSecretName[]> {
+  const found = new Map<string, UserSecretName[]>()
+  const asking = servers.filter(({ spec }) => spec.auth?.perUser?.secrets)
+  if (asking.length === 0) return found
+  const near = [...secrets.objects.values()].filter(
+    ({ metadata }) => metadata.namespace === namespace && metadata.annotations?.[SUBJECT_ANNOTATION],
+  )
+  for (const server of asking) {
+    const own = selectUserSecrets(server, near).slice(0, MAX_USER_SECRETS)
+    const names = own.map(({ user: { subject }, secret }) => ({ subject, name: secret.metadata.name }))
+    found.set(server.metadata.name, names)
+  }
+  return found
+}
+
+/** Calls `wake` with each server whose selector matches, or matched, a changed Secret of a user. */
+export function onUserSecret(
+  caches: Pick<Caches, 'secrets' | 'servers'>,
+  manifests: Manifests,
+  wake: (server: Manifest) => void,
+): void {
+  caches.secrets.onChange((before, now) => {
+    const states = [before, now].filter(secret => secret?.metadata.annotations?.[SUBJECT_ANNOTATION])
+    if (states.length === 0) return
+    const namespace = (now ?? before)?.metadata.namespace
+    for (const object of caches.servers.objects.values()) {
+      if (object.metadata.namespace !== namespace) continue
+      const selector = manifests.server(object).manifest?.spec.auth?.perUser?.secrets?.selector
+      if (selector && states.some(secret => selects(selector, secret?.metadata.labels))) wake(object)
+    }
+  })
+}

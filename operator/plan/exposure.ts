@@ -1,0 +1,61 @@
+/** What makes a gateway reachable from outside the cluster: an HTTPRoute or an Ingress. Pure. */
+import type { V1Ingress } from '@kubernetes/client-node'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { gatewayObjectName, labelsOf, SERVICE_PORT } from './names.ts'
+
+/** A kind that a cluster may not have: its definition comes with the Gateway API. */
+export const HTTP_ROUTE = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute' }
+
+type Exposure = NonNullable<McpGateway['spec']['router']['expose']>
+
+export function exposureObjects(gateway: McpGateway): KubeObject[] {
+  const { gatewayAPI, ingress } = gateway.spec.router.expose ?? {}
+  return [
+    ...(gatewayAPI ? [httpRoute(gateway, gatewayAPI)] : []),
+    ...(ingress ? [ingressOf(gateway, ingress)] : []),
+  ]
+}
+
+/** Without a time limit of requests: listening streams stay open, and calls have limits of their own. */
+function httpRoute(
+  gateway: McpGateway,
+  { parentRefs, hostnames }: NonNullable<Exposure['gatewayAPI']>,
+): KubeObject & { spec: unknown } {
+  const { name } = gateway.metadata
+  const backendRefs = [
+    { group: '', kind: 'Service', name: gatewayObjectName(name), port: SERVICE_PORT, weight: 1 },
+  ]
+  return {
+    ...HTTP_ROUTE,
+    metadata: metadataOf(gateway),
+    spec: {
+      parentRefs,
+      ...(hostnames.length > 0 && { hostnames }),
+      rules: [
+        { matches: [{ path: { type: 'PathPrefix', value: '/' } }], backendRefs, timeouts: { request: '0s' } },
+      ],
+    },
+  }
+}
+
+function ingressOf(
+  gateway: McpGateway,
+  { className, host, tls, annotations }: NonNullable<Exposure['ingress']>,
+): Kube<V1Ingress> {
+  const service = { name: gatewayObjectName(gateway.metadata.name), port: { name: 'http' } }
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { ...metadataOf(gateway), ...(annotations && { annotations }) },
+    spec: {
+      ...(className !== undefined && { ingressClassName: className }),
+      ...(tls && { tls: [{ hosts: [host], secretName: tls.secretName }] }),
+      rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service } }] } }],
+    },
+  }
+}
+
+function metadataOf({ metadata: { name, namespace } }: McpGateway) {
+  return { name: gatewayObjectName(name), namespace, labels: labelsOf('router', name) }
+}

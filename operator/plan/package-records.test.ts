@@ -1,0 +1,95 @@
+/** What counts of the reports of pods: the first one, unless another was approved. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { V1Pod } from '@kubernetes/client-node'
+import type { Kube } from '../../core/kube/object.ts'
+import { type PackageRecord, parseKnown } from '../../core/packages/integrity.ts'
+import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
+import { API_VERSION } from '../../crds/object-meta.ts'
+import { mcpServerSchema } from '../../crds/server.ts'
+import {
+  approvedIntegrity,
+  contradicting,
+  MAX_RECORDS,
+  PACKAGES_KEY,
+  packageReports,
+  packagesObject,
+  withReports,
+} from './package-records.ts'
+
+const MAX_OBJECT_BYTES = 2 ** 20
+const FIRST: PackageRecord = { kind: 'npm', package: 'greeter', version: '1.0.0', integrity: 'sha512-first' }
+const OTHER = { ...FIRST, integrity: 'sha512-other' }
+const server = mcpServerSchema.parse({
+  apiVersion: API_VERSION,
+  kind: 'McpServer',
+  metadata: { name: 'greeter', namespace: 'team' },
+  spec: { npm: { package: 'greeter' } },
+})
+
+type PodOptions = { created?: string; exitCode?: number; leaving?: boolean; container?: string }
+
+function pod(name: string, message: string, options: PodOptions = {}): Kube<V1Pod> {
+  const { created = '2026-01-01T00:00:00Z', exitCode = 0, leaving, container = 'install' } = options
+  const initContainerStatuses = [{ name: container, state: { terminated: { exitCode, message } } }]
+  const metadata = { name, creationTimestamp: created, ...(leaving && { deletionTimestamp: created }) }
+  return { kind: 'Pod', metadata, status: { initContainerStatuses } } as unknown as Kube<V1Pod>
+}
+
+const said = (record: object, name = 'a', options?: PodOptions) => pod(name, JSON.stringify(record), options)
+
+test('only a successful installer of the present package reports', () => {
+  const pods = [
+    said(FIRST, 'good'),
+    said(FIRST, 'failed', { exitCode: 1 }),
+    said(FIRST, 'leaving', { leaving: true }),
+    said(FIRST, 'other-container', { container: 'init' }),
+    said({ ...FIRST, package: 'another' }),
+    said({ ...FIRST, kind: 'pypi' }),
+    said({ ...FIRST, integrity: 'x'.repeat(600) }),
+    pod('text', 'added 1 package'),
+    pod('silent', ''),
+  ]
+  assert.deepEqual(packageReports(server, pods), [{ pod: 'good', record: FIRST }])
+})
+
+test('of two pods the older one counts', () => {
+  const pods = [said(OTHER, 'new', { created: '2026-01-02T00:00:00Z' }), said(FIRST, 'old')]
+  const reports = packageReports(server, pods)
+  const known = withReports({ records: [] }, reports, undefined)
+  assert.deepEqual(known, { records: [FIRST] })
+  assert.deepEqual(contradicting(known, reports), [{ pod: 'new', record: OTHER }])
+})
+
+test('another version is recorded beside the first; other content of the first only once it is approved', () => {
+  const next = { ...OTHER, version: '1.0.1' }
+  const reports = [OTHER, next].map(record => ({ pod: 'a', record }))
+  assert.deepEqual(withReports({ records: [FIRST] }, reports, undefined).records, [FIRST, next])
+  for (const wrong of ['sha512-third', '8c1f'])
+    assert.ok(withReports({ records: [FIRST] }, reports, wrong).records.includes(FIRST))
+  const approved = withReports({ records: [FIRST] }, reports, OTHER.integrity)
+  assert.deepEqual(approved, { records: [OTHER, next], approved: OTHER.integrity })
+  // The approved content stays recorded without the annotation, also where a pod of before still runs.
+  const later = withReports(approved, [{ pod: 'old', record: FIRST }], undefined)
+  assert.deepEqual(later, { records: [OTHER, next] })
+})
+
+test('an approval of tools approves no package', () => {
+  const annotated = (value: string) => ({ metadata: { annotations: { [APPROVE_ANNOTATION]: value } } })
+  assert.equal(approvedIntegrity(annotated('8c1f'.repeat(16))), undefined)
+  assert.equal(approvedIntegrity(annotated('')), undefined)
+  assert.equal(approvedIntegrity(annotated(' sha512-a/b+c== ')), 'sha512-a/b+c==')
+})
+
+test('as many versions as are recorded fit into a ConfigMap, and are read back', () => {
+  const record = { ...FIRST, package: 'p'.repeat(214), integrity: `sha512-${'a'.repeat(88)}` }
+  const reports = Array.from({ length: MAX_RECORDS + 1 }, (_, at) => ({
+    pod: 'a',
+    record: { ...record, version: `1.0.${at}` },
+  }))
+  const known = withReports({ records: [] }, reports, undefined)
+  assert.equal(known.records.length, MAX_RECORDS)
+  const text = packagesObject(server, known).data?.[PACKAGES_KEY] ?? ''
+  assert.ok(text.length < MAX_OBJECT_BYTES / 2)
+  assert.deepEqual(parseKnown(text), known)
+})

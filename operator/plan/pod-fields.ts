@@ -1,0 +1,84 @@
+/** Finds what `spec.pod` of a manifest asks for: fields with power over the node, and images. Pure. */
+import { isObject, type JsonValue } from '../../core/json.ts'
+
+export type PodField = { path: string; name: string; value: JsonValue }
+
+/** What Pod Security's level `baseline` lets containers add. */
+const HARMLESS_CAPABILITIES = [
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'MKNOD',
+  'NET_BIND_SERVICE',
+  'SETFCAP',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
+]
+
+const isTrue = (value: JsonValue) => value === true
+const isGiven = () => true
+const isUnconfined = (value: JsonValue) => isObject(value) && value.type === 'Unconfined'
+const addsCapabilities = (value: JsonValue) =>
+  isObject(value) &&
+  Array.isArray(value.add) &&
+  value.add.some(name => !HARMLESS_CAPABILITIES.includes(String(name)))
+
+/** By name: the fields that Pod Security's level `baseline` refuses, and `nodeName`, which bypasses the scheduler. */
+const POWERFUL: Readonly<Record<string, (value: JsonValue) => boolean>> = {
+  appArmorProfile: isUnconfined,
+  capabilities: addsCapabilities,
+  // Of a probe or a hook: the kubelet sends a request there.
+  host: isGiven,
+  hostIPC: isTrue,
+  hostNetwork: isTrue,
+  hostPID: isTrue,
+  hostPath: isGiven,
+  hostPort: value => value !== 0,
+  hostProcess: isTrue,
+  nodeName: isGiven,
+  privileged: isTrue,
+  procMount: value => value !== 'Default',
+  seLinuxOptions: isGiven,
+  seccompProfile: isUnconfined,
+  sysctls: value => !Array.isArray(value) || value.length > 0,
+}
+
+/** Names that a chart can allow. */
+export const POWERFUL_FIELDS: readonly string[] = Object.keys(POWERFUL)
+
+/** Fields that are not searched: maps with arbitrary keys, and fields without power over the node. */
+const SKIPPED = ['metadata', 'nodeSelector', 'affinity', 'tolerations', 'topologySpreadConstraints']
+
+export function powerfulFields(pod: JsonValue, path: string): PodField[] {
+  return fieldsOf(pod, path).filter(
+    ({ name, value }) => Object.hasOwn(POWERFUL, name) && POWERFUL[name]?.(value),
+  )
+}
+
+/** Images of containers, and of volumes. */
+export function imagesOf(pod: JsonValue, path: string): { path: string; image: string }[] {
+  return fieldsOf(pod, path).flatMap(({ path, name, value }) =>
+    (name === 'image' || name === 'reference') && typeof value === 'string' ? [{ path, image: value }] : [],
+  )
+}
+
+/** Whether containers get values of a Secret. */
+export function usesSecret(pod: JsonValue): boolean {
+  return fieldsOf(pod, '').some(({ name }) => ['secretKeyRef', 'secretRef', 'secret'].includes(name))
+}
+
+function fieldsOf(value: JsonValue, path: string): PodField[] {
+  if (Array.isArray(value)) return value.flatMap((entry, at) => fieldsOf(entry, `${path}[${at}]`))
+  if (!isObject(value)) return []
+  return Object.entries(value)
+    .filter(([name]) => !SKIPPED.includes(name))
+    .flatMap(([name, inner = null]) => {
+      const field = { path: `${path}.${name}`, name, value: inner }
+      return [field, ...fieldsOf(inner, field.path)]
+    })
+}

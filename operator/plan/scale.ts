@@ -1,0 +1,146 @@
+/** How many instances of a server should run, and why: from its manifest, what uses it and what waits for it. Pure. */
+
+/** The use of a server, added up over the reports of all routers. */
+export type ServerLoad = {
+  /** False while the report of a router is missing: then nothing is stopped. */
+  isKnown: boolean
+  /** Whether a call waits for the server itself to be woken. */
+  isWanted: boolean
+  /** Calls in flight or waiting, without those whose callers are answering a question. */
+  calls: number
+  /** Sessions of single clients or users, which lose their state when their pod ends. */
+  sessions: number
+  /** When it was last used, in milliseconds since the epoch; undefined: it is in use. */
+  usedAtMs?: number
+}
+
+/** `external`: somebody else owns the number of instances. */
+export type Scaling = {
+  min: number
+  max: number
+  idleAfterMs: number
+  callsPerPod: number
+  external: boolean
+}
+
+/** State that is kept between two decisions about a server. It is lost when another operator becomes leader, which only delays stopping. */
+export type ScaleMemory = {
+  /** Since when it has run. */
+  awakeSinceMs?: number
+  /** Since when fewer instances would have been enough. */
+  quietSinceMs?: number
+  loweredAtMs?: number
+}
+
+export type ScaleInput = {
+  scaling: Scaling
+  /** The number of instances wanted so far; undefined: the server never ran. */
+  standing: number | undefined
+  /** Its manifest has changed since the instances were wanted. */
+  isChanged: boolean
+  /** Whether it is ready. A server that could not start yet does not go to sleep, so that its failure stays visible. */
+  isReady: boolean
+  load: ServerLoad
+  memory: ScaleMemory
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+export type Scale = {
+  wanted: number
+  /** One sentence, without numbers that change with every call. */
+  why: string
+  memory: ScaleMemory
+  /** Decide again after this time even if nothing happens. */
+  afterMs?: number
+}
+
+/** Additional instances start at once. If fewer would have been enough for five minutes, one is stopped each minute. */
+export const QUIET_MS = 5 * 60_000
+export const STEP_MS = 60_000
+
+export function scaleOf(input: ScaleInput): Scale {
+  const { scaling, standing, memory, now } = input
+  const awake = { ...memory, awakeSinceMs: memory.awakeSinceMs ?? now }
+  if (scaling.external) return { wanted: standing ?? Math.max(1, scaling.min), why: WHY.external, memory: {} }
+  if (standing === undefined)
+    return { wanted: atLeast(scaling), why: scaling.min > 0 ? WHY.least : WHY.began, memory: awake }
+  if (standing === 0) return whileAsleep(input)
+  return sleepOf(input, awake) ?? resize(input, standing, awake)
+}
+
+const WHY = {
+  external: 'scaling.external: whoever scales it decides',
+  began: 'its tools have to be read',
+  changed: 'its manifest has changed',
+  woken: 'a call waits for it',
+  least: 'scaling.min',
+  idle: 'nothing has used it for scaling.idleAfter',
+  calls: 'calls in flight and scaling.callsPerPod',
+  most: 'scaling.max',
+  pinned: 'sessions of its clients are open',
+  unknown: 'not every router says what uses it',
+}
+
+function whileAsleep({ scaling, isChanged, load, now }: ScaleInput): Scale {
+  const woken = { awakeSinceMs: now }
+  if (scaling.min > 0) return { wanted: scaling.min, why: WHY.least, memory: woken }
+  if (load.isWanted) return { wanted: byCalls(scaling, load), why: WHY.woken, memory: woken }
+  if (isChanged) return { wanted: 1, why: WHY.changed, memory: woken }
+  return { wanted: 0, why: WHY.idle, memory: {} }
+}
+
+/** undefined if the server does not go to sleep now. */
+function sleepOf(input: ScaleInput, memory: ScaleMemory): Scale | undefined {
+  const { scaling } = input
+  if (scaling.min > 0 || restMs(input, memory) !== 0) return undefined
+  return { wanted: 0, why: WHY.idle, memory: {} }
+}
+
+/** Time until the server may sleep; undefined while something keeps it awake. */
+function restMs(
+  { scaling, isReady, load, now }: ScaleInput,
+  { awakeSinceMs = now }: ScaleMemory,
+): number | undefined {
+  const { isKnown, isWanted, usedAtMs } = load
+  if (!isReady || !isKnown || isWanted || usedAtMs === undefined) return undefined
+  return Math.max(0, Math.max(usedAtMs, awakeSinceMs) + scaling.idleAfterMs - now)
+}
+
+function resize(input: ScaleInput, standing: number, memory: ScaleMemory): Scale {
+  const { scaling, load, now } = input
+  const { quietSinceMs = now, loweredAtMs = 0, ...busy } = memory
+  const afterMs = scaling.min === 0 ? restMs(input, memory) : undefined
+  const [least, most] = [atLeast(scaling), Math.max(scaling.max, atLeast(scaling))]
+  const fitting = byCalls(scaling, load)
+  const why = fitting === least ? WHY.least : fitting === most ? WHY.most : WHY.calls
+  const kept = (wanted: number, reason: string): Scale => ({ wanted, why: reason, memory: busy, afterMs })
+  if (standing > most) return kept(most, WHY.most)
+  if (fitting >= standing) return kept(fitting, fitting > least ? why : awakeWhy(scaling))
+  const quiet = { ...busy, quietSinceMs, ...(loweredAtMs > 0 && { loweredAtMs }) }
+  const stays = (reason: string, dueMs?: number): Scale => {
+    const nextMs = dueMs === undefined ? afterMs : Math.min(afterMs ?? dueMs, dueMs)
+    return { wanted: standing, why: reason, memory: quiet, ...(nextMs !== undefined && { afterMs: nextMs }) }
+  }
+  if (!load.isKnown) return stays(WHY.unknown)
+  if (load.sessions > 0) return stays(WHY.pinned)
+  const waitMs = Math.max(quietSinceMs + QUIET_MS, loweredAtMs + STEP_MS) - now
+  if (waitMs > 0) return stays(WHY.calls, waitMs)
+  const lowered = { ...quiet, loweredAtMs: now }
+  return { wanted: standing - 1, why: WHY.calls, memory: lowered, afterMs: STEP_MS }
+}
+
+/** Why a server that may sleep runs with its minimum of instances. */
+function awakeWhy({ min }: Scaling): string {
+  return min === 0 ? 'it was used within scaling.idleAfter' : WHY.least
+}
+
+/** ceil(calls / callsPerPod), within min and max and at least one. */
+function byCalls(scaling: Scaling, { calls }: ServerLoad): number {
+  const least = atLeast(scaling)
+  return Math.min(Math.max(Math.ceil(calls / scaling.callsPerPod), least), Math.max(scaling.max, least))
+}
+
+function atLeast({ min }: Scaling): number {
+  return Math.max(1, min)
+}

@@ -1,0 +1,55 @@
+/** The scaling that a server's manifest asks for. Pure. */
+
+import { hasInstances } from '../../core/catalog/instances.ts'
+import { CONDITION, REASON } from '../../crds/conditions.ts'
+import { parseDuration } from '../../crds/quantity.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { ANNOTATION } from './names.ts'
+import type { ServerWorld } from './plan.ts'
+import { type Scale, type Scaling, type ServerLoad, scaleOf } from './scale.ts'
+
+/** No router has reported yet: nothing is stopped. */
+const UNKNOWN: ServerLoad = { isKnown: false, isWanted: false, calls: 0, sessions: 0 }
+/** The load of a server that is used only to read its lists. */
+export const UNUSED: ServerLoad = { isKnown: true, isWanted: false, calls: 0, sessions: 0, usedAtMs: 0 }
+
+export function scalingOf({ spec }: McpServer): Scaling {
+  const { min = 1, max, idleAfter, callsPerPod, external } = spec.scaling
+  return { min, max, idleAfterMs: parseDuration(idleAfter), callsPerPod, external }
+}
+
+/** How many of its instances should run; calls of users who have pods do not use them. */
+export function serverScale({ server, deployment, use, now }: ServerWorld): Scale {
+  if (server.spec.suspend) return { wanted: 0, why: 'spec.suspend', memory: {} }
+  const {
+    load = hasInstances(server) ? UNUSED : UNKNOWN,
+    memory = {},
+    standing = deployment?.spec?.replicas,
+  } = use ?? {}
+  const madeFor = deployment?.metadata.annotations?.[ANNOTATION.madeFor]
+  const isChanged = madeFor !== undefined && madeFor !== String(server.metadata.generation)
+  const scaling = scalingOf(server)
+  return scaleOf({ scaling, standing, isChanged, isReady: isReady(server), load, memory, now })
+}
+
+/** A server that is being woken does not count as ready. */
+function isReady({ metadata, status }: McpServer): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
+  return ready?.reason === REASON.ready && ready.observedGeneration === metadata.generation
+}
+
+/** Whether the number of its instances, or who has one, depends on what uses it. */
+export function isScaled(server: McpServer): boolean {
+  const { min, max, external } = scalingOf(server)
+  if (!hasPods(server) || server.spec.suspend) return false
+  return hasInstances(server) || (!external && (min === 0 || max > min))
+}
+
+/** Whether it may be asleep, so that calls may have to wait until it is woken. */
+export function maySleep(server: McpServer): boolean {
+  return hasPods(server) && server.spec.scaling.min === 0
+}
+
+function hasPods({ spec }: McpServer): boolean {
+  return !spec.remote && !spec.command
+}

@@ -1,0 +1,35 @@
+/** Which routers may ask the API server about their callers' tokens, and which gateways are refused because none may. Pure. */
+import type { RbacV1Subject } from '@kubernetes/client-node'
+import type { Problem } from '../../core/errors.ts'
+import { REASON } from '../../crds/conditions.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { gatewayObjectName } from './names.ts'
+import type { OperatorSettings } from './settings.ts'
+
+/** Whether its routers review tokens. */
+export function asksForReviews({ spec }: McpGateway): boolean {
+  return spec.auth?.serviceAccounts?.review !== undefined
+}
+
+/** The ServiceAccounts of the routers of these gateways, as far as they review tokens; sorted. */
+export function reviewSubjects(gateways: readonly McpGateway[]): RbacV1Subject[] {
+  return gateways
+    .filter(asksForReviews)
+    .map(({ metadata: { name, namespace = '' } }) => ({
+      kind: 'ServiceAccount',
+      name: gatewayObjectName(name),
+      namespace,
+    }))
+    .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1))
+}
+
+/** Without the right to ask, each of its ServiceAccounts would be answered 503. */
+export function reviewProblems(
+  gateway: McpGateway,
+  { tokenReviewBinding }: Pick<OperatorSettings, 'tokenReviewBinding'>,
+): Problem[] {
+  if (!asksForReviews(gateway) || tokenReviewBinding !== '') return []
+  const message =
+    "the operator was installed without the right to let routers review tokens, so tokens of deleted pods would be accepted: remove it, or set the chart's value tokenReview.enabled to true"
+  return [{ reason: REASON.notEnforced, path: 'spec.auth.serviceAccounts.review', message }]
+}

@@ -1,0 +1,73 @@
+/** The volumes of users: made with their first pod, kept for a while after the last one. Pure. */
+import type { V1PersistentVolumeClaim } from '@kubernetes/client-node'
+import { instanceName } from '../../core/catalog/object-names.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { idOfUser } from '../../core/mcp/user.ts'
+import { parseDuration } from '../../crds/quantity.ts'
+import type { McpServer } from '../../crds/server.ts'
+import { RETAIN_FOR } from '../../crds/users.ts'
+import { ANNOTATION, labelsOf } from './names.ts'
+import type { ServerWorld } from './plan.ts'
+
+type Claim = Kube<V1PersistentVolumeClaim>
+
+/** An unused claim is looked at again after at most this time, also if nothing of its server changes. */
+const LONGEST_WAIT_MS = 24 * 3_600_000
+
+export type UserClaims = { objects: Claim[]; afterMs?: number }
+
+/**
+ * The claims of users with a pod, and those of others until `retainFor` has passed, also if the field or `sessions: perUser` was removed, so
+ * that a mistake in a manifest deletes no files.
+ */
+export function userClaims(world: ServerWorld, wanted: readonly string[]): UserClaims {
+  const { server, users, now } = world
+  const volume = server.spec.users?.volume
+  const retainMs = parseDuration(volume?.retainFor ?? RETAIN_FOR)
+  const standing = new Map(users?.claims.map(({ user, claim }) => [user, claim]))
+  const used = volume ? wanted.map(user => claimOf(server, user, standing.get(user))) : []
+  const kept: Claim[] = []
+  const rests: number[] = []
+  for (const [user, claim] of standing) {
+    if (volume && wanted.includes(user)) continue
+    const since = Number(claim.metadata.annotations?.[ANNOTATION.unusedSince] ?? now)
+    const restMs = since + retainMs - now
+    if (restMs <= 0) continue
+    kept.push(claimOf(server, user, claim, since))
+    rests.push(restMs)
+  }
+  const afterMs = rests.length > 0 ? Math.min(...rests, LONGEST_WAIT_MS) : undefined
+  return { objects: [...used, ...kept], ...(afterMs !== undefined && { afterMs }) }
+}
+
+/** Whether there is a volume of another user with the same id. */
+export function isAnothers({ users }: Pick<ServerWorld, 'users'>, user: string): boolean {
+  return users?.claims.some(other => other.user !== user && idOfUser(other.user) === idOfUser(user)) ?? false
+}
+
+/** An existing claim keeps its spec, most of which is immutable; only the annotation about when it was last used changes. */
+function claimOf({ metadata, spec }: McpServer, user: string, standing?: Claim, since?: number): Claim {
+  const { name, namespace } = metadata
+  const { size = '1Gi', storageClassName } = spec.users?.volume ?? {}
+  const id = idOfUser(user)
+  const made = {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: size } },
+    ...(storageClassName !== undefined && { storageClassName }),
+  }
+  const { accessModes, resources, storageClassName: given } = standing?.spec ?? made
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: instanceName(name, id),
+      namespace,
+      labels: labelsOf('user', name, id),
+      annotations: {
+        [ANNOTATION.user]: user,
+        ...(since !== undefined && { [ANNOTATION.unusedSince]: String(since) }),
+      },
+    },
+    spec: { accessModes, resources, ...(given !== undefined && { storageClassName: given }) },
+  }
+}

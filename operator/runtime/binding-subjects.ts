@@ -1,0 +1,40 @@
+/** Keeps the subjects of one ClusterRoleBinding, which otherwise belongs to the chart: it is never created or deleted here. */
+import type { RbacV1Subject, V1ClusterRoleBinding } from '@kubernetes/client-node'
+import { Fault } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
+import type { KubeClient } from '../../core/kube/client.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import type { Log } from '../../core/log.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
+
+const BINDING = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' }
+
+export type BindingKeeperOptions = {
+  client: Pick<KubeClient, 'get' | 'apply'>
+  log: Log
+  metrics: OperatorMetrics
+  fieldManager: string
+}
+
+/** Writes the subjects if others stand there. Rejects with a Fault if there is no such binding, or it may not be written. */
+export async function keepSubjects(
+  { client, log, metrics, fieldManager }: BindingKeeperOptions,
+  name: string,
+  subjects: readonly RbacV1Subject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await client.get<Kube<V1ClusterRoleBinding>>({ ...BINDING, name }, signal)
+  if (!found)
+    throw new Fault('not_found', `The ClusterRoleBinding ${name} does not exist: install the chart again`)
+  if (canonicalJson(found.subjects?.map(plain) ?? []) === canonicalJson(subjects)) return
+  // The uid makes it a conflict if the binding was deleted meanwhile. What it binds to stays as the chart has it.
+  const metadata = { name, uid: found.metadata.uid }
+  await client.apply({ ...BINDING, metadata, subjects } as KubeObject, { fieldManager, force: true }, signal)
+  metrics.wrote(BINDING.kind, 'apply')
+  log.info({ name, subjects: subjects.length }, 'routers that may review tokens changed')
+}
+
+/** Without the apiGroup, which the API server may add. */
+function plain({ kind, name, namespace }: RbacV1Subject): RbacV1Subject {
+  return { kind, name, namespace }
+}

@@ -1,0 +1,67 @@
+/** Keeps the certificate of a bridge with TLS, if nobody else does. */
+import type { V1Secret } from '@kubernetes/client-node'
+import type { KubeClient } from '../../core/kube/client.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import { decodedData, encodedValue } from '../../core/kube/secret.ts'
+import type { Log } from '../../core/log.ts'
+import { type CertificateData, certificateProblem, renewalOf } from '../plan/certificate.ts'
+import type { OperatorMetrics } from './operator-metrics.ts'
+import { isOwnedBy, ownedBy } from './owner-reference.ts'
+import { createSelfSigned } from './self-signed.ts'
+
+export type CertificateWanted = {
+  owner: KubeObject
+  name: string
+  /** The name that it is for. */
+  host: string
+  labels: Record<string, string>
+}
+
+export type CertificateFound = {
+  data: CertificateData
+  resourceVersion?: string
+  /** When we renew it; absent for one of somebody else. */
+  renewAt?: number
+}
+
+/** Makes a Secret that is missing, and replaces its own certificate in time. Throws ApiError. */
+export type CertificateKeeper = (
+  wanted: CertificateWanted,
+  now: number,
+  signal: AbortSignal,
+) => Promise<CertificateFound>
+
+type Secret = Kube<V1Secret>
+
+export function createCertificateKeeper(options: {
+  client: Pick<KubeClient, 'get' | 'apply'>
+  log: Log
+  metrics: OperatorMetrics
+  fieldManager: string
+}): CertificateKeeper {
+  const { client, log, metrics, fieldManager } = options
+  return async ({ owner, name, host, labels }, now, signal) => {
+    const { namespace } = owner.metadata
+    const found = await client.get<Secret>({ apiVersion: 'v1', kind: 'Secret', namespace, name }, signal)
+    if (found && !isOwnedBy(found, owner)) return read(found)
+    const standing = found && read(found)
+    const isGood = standing && certificateProblem(standing.data, name, host, now) === undefined
+    const renewAt = isGood ? renewalOf(standing.data) : 0
+    if (standing && now < renewAt) return { ...standing, renewAt }
+    const { cert, key } = await createSelfSigned(host, now)
+    const data = { 'tls.crt': encodedValue(cert), 'tls.key': encodedValue(key), 'ca.crt': encodedValue(cert) }
+    const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels } }, owner)
+    // The uid, or no force if none was found, makes it a conflict if another client created the Secret meanwhile.
+    const metadata = { ...object.metadata, ...(found && { uid: found.metadata.uid }) }
+    const secret: Secret = { ...object, metadata, type: 'kubernetes.io/tls', data }
+    const written = await client.apply(secret, { fieldManager, force: found !== undefined }, signal)
+    metrics.wrote('Secret', found ? 'apply' : 'create')
+    log.info({ namespace, name, made: !found }, 'certificate written')
+    const made = read(written)
+    return { ...made, renewAt: renewalOf(made.data) }
+  }
+}
+
+function read({ data, metadata }: Secret): CertificateFound {
+  return { data: decodedData(data), resourceVersion: metadata.resourceVersion }
+}

@@ -1,0 +1,133 @@
+/** The quotas of a gateway: limits over an hour or more, whose sums its routers share. */
+import { hash } from 'node:crypto'
+import * as z from 'zod'
+import type { Clock } from '../../core/async.ts'
+import type { RateLimit } from '../../core/catalog/access-config.ts'
+import { canonicalJson } from '../../core/json.ts'
+import { type Change, createWindowCounts, type WindowCounts } from './window-counts.ts'
+
+export type Quotas = {
+  /** The limits in force, in their order; undefined for those that are no quotas. Those that stay keep their counts. */
+  adopt(limits: readonly RateLimit[]): (WindowCounts | undefined)[]
+  /** Whether there is anything to tell. */
+  isEmpty(): boolean
+  /** What this router has counted and another one does not know. `cursor`: what it knows; absent: nothing. */
+  tell(cursor: Cursor | undefined): Told
+  /** Takes what another router has counted. Returns false if one of the limits is not in force here; then all is to be told again. */
+  hear(told: Told): boolean
+  /** Returns a function that says that all routers know what was counted here until now. */
+  mark(): () => void
+}
+
+/** Shorter limits are rates, which routers divide. */
+const QUOTA_FROM_MS = 3_600_000
+/** In one message, so that it stays below the limit of bodies: 4 MiB. */
+const MAX_CHANGES = 5_000
+const MAX_CALLER = 512
+
+const cursorSchema = z.object({
+  /** Of the router that knows something, in one life of its process. */
+  router: z.string().min(1).max(64),
+  revision: z.int().min(0),
+  /** Whether it has also been told what others had counted before. */
+  hasAll: z.boolean(),
+})
+/** What one router knows of another one. */
+export type Cursor = z.infer<typeof cursorSchema>
+
+const changeSchema = z.tuple([
+  z.int().min(0),
+  z.string().min(1).max(64),
+  z.string().max(MAX_CALLER),
+  z.int().min(1),
+])
+const toldSchema = z.object({
+  /** What is known of this router once this is heard. */
+  cursor: cursorSchema,
+  /** Whether that is everything. */
+  isWhole: z.boolean(),
+  /** By limit: slot, router, caller, count. */
+  limits: z.array(z.tuple([z.string().max(64), z.array(changeSchema).max(MAX_CHANGES)])).max(64),
+})
+export type Told = z.infer<typeof toldSchema>
+
+/** A request of one router to another: what it has counted, and what it knows of what the other has. The answer is `Told`. */
+const exchangeSchema = z.object({ told: toldSchema, known: cursorSchema.optional() })
+export type Exchange = z.infer<typeof exchangeSchema>
+
+/** Undefined if the text is not of another router of this version. */
+export function readExchange(text: string): Exchange | undefined {
+  return read(exchangeSchema, text)
+}
+
+export function readTold(text: string): Told | undefined {
+  return read(toldSchema, text)
+}
+
+/** `router`: a name of this process that no other one has or had. */
+export function createQuotas(router: string, clock: Clock): Quotas {
+  let revision = 0
+  let counts = new Map<string, WindowCounts>()
+  const means = { router, clock, revise: () => ++revision }
+  return {
+    adopt(limits) {
+      const before = counts
+      counts = new Map()
+      return limits.map((limit, at) => {
+        if (limit.everyMs < QUOTA_FROM_MS) return undefined
+        const key = keyOf(limit, at)
+        const found = before.get(key) ?? createWindowCounts(limit.everyMs, means)
+        counts.set(key, found)
+        return found
+      })
+    },
+    isEmpty: () => counts.size === 0,
+    tell(cursor) {
+      const known = cursor?.router === router ? cursor : { revision: 0, hasAll: false }
+      const found = [...counts].flatMap(([limit, of]) =>
+        of.changes(known.revision, !known.hasAll).map(change => ({ limit, change })),
+      )
+      const isWhole = found.length <= MAX_CHANGES
+      if (!isWhole) found.sort((a, b) => a.change.revision - b.change.revision).splice(MAX_CHANGES)
+      const last = isWhole ? revision : (found.at(-1)?.change.revision ?? 0)
+      return {
+        cursor: { router, revision: last, hasAll: isWhole || known.hasAll },
+        isWhole,
+        limits: [...Map.groupBy(found, ({ limit }) => limit)].map(([limit, of]) => [
+          limit,
+          of.map(({ change: { slot, router, caller, count } }) => [slot, router, caller, count]),
+        ]),
+      }
+    },
+    hear({ limits }) {
+      for (const [limit, changes] of limits) {
+        const of = counts.get(limit)
+        for (const change of changes) of?.merge(changeOf(change))
+      }
+      return limits.every(([limit]) => counts.has(limit))
+    },
+    mark() {
+      const marked = [...counts.values()].map(of => of.mark())
+      return () => {
+        for (const tell of marked) tell()
+      }
+    },
+  }
+}
+
+/** A quota stays the same when it is raised, or when other servers fall under it. */
+function keyOf({ per, counts, everyMs, tools }: RateLimit, at: number): string {
+  return hash('sha256', canonicalJson({ at, per, counts, everyMs, tools }), 'base64url')
+}
+
+function changeOf([slot, router, caller, count]: z.infer<typeof changeSchema>): Omit<Change, 'revision'> {
+  return { slot, router, caller, count }
+}
+
+function read<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,36 @@
+/** Tests of how near kinds of tools are to a query, and that what was learned belongs to one encoder. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
+import { ADAPTER_SHA256 } from '../../../core/encoder/model-name.mjs'
+import confidence from './data/confidence.json' with { type: 'json' }
+import fusion from './data/fusion.json' with { type: 'json' }
+import kinds from './data/kinds.json' with { type: 'json' }
+import { createNearKinds } from './kinds.ts'
+
+const components = new Int8Array(Buffer.from(kinds.components, 'base64'))
+const nearKinds = createNearKinds()
+const count = components.length / kinds.dimensions
+
+test('a query that is a kind of tool is nearest to it, and the more kinds are nearer, the less is asked for', () => {
+  const own = unit(components.subarray(0, kinds.dimensions))
+  const near = nearKinds(own, 0.5)
+  assert.ok(near && Math.abs(near.nearest - 1) < 0.01 && near.few < near.nearest)
+  assert.equal(nearKinds(own, -1)?.nearer, count)
+  assert.equal(nearKinds(own, 0.99)?.nearer, 1)
+  assert.equal(nearKinds(own, 1.1)?.nearer, 0)
+  assert.ok(near.nearer >= 1 && near.nearer < count)
+})
+
+test('vectors of another length than the encoder makes are compared with nothing', () => {
+  assert.equal(nearKinds(quantize([1, 0, 0]), 0.5), undefined)
+})
+
+test('what was learned of similarities was learned with the encoder as it is', () => {
+  for (const { from } of [kinds, confidence, fusion]) assert.equal(from.adapter, ADAPTER_SHA256, from.script)
+})
+
+function unit(values: Int8Array): Vector {
+  const length = Math.hypot(...values)
+  return quantize(Float64Array.from(values, value => value / length))
+}

@@ -1,0 +1,37 @@
+/** Tells names of products from other words: well-known ones, and words of no language that requests for tools use. Pure. */
+import english from './data/english.json' with { type: 'json' }
+import products from './data/products.json' with { type: 'json' }
+import { isRare } from './rare-words.ts'
+import { stem } from './text.ts'
+import { readWordFilter } from './word-filter.ts'
+
+/** Shorter words are too similar to each other to tell typing errors. */
+const MIN_EDIT_CHARACTERS = 5
+const ASCII = /^[a-z]{3,24}$/
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
+
+const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem))
+const isEnglish = readWordFilter(english.filter)
+
+/** `term`: a stem. Words with other letters than those of English belong to another language, not to a product. */
+export function isProductName(term: string): boolean {
+  if (PRODUCTS.has(term)) return true
+  return ASCII.test(term) && isRare(term) && !isEnglish(term) && !isMistyped(term)
+}
+
+/** Whether one typing error makes it of a word. */
+function isMistyped(term: string): boolean {
+  return term.length >= MIN_EDIT_CHARACTERS && edits(term).some(isEnglish)
+}
+
+function* edits(term: string): Generator<string> {
+  for (let at = 0; at <= term.length; at++) {
+    const [before, after] = [term.slice(0, at), term.slice(at)]
+    if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`
+    if (after !== '') yield before + after.slice(1)
+    for (const letter of LETTERS) {
+      yield before + letter + after
+      if (after !== '') yield before + letter + after.slice(1)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** Finds tools for scripts, and shows each as a declaration. */
+
+import { parseToolPath } from '../../core/catalog/names.ts'
+import type { CodeConfig } from '../../core/catalog/router-config.ts'
+import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { ToolRoute } from '../catalog/server-part.ts'
+import { searchCatalog } from '../meta/finding/search-catalog.ts'
+import type { Work } from '../meta/meta-tool.ts'
+import { shorten } from '../meta/wording/shorten.ts'
+import { declarationOf } from './declaration.ts'
+import { mayLearn } from './learned-shapes.ts'
+import { closedToScripts } from './open-tools.ts'
+
+const LONGEST_DESCRIPTION = 200
+/** The budget of one declaration, in tokens. */
+const DECLARATION_TOKENS = 220
+
+export type Found = { path: string; description: string; declaration: string }
+
+/** Best first. Tools that scripts may not call are left out. */
+export async function findDeclarations(
+  work: Work,
+  code: CodeConfig,
+  queries: readonly string[],
+  limit: number,
+): Promise<Found[]> {
+  const startedMs = performance.now()
+  const { servers } = work.catalog
+  const wanted = ({ server: name, definition }: { server: string; definition: JsonObject }) => {
+    const [server, path] = [servers.get(name), `${name}:${definition.name}`]
+    const tool = { path, definition: definition as ToolDefinition }
+    return !!server && closedToScripts(code, server, tool, work.reviewed === true) === undefined
+  }
+  const { tools } = await searchCatalog(work, queries, limit, { wanted })
+  work.observer.searched(performance.now() - startedMs, tools.length, work)
+  return tools
+    .filter(({ weak }) => !weak || tools.every(one => one.weak))
+    .map(({ item }) => describe(work, item))
+}
+
+function describe(work: Work, tool: ToolRoute): Found {
+  const { description } = tool.definition
+  return {
+    path: tool.path,
+    description: typeof description === 'string' ? shorten(description, LONGEST_DESCRIPTION) : '',
+    declaration: toolDeclaration(work, tool),
+  }
+}
+
+/** As scripts call it: `tools.github.get_issue(args: {…}): Promise<…>`. */
+export function toolDeclaration(
+  { catalog, scripts }: Pick<Work, 'catalog' | 'scripts'>,
+  tool: ToolRoute,
+): string {
+  const { inputSchema, outputSchema } = tool.definition
+  const output = outputSchema as JsonValue | undefined
+  const server = catalog.servers.get(tool.server)
+  const isLearned = output === undefined && server !== undefined && mayLearn(catalog, server)
+  const returns = isLearned ? scripts?.shapes.returns(tool.path) : undefined
+  return declarationOf({ name: pathOf(tool), input: inputSchema, output }, DECLARATION_TOKENS, returns)
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
+
+function pathOf({ path }: ToolRoute): string {
+  const { server, tool } = parseToolPath(path) ?? { server: path, tool: '' }
+  const part = (name: string) => (IDENTIFIER.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`)
+  return `tools${part(server)}${part(tool)}`
+}

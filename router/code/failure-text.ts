@@ -1,0 +1,85 @@
+/** The text of a script's failure: what, where, and what was done before it. Pure. */
+import type { CodeLimits } from '../../core/catalog/router-config.ts'
+import { unfenced } from '../../core/code/script-forms.ts'
+import { reveal } from '../../core/hidden-characters.ts'
+import { shorten } from '../meta/wording/shorten.ts'
+import type { GuestError, SandboxOutcome } from './sandbox-messages.ts'
+
+const MOST_MESSAGE = 1_000
+const MOST_NAME = 100
+const MOST_LINE = 160
+const MI = 1024 * 1024
+
+/** Advice for scripts that use a common name that the sandbox does not have. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [/'(?:setTimeout|setInterval)' is not defined/, 'There are no timers: await sleep(ms) waits.'],
+  [/'(?:fetch|XMLHttpRequest|WebSocket)' is not defined/, 'There is no network: call tools.'],
+  [
+    /'(?:require|process|Buffer|module)' is not defined|could not load module/,
+    'This is not Node: there are no modules and no files.',
+  ],
+  [
+    /'(?:URL|TextEncoder|TextDecoder|structuredClone|atob|btoa|crypto|Intl)' is not defined/,
+    'Only the language itself is there.',
+  ],
+  [/unexpected token.*'import'|import\b/, 'There are no imports.'],
+]
+
+/** The first lines of the text about a failed script. `why`: the reason of the signal, if that ended the script. */
+export function failureText(
+  outcome: Exclude<SandboxOutcome, { kind: 'returned' }>,
+  source: string,
+  limits: CodeLimits,
+  why: string,
+): string {
+  switch (outcome.kind) {
+    case 'threw':
+      return thrownText(outcome.error, source, limits)
+    case 'stuck':
+      return 'The script waits for a promise that nothing will settle.'
+    case 'time':
+      return `The script computed for more than ${seconds(limits.sandboxMs)}: do less in one script.`
+    case 'memory':
+      return `The script used more memory than it may, ${Math.round(limits.memoryBytes / MI)} MiB, or nested too deeply.`
+    case 'aborted':
+      return why
+    case 'failed':
+      return 'The sandbox failed; the script may have run in part. Try again.'
+  }
+}
+
+export function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`
+}
+
+/** Whether the interpreter reports that memory ran out. A script can throw an equal error; then only a metric is wrong. */
+export function isMemoryError({ name, message }: GuestError): boolean {
+  return name === 'InternalError' && message === 'out of memory'
+}
+
+function thrownText(error: GuestError, source: string, limits: CodeLimits): string {
+  const { line, column } = error
+  const name = shorten(shown(error.name), MOST_NAME)
+  const message = shorten(shown(error.message), MOST_MESSAGE)
+  const first = name === '' ? `The script threw ${message}` : `${name}: ${message}`
+  const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
+  const hint = isMemoryError(error)
+    ? `A script has ${Math.round(limits.memoryBytes / MI)} MiB: read less at once.`
+    : INSTEAD.find(([pattern]) => pattern.test(error.message))?.[1]
+  return [
+    first,
+    ...(line === undefined
+      ? []
+      : [`  line ${line}${column === undefined ? '' : `, column ${column}`}:  ${lineText(text)}`]),
+    ...(hint === undefined ? [] : [hint]),
+  ].join('\n')
+}
+
+function lineText(text = ''): string {
+  return shorten(shown(text.trim()), MOST_LINE)
+}
+
+/** Makes invisible characters and control codes of terminals visible. */
+function shown(text: string): string {
+  return reveal(text)
+}

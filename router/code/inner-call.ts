@@ -1,0 +1,137 @@
+/** One call of a tool by a script: like a call by execute_mcp_tool, but with the result as a value. */
+import { exposeToolResult } from '../../core/catalog/expose.ts'
+import type { CodeConfig } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import { wantsInput } from '../../core/mcp/protocol/message.ts'
+import { ScopesMissing } from '../access/missing-scopes.ts'
+import { readArguments } from '../meta/arguments/read-arguments.ts'
+import { performTool } from '../meta/calling/call-tool.ts'
+import { findCalled } from '../meta/calling/find-called.ts'
+import { outcomeOf } from '../meta/calling/forward.ts'
+import { heldRefusal, type ToolTarget } from '../meta/calling/targets.ts'
+import type { Work } from '../meta/meta-tool.ts'
+import { type Refusal, reportRefusal } from '../meta/wording/answers.ts'
+import { faultSentence, refusalSentence } from '../meta/wording/sentences.ts'
+import { shorten } from '../meta/wording/shorten.ts'
+import { mayLearn } from './learned-shapes.ts'
+import { closedToScripts } from './open-tools.ts'
+import { textsOf, toolValue } from './result-value.ts'
+
+/** Why a script's call failed. `denied`: an access rule or `code.tools` forbids it; `rejected`: the router refused it before it was sent. */
+export type FailureKind =
+  | 'tool_error'
+  | 'rejected'
+  | 'timeout'
+  | 'unavailable'
+  | 'too_large'
+  | 'denied'
+  | 'cancelled'
+
+export type InnerFailure = { message: string; kind: FailureKind; result?: JsonObject }
+
+/** `tool`: the path of the tool that was found; `notes`: what was corrected. */
+export type InnerOutcome = {
+  tool?: string
+  notes: readonly string[]
+} & ({ value: JsonValue | undefined; result: JsonObject } | { failure: InnerFailure })
+
+export type InnerCalls = {
+  work: Work
+  code: CodeConfig
+  /** Whether a tool that may be destructive may be called, or why not. Asks the caller if that is configured. */
+  permit(target: ToolTarget, args: JsonObject): Promise<string | undefined>
+  /** Asks the caller a server's questions, and repeats the call with the answers. */
+  answerRounds(
+    work: Work,
+    first: JsonObject,
+    again: (work: Work) => Promise<McpResponse>,
+  ): Promise<McpResponse>
+}
+
+const MOST_MESSAGE = 2_000
+
+export async function callInner(calls: InnerCalls, name: string, args: JsonValue): Promise<InnerOutcome> {
+  const { work, code } = calls
+  const called = findCalled(work, name)
+  if ('refusal' in called)
+    return refused(work, called, heldRefusal(work.catalog, name) ? 'denied' : undefined)
+  const { target, notes } = called
+  if ('prompt' in target) return refused(work, rejected(`${name} is a prompt: scripts call tools only.`))
+  const { path: tool, definition } = target.tool
+  const about = { server: target.server, tool: target.tool.tool }
+  const closed = closedToScripts(code, target.server, target.tool, work.reviewed === true)
+  if (closed !== undefined) return refused(work, { ...rejected(closed), ...about }, 'denied')
+  const read = readArguments({ value: args, text: undefined }, {}, definition.inputSchema.properties)
+  if (!read) return refused(work, { ...rejected(`The arguments of ${tool} are not an object.`), ...about })
+  const refusal = await calls.permit(target, read.args.value)
+  if (refusal !== undefined) return refused(work, { ...rejected(refusal), ...about }, 'denied')
+  const outcome = await perform(calls, target, read.args.value)
+  return { ...outcome, tool, notes: [...notes, ...read.notes, ...outcome.notes] }
+}
+
+async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject): Promise<InnerOutcome> {
+  const { work } = calls
+  const { server, tool } = target
+  try {
+    const performed = await performTool(work, target, { value: given, text: undefined }, work.request.params)
+    if ('refusal' in performed) return refused(work, performed.refusal)
+    const { notes } = performed
+    let { answer } = performed
+    if (!(answer instanceof Fault) && answer.result && wantsInput(answer.result))
+      answer = await calls.answerRounds(work, answer.result, again => sendAgain(again, target, given))
+    if (answer instanceof Fault)
+      return failed(faultSentence(answer, server, work.words), kindOf(answer), notes)
+    if (answer.error) return failed(refusalSentence(server, tool.path, answer.error), 'tool_error', notes)
+    const result = exposeToolResult(server.name, answer.result)
+    if (result.isError === true)
+      return { notes, failure: { message: cut(textsOf(result)), kind: 'tool_error', result } }
+    const outputSchema = tool.definition.outputSchema as JsonValue | undefined
+    const value = toolValue(own(server, result), outputSchema)
+    if (outputSchema === undefined && mayLearn(work.catalog, server))
+      work.scripts?.shapes.learn(tool.path, value)
+    return { notes, result, value }
+  } catch (error) {
+    if (error instanceof ScopesMissing) return failed(error.message, 'denied', [])
+    if (error instanceof Fault) return failed(faultSentence(error, server, work.words), kindOf(error), [])
+    throw error
+  }
+}
+
+/** The result of a reviewed script is reduced to its value: the lines about its calls are for agents. */
+function own({ endpoint }: ToolTarget['server'], result: JsonObject): JsonObject {
+  const isScript = endpoint.kind === 'scripts' && Array.isArray(result.content)
+  return isScript ? { ...result, content: (result.content as JsonValue[]).slice(0, 1) } : result
+}
+
+/** Repeats a call to a server of the 2026 era, with the answers to its questions. */
+async function sendAgain(work: Work, target: ToolTarget, given: JsonObject): Promise<McpResponse> {
+  const performed = await performTool(work, target, { value: given, text: undefined }, work.request.params)
+  if ('refusal' in performed) throw new Fault('upstream_rejected', performed.refusal.refusal)
+  if (performed.answer instanceof Fault) throw performed.answer
+  return performed.answer
+}
+
+function refused(work: Work, refusal: Refusal, kind?: FailureKind): InnerOutcome {
+  reportRefusal(work, refusal)
+  const told = kind ?? (refusal.outcome === 'unavailable' ? 'unavailable' : 'rejected')
+  return failed(refusal.refusal, told, [])
+}
+
+function rejected(refusal: string): Refusal {
+  return { refusal, outcome: 'rejected' }
+}
+
+function failed(message: string, kind: FailureKind, notes: readonly string[]): InnerOutcome {
+  return { notes, failure: { message: cut(message), kind } }
+}
+
+function cut(message: string): string {
+  return shorten(message, MOST_MESSAGE)
+}
+
+function kindOf(fault: Fault): FailureKind {
+  const outcome = outcomeOf(fault)
+  return outcome === 'ok' || outcome === 'upstream_error' ? 'unavailable' : outcome
+}

@@ -1,0 +1,43 @@
+/** The shapes of what tools without an outputSchema returned: keys and types, never values. In memory only. */
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import type { JsonValue } from '../../core/json.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { merged, type Shape, shapeOf, shownShape } from './shape.ts'
+
+const MOST_TOOLS = 2_000
+/** Results after which a shape hardly changes. */
+const MOST_SAMPLES = 50
+
+export type LearnedShapes = {
+  /** `tool`: its path. */
+  learn(tool: string, value: JsonValue | undefined): void
+  /** `Promise<{id: number}[]> // seen`; undefined: nothing was seen. */
+  returns(tool: string): string | undefined
+}
+
+export function createLearnedShapes(): LearnedShapes {
+  const seen = new BoundedMap<{ shape: Shape; samples: number }>(MOST_TOOLS)
+  return {
+    learn(tool, value) {
+      const before = seen.get(tool)
+      if (before && before.samples >= MOST_SAMPLES) return
+      const shape = shapeOf(value)
+      seen.set(tool, {
+        shape: before ? merged(before.shape, shape) : shape,
+        samples: (before?.samples ?? 0) + 1,
+      })
+    },
+    returns(tool) {
+      const known = seen.get(tool)
+      return known && `Promise<${shownShape(known.shape)}> // seen`
+    },
+  }
+}
+
+/** Keys can be data, so nothing is learned where callers have different views, or sessions of their own at the server. */
+export function mayLearn({ config, view }: Catalog, { sessions }: RouterServer): boolean {
+  return (
+    config.code?.learnTypes === true && !view && config.access.rules.length === 0 && sessions === 'shared'
+  )
+}

@@ -1,0 +1,63 @@
+/** Reads a resource, or a whole kept result, for a script. */
+import { Fault } from '../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { wantsInput } from '../../core/mcp/protocol/message.ts'
+import { forward } from '../meta/calling/forward.ts'
+import type { Work } from '../meta/meta-tool.ts'
+import { findResource } from '../meta/resources/resource-target.ts'
+import { isHandle, parseHandle, shownHandle } from '../meta/results/handle.ts'
+import { reportRefusal } from '../meta/wording/answers.ts'
+import { faultSentence, refusalSentence } from '../meta/wording/sentences.ts'
+import type { InnerFailure } from './inner-call.ts'
+import { parsedText } from './result-value.ts'
+
+type Read = { value: JsonValue | undefined } | { failure: InnerFailure }
+
+const MOST_PARTS = 4_096
+const KEPT_NO_MORE = 'That kept result is gone, or was kept for somebody else.'
+
+/** `uri`: in any form that agents use. */
+export async function readResource(work: Work, uri: string): Promise<Read> {
+  if (isHandle(uri)) return readKept(work, uri)
+  const target = findResource(work.catalog, uri)
+  if ('refusal' in target) {
+    reportRefusal(work, target)
+    return failed(target.refusal, target.outcome === 'unavailable' ? 'unavailable' : 'rejected')
+  }
+  const { server } = target
+  const params = { ...work.request.params, uri: target.uri }
+  const answer = await forward(work, { server, method: 'resources/read', params })
+  if (answer instanceof Fault) return failed(faultSentence(answer, server, work.words), 'unavailable')
+  if (answer.error) return failed(refusalSentence(server, uri, answer.error), 'tool_error')
+  if (wantsInput(answer.result))
+    return failed(`${uri} asks a question first: read it outside of a script.`, 'rejected')
+  const { contents } = answer.result
+  const parts = Array.isArray(contents) ? contents.filter(isObject).map(contentValue) : []
+  return { value: parts.length === 1 ? parts[0] : parts }
+}
+
+function contentValue(content: JsonObject): JsonValue {
+  return typeof content.text === 'string' ? parsedText(content.text) : content
+}
+
+/** Joins the parts. The store reads only what it kept for this caller. */
+async function readKept({ results, request }: Work, uri: string): Promise<Read> {
+  const { identity, signal } = request.caller
+  let next = parseHandle(uri)
+  let text = ''
+  try {
+    for (let part = 0; next && results && part < MOST_PARTS; part++) {
+      const read = await results.read(shownHandle(next), identity.id, signal)
+      text += read.text
+      next = read.next
+    }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return failed(KEPT_NO_MORE, 'unavailable')
+  }
+  return text === '' ? failed(KEPT_NO_MORE, 'unavailable') : { value: parsedText(text) }
+}
+
+function failed(message: string, kind: InnerFailure['kind']): Read {
+  return { failure: { message, kind } }
+}

@@ -1,0 +1,52 @@
+/** The value that a script gets for a tool's result. One rule, so that the type is the same at each call of a tool. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+
+/** Of larger images and sounds, scripts get only the size. */
+const MOST_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
+/** This key of an outputSchema means that the server has wrapped a value that is not an object: it is in `result`. */
+const WRAPPED = 'x-fastmcp-wrap-result'
+
+/**
+ * Structured content is returned as it is. A single text is parsed if it is a JSON object or list, otherwise returned as a string. An empty result is
+ * undefined; several contents are a list, each by the same rule.
+ */
+export function toolValue(result: JsonObject, outputSchema: JsonValue | undefined): JsonValue | undefined {
+  const { structuredContent, content } = result
+  if (structuredContent !== undefined && structuredContent !== null)
+    return isWrapped(outputSchema, structuredContent) ? structuredContent.result : structuredContent
+  const blocks = Array.isArray(content) ? content.filter(isObject) : []
+  if (blocks.length === 0) return undefined
+  return blocks.length === 1 ? blockValue(blocks[0] as JsonObject) : blocks.map(blockValue)
+}
+
+/** `"42"` stays a string: the type of what a tool returns must not depend on the value. */
+export function parsedText(text: string): JsonValue {
+  const first = text.trimStart()[0]
+  if (first !== '{' && first !== '[') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The texts of a result, for its error. */
+export function textsOf({ content }: JsonObject): string {
+  const blocks = Array.isArray(content) ? content.filter(isObject) : []
+  return blocks
+    .flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []))
+    .join('\n')
+}
+
+function isWrapped(schema: JsonValue | undefined, value: JsonValue): value is { result: JsonValue } {
+  return isObject(schema) && schema[WRAPPED] === true && isObject(value) && value.result !== undefined
+}
+
+function blockValue(block: JsonObject): JsonValue {
+  const { type, text, data, mimeType } = block
+  if (type === 'text' && typeof text === 'string') return parsedText(text)
+  if (typeof data !== 'string') return block
+  const bytes = Math.floor((data.length * 3) / 4)
+  const media = { type: type ?? 'media', mimeType: mimeType ?? '', bytes }
+  return data.length <= MOST_MEDIA_CHARACTERS ? { ...media, data } : media
+}

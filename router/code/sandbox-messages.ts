@@ -1,0 +1,83 @@
+/** Messages between the main thread and a sandbox's thread. They contain only strings and numbers, whose size both sides limit. */
+import { isObject } from '../../core/json.ts'
+
+/** The limits of a script that its thread enforces. */
+export type SandboxLimits = {
+  /** Time in which the script itself runs, without waiting for calls. */
+  sandboxMs: number
+  memoryBytes: number
+  /** Maximum number of requests, not counting `sleep`. */
+  calls: number
+  /** UTF-8 bytes of the JSON of one request's arguments. */
+  argumentBytes: number
+  /** UTF-8 bytes of the JSON that the script returns. */
+  resultBytes: number
+  /** Characters of all that it logs. */
+  logCharacters: number
+}
+
+export const KINDS = ['call', 'raw', 'discover', 'read', 'keep', 'sleep'] as const
+
+export type RequestKind = (typeof KINDS)[number]
+
+/** A request of a script; `args` is JSON. */
+export type SandboxRequest = { call: number; kind: RequestKind; path: string; args: string }
+
+/** The reply to a request. `json`: the value, or the error `{message, tool, kind, result}`; absent: undefined. */
+export type SandboxReply = { isValue: boolean; json?: string }
+
+/** An error as the script threw it. All of it is the script's own text, and only shown. `line` and `column` begin at 1. */
+export type GuestError = { name: string; message: string; line?: number; column?: number }
+
+export type SandboxOutcome =
+  /** `json`: of what it returned; absent: it returned undefined. `late`: requests that were open when it returned. */
+  | { kind: 'returned'; json?: string; late: number }
+  | { kind: 'threw'; error: GuestError }
+  /** The script waits for a promise that can no longer be settled. */
+  | { kind: 'stuck' }
+  /** The script's time in the sandbox is used up. */
+  | { kind: 'time' }
+  /** The script's memory is used up, or its stack, in a way that it cannot catch. */
+  | { kind: 'memory' }
+  /** The signal aborted. */
+  | { kind: 'aborted' }
+  /** The thread could not be started, or ended by itself. */
+  | { kind: 'failed'; message: string }
+
+export type RunMessage = { run: number; source: string; input?: string; limits: SandboxLimits }
+export type ReplyMessage = { run: number; call: number; reply: SandboxReply }
+export type ToThread = ThreadData | RunMessage | ReplyMessage
+
+/** Sent when the interpreter is ready, and whenever the script pauses (it waits for the host) or ends. */
+export type FromThread = {
+  run: number
+  /** Absent: the script has not begun. */
+  memoryBytes?: number
+  requests: SandboxRequest[]
+  /** What was logged since the last message. */
+  logged: string
+  sandboxMs: number
+  outcome?: SandboxOutcome
+}
+
+/** What a thread needs before its first script, created once by the main thread: the compiled interpreter, and the text of guest.js. */
+export type ThreadData = { wasm: WebAssembly.Module; guest: string }
+
+export const MOST_PATH_CHARACTERS = 500
+
+/** Whether a message has the form that our thread sends: the script in the thread is not trusted. */
+export function isFromThread(message: unknown): message is FromThread {
+  if (!isObject(message) || typeof message.logged !== 'string' || !Array.isArray(message.requests))
+    return false
+  const { run, sandboxMs, memoryBytes = 0, requests, outcome } = message
+  if (typeof run !== 'number' || typeof sandboxMs !== 'number' || typeof memoryBytes !== 'number')
+    return false
+  return requests.every(isRequest) && (outcome === undefined || isObject(outcome))
+}
+
+function isRequest(request: unknown): request is SandboxRequest {
+  if (!isObject(request) || !Number.isSafeInteger(request.call)) return false
+  const { kind, path, args } = request
+  if (!KINDS.some(known => known === kind) || typeof args !== 'string') return false
+  return typeof path === 'string' && path.length <= MOST_PATH_CHARACTERS
+}

@@ -1,0 +1,127 @@
+/** The worker thread of sandboxes, a separate entry point that sandbox-threads.ts starts: runs one script at a time. */
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
+import { createGuestMachine, type GuestMachine } from './guest-machine.ts'
+import {
+  type FromThread,
+  KINDS,
+  MOST_PATH_CHARACTERS,
+  type RunMessage,
+  type SandboxOutcome,
+  type SandboxRequest,
+  type ThreadData,
+  type ToThread,
+} from './sandbox-messages.ts'
+
+/** Nice 10: a tenth of the weight of other threads. With 19 scripts would hardly run on a busy machine. */
+const LESS_IMPORTANT = 10
+
+type Running = {
+  run: number
+  machine: GuestMachine
+  open: Set<number>
+  /** UTF-8 bytes of the JSON that it may return. */
+  resultBytes: number
+  /** Sends the requests of the script, and its outcome if it has ended. */
+  tell(outcome: SandboxOutcome | undefined): void
+}
+
+const loaded = Promise.withResolvers<ThreadData>()
+let running: Running | undefined
+let isLessImportant = false
+
+parentPort?.on('message', (message: ToThread) => {
+  if ('wasm' in message) loaded.resolve(message)
+  else if ('source' in message) void start(message)
+  else if (running?.run === message.run) {
+    running.open.delete(message.call)
+    proceed(running, machine => machine.settle(message.call, message.reply))
+  }
+})
+
+/**
+ * On Linux each thread has its own priority: calls of others come before scripts that compute. Called when the first script runs, so
+ * that the start of the thread is not slowed.
+ */
+function yieldToOthers(): void {
+  if (isLessImportant) return
+  isLessImportant = true
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    if (Number.isInteger(thread)) setPriority(thread, LESS_IMPORTANT)
+  } catch {
+    // Elsewhere all threads of a process are equal.
+  }
+}
+
+async function start(message: RunMessage): Promise<void> {
+  const { run, limits } = message
+  const open = new Set<number>()
+  let requests: SandboxRequest[] = []
+  let logged = ''
+  let loggedCharacters = 0
+  let calls = 0
+  const host = {
+    send(call: number, kind: string, path: string, args: string): string | undefined {
+      const known = KINDS.find(one => one === kind)
+      if (!known || path.length > MOST_PATH_CHARACTERS)
+        return refusal(path, 'rejected', 'there is no such tool')
+      if (Buffer.byteLength(args) > limits.argumentBytes)
+        return refusal(path, 'too_large', `its arguments are larger than ${limits.argumentBytes} bytes`)
+      if (known !== 'sleep' && ++calls > limits.calls)
+        return refusal(path, 'rejected', `a script may make ${limits.calls} calls`)
+      open.add(call)
+      requests.push({ call, kind: known, path, args })
+      return undefined
+    },
+    log(line: string) {
+      const room = limits.logCharacters - loggedCharacters
+      if (room <= 0) return
+      loggedCharacters += line.length + 1
+      logged += line.length < room ? `${line}\n` : `${line.slice(0, room)}…\n`
+    },
+  }
+  const tell = (outcome: SandboxOutcome | undefined) => {
+    const sandboxMs = running?.machine.sandboxMs() ?? 0
+    const memoryBytes = running?.machine.memoryBytes() ?? 0
+    const told: FromThread = { run, memoryBytes, requests, logged, sandboxMs, ...(outcome && { outcome }) }
+    requests = []
+    logged = ''
+    if (outcome) running = undefined
+    parentPort?.postMessage(told)
+  }
+  try {
+    const machine = await createGuestMachine(await loaded.promise, message, host, () => open.size)
+    running = { run, machine, open, resultBytes: limits.resultBytes, tell }
+    yieldToOthers()
+    parentPort?.postMessage({ run, requests: [], logged: '', sandboxMs: 0 } satisfies FromThread)
+    proceed(running, () => machine.start())
+  } catch (error) {
+    tell({ kind: 'failed', message: String(error) })
+  }
+}
+
+/** After a trap of WebAssembly, such as a stack overflow, the instance is unusable, so the script has ended. */
+function proceed(
+  { machine, resultBytes, tell }: Running,
+  step: (machine: GuestMachine) => SandboxOutcome | undefined,
+): void {
+  let outcome: SandboxOutcome | undefined
+  try {
+    outcome = step(machine)
+  } catch {
+    outcome = { kind: 'memory' }
+  }
+  const isTooLarge = outcome?.kind === 'returned' && Buffer.byteLength(outcome.json ?? '') > resultBytes
+  tell(isTooLarge ? { kind: 'threw', error: tooLarge(resultBytes) } : outcome)
+}
+
+function tooLarge(bytes: number) {
+  return { name: 'RangeError', message: `the returned value is larger than ${bytes} bytes: return less` }
+}
+
+function refusal(tool: string, kind: string, why: string): string {
+  const name = tool.slice(0, MOST_PATH_CHARACTERS)
+  return JSON.stringify({ message: `${name} was not called: ${why}.`, tool: name, kind })
+}

@@ -1,0 +1,102 @@
+/** The state of a gateway and of its servers, as one caller of the console sees them. Pure. */
+import type { ConsoleServer, ConsoleState } from '../../core/console/shapes.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Catalog } from '../catalog/catalog.ts'
+import { exposedTokens } from '../meta/profiles/profiles.ts'
+import type { SearchStatus } from '../semantic/semantic.ts'
+import type { TokenUses } from '../token-use.ts'
+import type { PoolMemberStatus } from '../upstream/pool-member.ts'
+import type { ConsoleHost } from './host.ts'
+import type { ServerPast } from './server-past.ts'
+
+export type StateFacts = {
+  host: Pick<ConsoleHost, 'state' | 'server' | 'placement' | 'actions' | 'tellsApart'>
+  search: SearchStatus
+  tokens: TokenUses
+  members: readonly PoolMemberStatus[]
+  past: Pick<ServerPast, 'of'>
+}
+
+/**
+ * Whether a caller sees the gateway as who runs it does. Where callers are told apart, nobody does, whatever the rules grant: these are about
+ * tools, and neither about calls of others nor about how servers run.
+ */
+export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'tellsApart'>): boolean {
+  return !host.tellsApart(config.access)
+}
+
+export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts): ConsoleState {
+  const { config, totals } = catalog
+  const whole = seesAll(catalog, host)
+  const { direct, served, saved } = tokens
+  const { ready, problems } = host.state()
+  return {
+    gateway: config.gateway,
+    placement: host.placement,
+    version: packageJson.version,
+    profile: config.profile,
+    served: [...new Set([config.profile, ...config.allowedProfiles])],
+    ready,
+    totals: {
+      servers: totals.servers,
+      tools: totals.tools,
+      resources: totals.resources,
+      templates: totals.templates,
+    },
+    tokens: {
+      direct: totals.tokens,
+      profiles: {
+        hierarchical: exposedTokens(catalog, 'hierarchical'),
+        search: exposedTokens(catalog, 'search'),
+        registry: exposedTokens(catalog, 'registry'),
+        direct: exposedTokens(catalog, 'direct'),
+        ...(config.code && { code: exposedTokens(catalog, 'code') }),
+      },
+      sinceStart: whole ? { direct, served, saved } : { direct: 0, served: 0, saved: 0 },
+    },
+    search: { semantic: search.semantic, reason: whole ? search.reason : undefined, pending: search.pending },
+    problems: whole ? problems : [],
+    auth: config.access.auth !== undefined,
+    actions: whole ? host.actions : [],
+    whole,
+  }
+}
+
+/** Messages may name addresses, which only who runs the gateway may read. */
+export function serversOf(catalog: Catalog, { host, members, past }: StateFacts): ConsoleServer[] {
+  const whole = seesAll(catalog, host)
+  const memberOf = new Map(members.map(member => [member.server, member]))
+  const parts = new Map(catalog.parts.map(part => [part.server, part]))
+  return catalog.config.servers.map(server => {
+    const list = catalog.catalogs.get(server.name)
+    const part = parts.get(server.name)
+    const observed = host.server(server.name)
+    const member = memberOf.get(server.name)
+    const { state, reason, message, hidden } = server.status
+    const { title, description, category, transport, sessions, limits } = server
+    return {
+      name: server.name,
+      ...{ title, description, category, transport, sessions, limits, state, reason, hidden },
+      message: whole ? message : undefined,
+      since: observed?.since,
+      tools: part?.tools.length ?? 0,
+      tokens: part?.tokens ?? 0,
+      resources: part?.resources.length ?? 0,
+      templates: part?.templates.length ?? 0,
+      prompts: part?.prompts.length ?? 0,
+      protocol: list?.protocol,
+      invalid: whole ? (list?.invalid ?? []) : [],
+      incomplete: whole ? (list?.incomplete ?? []) : [],
+      changes: whole ? observed?.changes : undefined,
+      hiddenText: whole ? observed?.hiddenText : undefined,
+      list: whole ? (observed?.list ?? { cached: false }) : { cached: false, at: observed?.list.at },
+      load: {
+        active: member?.active ?? 0,
+        waiting: member?.waiting ?? 0,
+        lastCallAt: whole ? member?.lastCallAt : undefined,
+        breaker: { state: member?.breaker.state ?? 'closed', failures: member?.breaker.failures ?? 0 },
+      },
+      ...(whole ? past.of(server.name) : { recent: { calls: 0, errors: 0 }, history: [] }),
+    }
+  })
+}

@@ -1,0 +1,179 @@
+/** The pages /connect/<server>, at which the user of a browser logs in to a server. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../../core/errors.ts'
+import { isLoopback } from '../../core/host-guard.ts'
+import type { Log } from '../../core/log.ts'
+import { NAME_PATTERN } from '../../crds/object-meta.ts'
+import { type BrowserAnswer, type BrowserStep, PENDING_MS, serverOfState } from '../logins/browser-logins.ts'
+import type { App, OnRequest } from './app.ts'
+
+/** Who logs in where. */
+export type ConnectHost = {
+  /** The URL that `/connect` of these pages is under, which authorization servers send the browser back to. Never taken from a request. */
+  base(): Promise<string>
+  /** For the page. Undefined: nobody logs in to this server, or, where the user is not known yet, to any. */
+  asked(server: string): Asked | undefined
+  /** `issuer`: the one that the user of the browser has chosen. `asked`: the id of the user whom the link was made for. Throws Faults. */
+  begin(server: string, choice: { issuer?: string; asked?: string }): Promise<BrowserStep>
+  /** `server`: that of the address which the browser came back to, if it has one. Throws Faults. */
+  finish(server: string | undefined, answer: BrowserAnswer, cookie: string): Promise<Finished>
+}
+
+/** Who the user of the browser is, and the upstream's address; or at which issuers that is found out first. */
+export type Asked =
+  | { subject: string; url: string }
+  | { issuers: readonly { name: string; issuer: string }[] }
+
+/** Without `next`, the user is logged in to the server. */
+export type Finished = { subject: string; next?: BrowserStep & { url: string } }
+
+export const CONNECT_PATH = '/connect'
+
+type Query = Record<string, unknown>
+type PageRequest = FastifyRequest<{ Params: { server: string }; Querystring: Query }>
+
+const COOKIE = 'portolan-connect'
+const NO_SERVER = 'There is no server of this name that you can log in to.'
+const NOT_GIVEN = 'The login was refused or cancelled. To try again, open the link once more.'
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  // With no-referrer, browsers hide the Origin of the form.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/** `admit`: where the user of the browser is known by being at this machine, it admits requests of this machine alone. */
+export function addConnectPages({ fastify }: App, host: ConnectHost, log: Log, admit: OnRequest): void {
+  // Handled before the body of a form is parsed, which nothing reads.
+  const route = (
+    method: 'GET' | 'POST',
+    url: string,
+    answer: (request: PageRequest, reply: FastifyReply) => Promise<void> | void,
+  ) =>
+    fastify.route<{ Params: { server: string }; Querystring: Query }>({
+      method,
+      url,
+      onRequest: (request, reply) =>
+        admit(request, reply, () => void answering(reply, log, async () => answer(request, reply))),
+      handler: () => {},
+    })
+  const askedOf = (server: string) => (NAME_PATTERN.test(server) ? host.asked(server) : undefined)
+  route('GET', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query }, reply) => {
+    const asked = askedOf(server)
+    if (!asked) return page(reply, 404, NO_SERVER)
+    const base = new URL(await host.base())
+    // The cookie belongs to the host that the browser is sent back to. In front of other hosts a proxy may have renamed it.
+    const wanted = textOf(query.for)
+    const search = wanted === undefined ? '' : `?${new URLSearchParams({ for: wanted })}`
+    if (isLoopback(base) && headers.host !== base.host)
+      return void reply.redirect(`${base.origin}${pathOf(server)}${search}`, 302)
+    page(reply, 200, invitation(server, asked, wanted))
+  })
+  route('POST', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query }, reply) => {
+    const base = await host.base()
+    if (headers.origin !== new URL(base).origin)
+      return page(reply, 403, 'Only the page of this gateway can begin a login.')
+    if (!askedOf(server)) return page(reply, 404, NO_SERVER)
+    const choice = { issuer: textOf(query.issuer), asked: textOf(query.for) }
+    const { to, cookie } = await host.begin(server, choice)
+    reply.headers({ 'set-cookie': setCookie(base, server, cookie), 'cache-control': 'no-store' })
+    reply.redirect(to.href, 303)
+  })
+  const back = async ({ params, query, headers }: PageRequest, reply: FastifyReply) => {
+    const { state, code, iss } = query
+    if (typeof state !== 'string' || typeof code !== 'string') return page(reply, 400, NOT_GIVEN)
+    const server = serverOfState(state)
+    const base = await host.base()
+    const cookie = cookieOf(headers.cookie, cookieName(base, server))
+    const answer = { state, code, iss: textOf(iss) }
+    const { subject, next } = await host.finish(params.server, answer, cookie)
+    reply.header('set-cookie', setCookie(base, server, next?.cookie ?? ''))
+    page(reply, 200, next ? onward(server, subject, next) : done(server, subject))
+  }
+  route('GET', CONNECT_PATH, back)
+  route('GET', `${CONNECT_PATH}/:server/callback`, back)
+}
+
+/** The path of the page of a server. */
+export function pathOf(server: string): string {
+  return `${CONNECT_PATH}/${encodeURIComponent(server)}`
+}
+
+/** Says nothing of the server before it is known who asks. */
+function invitation(server: string, asked: Asked, wanted: string | undefined): string {
+  if ('url' in asked) {
+    const text = `The server <b>${escaped(server)}</b> (${escaped(asked.url)}) can be used by <b>${escaped(asked.subject)}</b> through this gateway after a login.`
+    return `${text}</p><form method="post"><button>Log in</button></form><p>`
+  }
+  const forms = asked.issuers.map(({ name, issuer }) => {
+    const query = new URLSearchParams({ issuer: name, ...(wanted !== undefined && { for: wanted }) })
+    const button = `<button>Log in at ${escaped(issuer)}</button>`
+    return `<form method="post" action="?${escaped(String(query))}">${button}</form>`
+  })
+  return `To use your account at the server <b>${escaped(server)}</b> through this gateway, log in twice: here first, so that the gateway knows who you are, then at the server.</p>${forms.join('')}<p>`
+}
+
+function onward(server: string, subject: string, { to, url }: NonNullable<Finished['next']>): string {
+  const text = `You are <b>${escaped(subject)}</b>. The server <b>${escaped(server)}</b> (${escaped(url)}) will be used with the account that you log in to now, for your calls through this gateway and nobody else's.`
+  return `${text}</p><p><a href="${escaped(to.href)}">Log in at ${escaped(to.origin)}</a>`
+}
+
+function done(server: string, subject: string): string {
+  return `Logged in to <b>${escaped(server)}</b> for ${escaped(subject)}. Close this page, and repeat the call.`
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Browsers keep a cookie with this prefix from every other host; they want TLS for it. */
+function cookieName(base: string, server: string): string {
+  return `${base.startsWith('https:') ? '__Host-' : ''}${COOKIE}-${server}`
+}
+
+/** An empty value deletes it. */
+function setCookie(base: string, server: string, value: string): string {
+  const { protocol } = new URL(base)
+  const seconds = value === '' ? 0 : PENDING_MS / 1_000
+  const secure = protocol === 'https:' ? '; Secure' : ''
+  return `${cookieName(base, server)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
+}
+
+const STATUS: Partial<Record<Fault['code'], number>> = { bad_request: 400, not_found: 404, user_refused: 403 }
+
+async function answering(reply: FastifyReply, log: Log, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Fault)) log.error({ err: error }, 'a login failed unexpectedly')
+    else log.warn({ code: error.code, error: error.message }, 'a login failed')
+    const why = error instanceof Fault ? error.message : 'An unexpected error happened'
+    reply.removeHeader('set-cookie')
+    page(reply, (error instanceof Fault && STATUS[error.code]) || 502, `${escaped(why)}.`)
+  }
+}
+
+function page(reply: FastifyReply, status: number, html: string): void {
+  const title = '<!doctype html><meta charset="utf-8"><title>Portolan</title>'
+  reply.code(status).headers(HEADERS).send(`${title}<p>${html}</p>\n`)
+}
+
+function cookieOf(header = '', name: string): string {
+  const pairs = header.split(';').map(pair => pair.trim().split('='))
+  return pairs.find(([each]) => each === name)?.[1] ?? ''
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, character => ESCAPES[character] ?? character)
+}

@@ -1,0 +1,67 @@
+/** The stream `/events` of the admin port, by which the operator hears at once what calls wait for; `/status` has the same. */
+import type { FastifyReply } from 'fastify'
+import type { Clock, Timer } from '../../core/async.ts'
+import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
+import type { Wishes } from '../waking/wishes.ts'
+import { type App, respond } from './app.ts'
+
+/** The leading operator has one; its predecessor's may not be closed yet. */
+const MAX_STREAMS = 8
+const BEAT_MS = 15_000
+/** A reader that lags behind by more is cut off: it reads `/status` when it connects again. */
+const MAX_UNREAD_BYTES = 1024 * 1024
+
+/** What `/status` shows besides, and the operator looks at when it hears of a change. */
+type Changing = { onChange(listener: () => void): () => void }
+
+/** Server-sent events: `waiting`, whose data is the list `waiting` of `/status`, at the beginning and after each change of it, or of what is `changing`. */
+export function addEvents(
+  { fastify, draining }: App,
+  wishes: Wishes,
+  changing: readonly Changing[],
+  clock: Clock,
+): void {
+  let open = 0
+  fastify.get('/events', (_request, reply) => {
+    if (open >= MAX_STREAMS)
+      return respond(reply, 503, TRANSPORT_ERROR, `There are ${MAX_STREAMS} streams of events already.`)
+    open++
+    reply.hijack()
+    stream(reply, wishes, changing, clock, draining, () => open--)
+  })
+}
+
+function stream(
+  { raw }: FastifyReply,
+  wishes: Wishes,
+  changing: readonly Changing[],
+  clock: Clock,
+  draining: AbortSignal,
+  onClosed: () => void,
+): void {
+  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  const write = (text: string) => {
+    if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy()
+    else raw.write(text)
+  }
+  const tell = () => write(`event: waiting\ndata: ${JSON.stringify(wishes.list())}\n\n`)
+  let beat: Timer
+  const beatAgain = () => {
+    beat = clock.after(BEAT_MS, () => {
+      write(':\n\n')
+      beatAgain()
+    })
+  }
+  const end = () => raw.end()
+  const stops = changing.map(each => each.onChange(tell))
+  draining.addEventListener('abort', end, { once: true })
+  raw.on('error', () => {}) // the reader has gone
+  raw.once('close', () => {
+    beat.cancel()
+    for (const stop of stops) stop()
+    draining.removeEventListener('abort', end)
+    onClosed()
+  })
+  tell()
+  beatAgain()
+}

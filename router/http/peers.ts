@@ -1,0 +1,23 @@
+/** Finds the routers of a gateway: the addresses of a DNS name. */
+import { lookup } from 'node:dns/promises'
+import type { Clock } from '../../core/async.ts'
+import { originAt } from './owner.ts'
+
+/** Each lookup may take several queries. */
+const LOOKUP_EVERY_MS = 5_000
+
+/** Returns the origins of the other routers' admin ports. Rejects if the name has no address: then nobody knows who there is. */
+export function createPeers(
+  { name, port, own }: { name: string; port: number; own: string | undefined },
+  clock: Clock,
+): () => Promise<readonly string[]> {
+  let last: { at: number; origins: readonly string[] } | undefined
+  return async () => {
+    const age = clock.now() - (last?.at ?? 0)
+    if (last && age >= 0 && age < LOOKUP_EVERY_MS) return last.origins
+    const found = await lookup(name, { all: true })
+    const others = found.map(({ address }) => address).filter(address => address !== own)
+    last = { at: clock.now(), origins: others.sort().map(address => originAt(address, port)) }
+    return last.origins
+  }
+}

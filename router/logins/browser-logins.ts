@@ -1,0 +1,84 @@
+/** Logins that browsers have begun: what must be kept until they come back is sealed in a cookie, so that any replica can go on. */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
+import { Fault } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import type { PendingLogin } from '../../core/mcp/client/http/login.ts'
+import type { User } from '../../core/mcp/user.ts'
+import type { Seal } from './seal.ts'
+
+/** What is logged in to: at `of`, an upstream's URL, for the user; or, without one, at an issuer of this URL, to find out who the user is. */
+export type BrowserLogin = {
+  server: string
+  of: string
+  user?: User
+  /** The id of the user whom the link was made for. */
+  asked?: string
+}
+
+/** Where to send the browser, with which cookie. */
+export type BrowserStep = { to: URL; cookie: string }
+
+/** What the browser comes back with. */
+export type BrowserAnswer = { state: string; code: string; iss: string | undefined }
+
+export type BegunLogin = BrowserLogin & { login: PendingLogin; untilMs: number }
+
+/** Browsers keep no larger cookies, with their names and attributes. */
+const MAX_COOKIE_CHARACTERS = 3_800
+/** A browser has this long to come back. */
+export const PENDING_MS = 10 * 60_000
+const MAX_USED = 1_024
+const STATE_BYTES = 32
+
+export class BrowserLogins {
+  readonly #seal: Seal
+  readonly #clock: Clock
+  /** States that came back: each is good once. At another replica the cookie is gone by then, and the code is used up. */
+  readonly #used = new BoundedMap<true>(MAX_USED)
+
+  constructor(seal: Seal, clock: Clock) {
+    this.#seal = seal
+    this.#clock = clock
+  }
+
+  /** `start` begins the login with this state. Throws Faults. */
+  async begin(
+    about: BrowserLogin,
+    start: (state: string) => Promise<PendingLogin & { url: URL }>,
+  ): Promise<BrowserStep> {
+    const state = `${about.server}.${randomBytes(STATE_BYTES).toString('base64url')}`
+    const { url: to, ...login } = await start(state)
+    const pending: BegunLogin = { ...about, login, untilMs: this.#clock.now() + PENDING_MS }
+    const cookie = this.#seal.close(JSON.stringify(pending), state)
+    if (cookie.length > MAX_COOKIE_CHARACTERS)
+      throw new Fault('upstream_protocol', 'The authorization server describes itself at too great a length')
+    return { to, cookie }
+  }
+
+  /**
+   * Throws Fault bad_request unless this browser began it, a short time ago. `server`: that of the address which the browser came back to; without one it is
+   * the address for answers of issuers. A code that an authorization server sent to one must not be exchanged at another (the mix-up of RFC 9700, section 4.4).
+   */
+  take(state: string, cookie: string, server: string | undefined): BegunLogin {
+    const text = this.#used.has(state) ? undefined : this.#seal.open(cookie, state)
+    const pending: unknown = text === undefined ? undefined : JSON.parse(text)
+    if (!isPending(pending) || pending.untilMs < this.#clock.now())
+      throw new Fault('bad_request', 'This login was not begun here, or is over')
+    this.#used.set(state, true)
+    if (server !== (pending.user && pending.server))
+      throw new Fault('bad_request', 'This login was begun for another server')
+    return pending
+  }
+}
+
+/** The server that a state was made for; another's cookie does not open with it. */
+export function serverOfState(state: string): string {
+  return state.split('.', 1)[0] ?? ''
+}
+
+/** Only this program seals, but another version of it may have sealed something else. */
+function isPending(value: unknown): value is BegunLogin {
+  return isObject(value) && isObject(value.login) && typeof value.untilMs === 'number' && 'of' in value
+}

@@ -1,0 +1,171 @@
+/** Logins of users at upstreams: begun in a browser, finished once, kept, and renewed once however many calls wait. */
+import type { Clock } from '../../core/async.ts'
+import { waitFor } from '../../core/deadline.ts'
+import { Fault } from '../../core/errors.ts'
+import { type HostGuard, isLoopback } from '../../core/host-guard.ts'
+import { beginLogin, finishLogin, type LoginTarget, refreshLogin } from '../../core/mcp/client/http/login.ts'
+import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
+import { upstreamDeadline } from '../../core/mcp/upstream-deadline.ts'
+import type { User } from '../../core/mcp/user.ts'
+import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './browser-logins.ts'
+import type { KeptLogin, LoginStore } from './kept-login.ts'
+
+/** A server that users log in to, as its manifest says. */
+export type LoginServer = Omit<LoginTarget, 'redirectUrl'> & { name: string }
+
+export type LoginsOptions = {
+  store: LoginStore
+  browsers: BrowserLogins
+  clock: Clock
+  /** How authorization servers are reached. Absent: directly. */
+  guard?: HostGuard
+  /** Has another process renew a login, if that is the other's to do. Resolves with undefined if it is this one's. */
+  elsewhere?: (renewal: Renewal) => Promise<{ login: KeptLogin | undefined } | undefined>
+}
+
+/** `rejected`: the token that the upstream refused. */
+export type Renewal = { kept: KeptLogin; user: User; rejected?: string }
+
+const ANSWER_MS = 10_000
+/** A token is renewed this long before it expires. */
+const RENEW_BEFORE_MS = 30_000
+const UNKNOWN_LIFE_MS = 5 * 60_000
+/** A renewed token that is refused so soon was never good: renewing it again would go on for ever. */
+const TRIED_MS = 60_000
+
+export class Logins {
+  readonly #options: LoginsOptions
+  /** By server and user. */
+  readonly #renewing = new Map<string, { server: string; renewal: Promise<KeptLogin | undefined> }>()
+  /** The same at another process. Apart, since two processes that ask each other would wait for ever. */
+  readonly #asking = new Map<string, Promise<{ login: KeptLogin | undefined } | undefined>>()
+
+  constructor(options: LoginsOptions) {
+    this.#options = options
+  }
+
+  /** The page to send the browser to. Throws Faults. */
+  begin(server: LoginServer, user: User, redirectUrl: string): Promise<BrowserStep> {
+    const { browsers, clock, guard } = this.#options
+    return browsers.begin({ server: server.name, user, of: server.upstream.url }, state =>
+      within(clock, signal => beginLogin({ ...server, redirectUrl }, state, signal, guard)),
+    )
+  }
+
+  /** `pending`: what the browser that began it came back with. Throws Faults. */
+  async finish(
+    server: LoginServer,
+    { login: pending, user, of: url }: BegunLogin,
+    answer: BrowserAnswer,
+  ): Promise<User> {
+    const { clock, guard, store } = this.#options
+    if (!user || url !== server.upstream.url)
+      throw new Fault('bad_request', 'This login was not begun here, or is over')
+    const { name, upstream } = server
+    const login = await within(clock, signal => finishLogin(upstream, pending, answer, signal, guard))
+    const now = clock.now()
+    await store.write({ ...login, name, url, subject: user.subject, sinceMs: now, renewedMs: now }, user)
+    return user
+  }
+
+  /** Tokens of one user; without a login, throws Fault user_refused with the page to log in at. */
+  tokens(server: LoginServer, user: User, page: () => Promise<string>): TokenSource {
+    return {
+      token: async (signal, rejected) => {
+        const found = await waitFor(this.newest(server, user, rejected), signal)
+        if (found) return found.tokens.access_token
+        const address = await waitFor(page(), signal)
+        const details = { reason: 'NeedsLogin', page: address, here: isLoopback(new URL(address)) }
+        throw new Fault('user_refused', `log in at ${address}`, { details })
+      },
+    }
+  }
+
+  /** A login whose token is still good, and is not the rejected one; undefined if the user has to log in. Throws Faults. */
+  async newest(
+    { name, upstream: { url }, clientId, clientSecret }: LoginServer,
+    user: User,
+    rejected?: string,
+    isMine = false,
+  ): Promise<KeptLogin | undefined> {
+    const { store, clock } = this.#options
+    const found = await store.read(name, url, user)
+    // Of another client, the authorization server would not renew it.
+    if (!found || (clientId !== undefined && clientId !== found.client.client_id)) return undefined
+    const given = clientId !== undefined && { client_id: clientId, client_secret: clientSecret }
+    const kept = given ? { ...found, client: given } : found
+    if (kept.tokens.access_token !== rejected && clock.now() < renewAt(kept)) return kept
+    const renewal = { kept, user, ...(rejected !== undefined && { rejected }) }
+    const others = isMine ? undefined : await this.#askElsewhere(renewal)
+    return others ? others.login : this.#renew(renewal)
+  }
+
+  /** Deletes what users of a server that was deleted have; a renewal that read its login before writes it again, so twice. */
+  async forget(name: string, deleteAll: () => Promise<unknown>): Promise<void> {
+    await deleteAll()
+    const running = [...this.#renewing.values()].filter(({ server }) => server === name)
+    await Promise.allSettled(running.map(({ renewal }) => renewal))
+    await deleteAll()
+  }
+
+  #askElsewhere(due: Renewal): Promise<{ login: KeptLogin | undefined } | undefined> {
+    const { elsewhere = async () => undefined } = this.#options
+    const key = keyOf(due)
+    const running = this.#asking.get(key)
+    if (running) return running
+    const asking = elsewhere(due).finally(() => this.#asking.delete(key))
+    this.#asking.set(key, asking)
+    return asking
+  }
+
+  #renew(due: Renewal): Promise<KeptLogin | undefined> {
+    const { kept } = due
+    const key = keyOf(due)
+    const running = this.#renewing.get(key)
+    if (running) return running.renewal
+    const renewal = this.#renewNow(due).finally(() => this.#renewing.delete(key))
+    this.#renewing.set(key, { server: kept.name, renewal })
+    return renewal
+  }
+
+  /** What cannot be renewed is deleted. */
+  async #renewNow({ kept, user, rejected }: Renewal): Promise<KeptLogin | undefined> {
+    const { store, clock, guard } = this.#options
+    const tried =
+      kept.tokens.access_token === rejected &&
+      kept.renewedMs > kept.sinceMs &&
+      clock.now() - kept.renewedMs < TRIED_MS
+    const login = tried
+      ? undefined
+      : await within(clock, signal => refreshLogin(kept, kept.url, signal, guard))
+    const now = await store.read(kept.name, kept.url, user)
+    // It was deleted meanwhile, or another process was quicker, and the token that renews was good once.
+    if (now?.tokens.access_token !== kept.tokens.access_token) return now
+    if (!login || login.tokens.access_token === rejected) {
+      await store.delete(kept.name, kept.url, user)
+      return undefined
+    }
+    const renewed = { ...kept, ...login, renewedMs: clock.now() }
+    await store.write(renewed, user)
+    return renewed
+  }
+}
+
+/** Within the time that an authorization server has to answer. */
+export async function within<T>(clock: Clock, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = upstreamDeadline(clock, ANSWER_MS, 'The authorization server does not answer in time')
+  try {
+    return await work(limit.signal)
+  } finally {
+    limit.clear()
+  }
+}
+
+function keyOf({ kept: { name, url }, user }: Renewal): string {
+  return JSON.stringify([name, url, user.key])
+}
+
+function renewAt({ tokens: { expires_in: seconds }, renewedMs }: KeptLogin): number {
+  const lifeMs = seconds === undefined ? UNKNOWN_LIFE_MS : seconds * 1_000
+  return renewedMs + lifeMs - Math.min(RENEW_BEFORE_MS, lifeMs / 10)
+}

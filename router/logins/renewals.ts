@@ -1,0 +1,161 @@
+/**
+ * Routers of a gateway tell each other of logins over their admin ports, in requests that are signed and sealed: one renews a login for all, whom the others
+ * ask, and a new login is known to all at once.
+ */
+import { hash } from 'node:crypto'
+import { type LoginRecord, MAX_LOGIN_CHARACTERS } from '../../core/catalog/login-records.ts'
+import { Fault, messageOf } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { type User, userNamed } from '../../core/mcp/user.ts'
+import type { InternalCredentials } from '../access/internal-credential.ts'
+import type { App } from '../http/app.ts'
+import {
+  addPeerPage,
+  askPeer,
+  createPeerAgent,
+  type PeerAnswer,
+  peerProblem,
+  REFUSED_PEER,
+} from '../http/peer-requests.ts'
+import type { KeptLogin } from './kept-login.ts'
+import type { LoginServer, Logins, Renewal } from './logins.ts'
+import type { Seal } from './seal.ts'
+import type { SealedLogins } from './sealed-logins.ts'
+
+export type RenewalPeers = {
+  /** Origins of the admin ports of the gateway's routers; with or without this one. Rejects if they cannot be found. */
+  peers: () => Promise<readonly string[]>
+  /** That of this router. */
+  own: string
+  credentials: InternalCredentials
+}
+
+export type RenewalsOptions = { store: SealedLogins; seal: Seal; log: Log }
+
+export const RENEWALS_PATH = '/logins'
+/** The authorization server has ten seconds. */
+const ANSWER_TIMEOUT_MS = 12_000
+/** A person waits meanwhile. */
+const SHARE_TIMEOUT_MS = 2_000
+const MAX_ANSWER_BYTES = 2 * MAX_LOGIN_CHARACTERS
+const ABOUT = 'renewal'
+
+/** `record`: the login as the asking router knows it, which may be newer. Without a `subject` there is nothing to renew. */
+type Asked = { record: LoginRecord; subject?: string; rejected?: string }
+
+export class Renewals {
+  readonly #options: RenewalsOptions
+  readonly #agent = createPeerAgent()
+  #peers: RenewalPeers | undefined
+
+  constructor(options: RenewalsOptions) {
+    this.#options = options
+  }
+
+  /** Without it, this is the only router. */
+  attach(peers: RenewalPeers): void {
+    this.#peers = peers
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  /** As LoginsOptions.elsewhere. A router that cannot be reached is left out, and the next one does it. */
+  async elsewhere({ kept, user, rejected }: Renewal): Promise<{ login: KeptLogin | undefined } | undefined> {
+    const { store, log } = this.#options
+    const peers = this.#peers
+    const record = store.record(kept, user)
+    if (!peers || !record) return undefined
+    const others = await peers.peers().catch(() => [])
+    for (const origin of inOrder([...new Set([...others, peers.own])], record.id)) {
+      if (origin === peers.own) return undefined
+      try {
+        const asked = { record, subject: user.subject, ...(rejected !== undefined && { rejected }) }
+        const renewed = await this.#ask(peers, origin, asked, ANSWER_TIMEOUT_MS)
+        if (renewed?.id === record.id && renewed.server === record.server) store.adopt(renewed)
+        return { login: renewed && (await store.read(kept.name, kept.url, user)) }
+      } catch (error) {
+        if (error instanceof Fault) throw error
+        log.warn({ origin, error: messageOf(error) }, 'a router that renews logins cannot be reached')
+      }
+    }
+    return undefined
+  }
+
+  /** Tells the other routers of a login. Those that cannot be reached read it later, from its Secret. */
+  async share(login: Pick<KeptLogin, 'name' | 'url'>, user: User): Promise<void> {
+    const peers = this.#peers
+    const record = this.#options.store.record(login, user)
+    if (!peers || !record) return
+    const others = await peers.peers().catch(() => [])
+    const asked = others
+      .filter(origin => origin !== peers.own)
+      .map(origin => this.#ask(peers, origin, { record }, SHARE_TIMEOUT_MS))
+    await Promise.allSettled(asked)
+  }
+
+  /** Answers the other routers. */
+  addPage(app: App, logins: Logins, serverOf: (name: string) => LoginServer | undefined): void {
+    const answer = async (body: string): Promise<PeerAnswer> => {
+      const asked = this.#open(body)
+      if (!asked) return REFUSED_PEER
+      try {
+        const answered = await this.#answer(asked, logins, serverOf(asked.record.server))
+        return { status: answered ? 200 : 409, text: JSON.stringify(answered ?? {}) }
+      } catch (error) {
+        return peerProblem(503, error instanceof Fault ? error.message : 'Internal error')
+      }
+    }
+    addPeerPage(app, { path: RENEWALS_PATH, credentials: () => this.#peers?.credentials, answer })
+  }
+
+  /** Undefined: this router does not know the server, or not as the asking one does. Without a record, the user has to log in. */
+  async #answer(
+    { record, subject, rejected }: Asked,
+    logins: Logins,
+    server: LoginServer | undefined,
+  ): Promise<{ record?: LoginRecord } | undefined> {
+    const { store } = this.#options
+    if (!server) return undefined
+    store.adopt(record)
+    if (subject === undefined) return {}
+    const user: User | undefined = userNamed(subject)
+    if (!user) return undefined
+    const { name, upstream } = server
+    if (store.record({ name, url: upstream.url }, user)?.id !== record.id) return undefined
+    const login = await logins.newest(server, user, rejected, true)
+    return { record: login && store.record(login, user) }
+  }
+
+  /** Throws a Fault if the authorization server cannot be asked, and other errors if the router cannot. */
+  async #ask(
+    { credentials }: RenewalPeers,
+    origin: string,
+    asked: Asked,
+    timeoutMs: number,
+  ): Promise<LoginRecord | undefined> {
+    const body = this.#options.seal.close(JSON.stringify(asked), ABOUT)
+    const request = { path: RENEWALS_PATH, body, credentials, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES }
+    const { status, text } = await askPeer(this.#agent, origin, request)
+    if (status === 503)
+      throw new Fault('upstream_unreachable', 'The login cannot be renewed at the moment', {
+        retryable: true,
+      })
+    const answer: unknown = JSON.parse(text)
+    if (status !== 200 || !isObject(answer)) throw new Error(`status ${status}`)
+    return answer.record as LoginRecord | undefined
+  }
+
+  #open(body: string): Asked | undefined {
+    const text = this.#options.seal.open(body, ABOUT)
+    return text === undefined ? undefined : (JSON.parse(text) as Asked)
+  }
+}
+
+/** Whose turn it is, and who follows if that one is away: the same for all who know the same routers, and stable if one comes or goes. */
+function inOrder(origins: readonly string[], id: string): string[] {
+  const weight = (origin: string) => hash('sha256', `${origin} ${id}`)
+  return [...origins].sort((a, b) => (weight(a) < weight(b) ? -1 : 1))
+}

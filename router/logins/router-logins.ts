@@ -1,0 +1,241 @@
+/**
+ * Logins of the users of a gateway that knows its callers: the browser logs in at the issuer of the gateway's callers first, and so it is known whose login at
+ * the upstream this will be. Whoever a link was passed on to logs in for themselves, or is told that it is for somebody else.
+ */
+import type { OAuthClientInformationMixed } from '@modelcontextprotocol/sdk/shared/auth.js'
+import type { Clock } from '../../core/async.ts'
+import type { AccessConfig, JwtIssuerConfig } from '../../core/catalog/access-config.ts'
+import type { RouterConfig, RouterServer, SecretKey } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { HostGuard } from '../../core/host-guard.ts'
+import { isObject } from '../../core/json.ts'
+import { beginIssuerLogin, finishLogin } from '../../core/mcp/client/http/login.ts'
+import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
+import { type User, userOf } from '../../core/mcp/user.ts'
+import type { Found } from '../access/authentication.ts'
+import { CONNECT_PATH, type ConnectHost, type Finished, pathOf } from '../http/connect-pages.ts'
+import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './browser-logins.ts'
+import type { KeptLogin } from './kept-login.ts'
+import { type LoginServer, type Logins, within } from './logins.ts'
+
+/** What only the running router knows. */
+export type LoginMeans = {
+  config: () => RouterConfig | undefined
+  /** As Authentication.identify. */
+  identify: (access: AccessConfig, authorization: string) => Found | Promise<Found>
+  /** The config as a caller sees it. */
+  seenBy: (identity: Identity) => RouterConfig
+}
+
+export type RouterLoginsOptions = {
+  logins: Logins
+  browsers: BrowserLogins
+  /** A value of a Secret. */
+  secret: (key: SecretKey) => string | undefined
+  /** How issuers are reached. */
+  guard: HostGuard
+  clock: Clock
+  /** Tells the other routers of a new login, since the next call may reach any of them. */
+  share: (login: Pick<KeptLogin, 'name' | 'url'>, user: User) => Promise<void>
+}
+
+/** Logins that are begun at a time by browsers of which nothing is known. */
+const MAX_BEGINNING = 16
+/** Of a client that registered itself at an issuer: then it registers anew. */
+const CLIENT_MS = 60 * 60_000
+
+export class RouterLogins implements ConnectHost {
+  readonly #options: RouterLoginsOptions
+  /** Clients that registered themselves, by issuer and address of this gateway. */
+  readonly #clients = new Map<string, { client: OAuthClientInformationMixed; untilMs: number }>()
+  #means: LoginMeans | undefined
+  #beginning = 0
+
+  constructor(options: RouterLoginsOptions) {
+    this.#options = options
+  }
+
+  /** To be called before there are callers. */
+  attach(means: LoginMeans): void {
+    this.#means = means
+  }
+
+  /** Undefined: nobody logs in to a server of this name. */
+  serverOf(name: string, config = this.#config()): LoginServer | undefined {
+    const found = config?.servers.find(server => server.name === name)
+    return found && found.status.state !== 'notAccepted' ? this.#loginServer(found) : undefined
+  }
+
+  /** Names of the servers that users log in to. */
+  servers(): string[] {
+    const servers = this.#config()?.servers ?? []
+    return servers.filter(server => this.#loginServer(server)).map(({ name }) => name)
+  }
+
+  /** Tokens of the user at the server. */
+  tokens({ name, endpoint }: Pick<RouterServer, 'name' | 'endpoint'>, user: User): TokenSource {
+    const page = async () => `${await this.base()}${pathOf(name)}?for=${user.id}`
+    return {
+      token: async (signal, rejected) => {
+        const server = this.#loginServer({ name, endpoint })
+        if (!server || !this.#isPerson(user)) throw notByPerson()
+        return this.#options.logins.tokens(server, user, page).token(signal, rejected)
+      },
+    }
+  }
+
+  async base(): Promise<string> {
+    const url = this.#config()?.access.url
+    if (url === undefined) throw new Fault('unavailable', 'The gateway has no spec.url')
+    return url
+  }
+
+  /** The same for every name, as long as anybody logs in to any server here: who is asked for comes later. */
+  asked(): { issuers: readonly JwtIssuerConfig[] } | undefined {
+    const config = this.#config()
+    const some = config?.servers.some(({ endpoint }) => endpoint.kind === 'http' && endpoint.login)
+    const issuers = config?.access.auth?.jwt ?? []
+    return some && config?.access.url !== undefined && issuers.length > 0 ? { issuers } : undefined
+  }
+
+  async begin(
+    server: string,
+    { issuer: chosen, asked }: { issuer?: string; asked?: string },
+  ): Promise<BrowserStep> {
+    const issuer = this.asked()?.issuers.find(({ name }) => name === chosen)
+    if (!issuer) throw new Fault('bad_request', 'The gateway admits nobody by this issuer')
+    if (this.#beginning >= MAX_BEGINNING)
+      throw new Fault('unavailable', 'Too many logins begin at once; try again in a moment', {
+        retryable: true,
+      })
+    this.#beginning++
+    try {
+      return await this.#beginAt(issuer, server, asked)
+    } finally {
+      this.#beginning--
+    }
+  }
+
+  async finish(server: string | undefined, answer: BrowserAnswer, cookie: string): Promise<Finished> {
+    const { browsers, logins, share } = this.#options
+    const begun = browsers.take(answer.state, cookie, server)
+    if (!begun.user) return this.#goOn(begun, answer)
+    const target = this.#found(begun.server)
+    const user = await logins.finish(target, begun, answer)
+    await share({ name: target.name, url: target.upstream.url }, user)
+    return { subject: user.subject }
+  }
+
+  async #beginAt(issuer: JwtIssuerConfig, server: string, asked: string | undefined): Promise<BrowserStep> {
+    const { browsers, clock, guard } = this.#options
+    const base = await this.base()
+    const { login, requiredScopes, ca } = issuer
+    const key = clientKey(issuer.issuer, base)
+    const known = this.#clients.get(key)
+    const registered = known && clock.now() < known.untilMs ? known.client : undefined
+    const given = login?.clientSecret && this.#options.secret(login.clientSecret)
+    const clientSecret = login?.clientId === undefined ? registered?.client_secret : given
+    const target = {
+      scopes: login && login.scopes.length > 0 ? login.scopes : requiredScopes,
+      clientId: login?.clientId ?? registered?.client_id,
+      ...(clientSecret !== undefined && { clientSecret }),
+      redirectUrl: `${base}${CONNECT_PATH}`,
+    }
+    const place = { issuer: issuer.issuer, ...(ca !== undefined && { ca }), resource: `${base}/mcp` }
+    const about = { server, of: issuer.issuer, ...(asked !== undefined && { asked }) }
+    return browsers.begin(about, async state => {
+      const begun = await within(clock, signal => beginIssuerLogin(place, target, state, signal, guard))
+      if (target.clientId === undefined)
+        this.#clients.set(key, { client: begun.client, untilMs: clock.now() + CLIENT_MS })
+      return begun
+    })
+  }
+
+  /** Now it is known who the browser's user is: the login at the upstream begins. */
+  async #goOn({ server, of, asked, login }: BegunLogin, answer: BrowserAnswer): Promise<Finished> {
+    const { clock, guard, logins } = this.#options
+    const { access } = this.#config() ?? {}
+    const issuers = access?.auth?.jwt ?? []
+    const issuer = issuers.find(({ issuer }) => issuer === of)
+    if (!access || !issuer)
+      throw new Fault('bad_request', 'The gateway admits nobody by this issuer any more')
+    // All issuers send browsers back to the same address: without a name, the answer may be of another one.
+    if (issuers.length > 1 && answer.iss === undefined)
+      throw new Fault(
+        'upstream_protocol',
+        'The issuer does not name itself in its answer (RFC 9207), which it has to beside other issuers',
+      )
+    const place = { url: issuer.issuer, ...(issuer.ca !== undefined && { ca: issuer.ca }) }
+    const { tokens } = await within(clock, signal => finishLogin(place, login, answer, signal, guard)).catch(
+      async error => {
+        // It has forgotten the client that registered itself.
+        if (isClientUnknown(error)) this.#clients.delete(clientKey(of, await this.base()))
+        throw error
+      },
+    )
+    const found = await this.#means?.identify(access, `Bearer ${tokens.access_token}`)
+    if (!found || 'status' in found)
+      throw new Fault('user_refused', `This gateway does not admit you: ${found?.message ?? 'it ends'}`)
+    const user = userOf(found, access.auth?.jwt)
+    if (!user?.key.startsWith(`${of}\0`)) throw new Fault('user_refused', 'This gateway does not admit you')
+    if (asked !== undefined && asked !== user.id) throw forSomebodyElse(user, of)
+    const target = this.serverOf(server, this.#means?.seenBy(found))
+    if (!target) throw new Fault('not_found', 'There is no server of this name that you can log in to')
+    const { subject } = user
+    const step = await logins.begin(target, user, `${await this.base()}${pathOf(server)}/callback`)
+    return { subject, next: { ...step, url: target.upstream.url } }
+  }
+
+  #config(): RouterConfig | undefined {
+    return this.#means?.config()
+  }
+
+  #found(name: string): LoginServer {
+    const found = this.serverOf(name)
+    if (!found) throw new Fault('not_found', 'There is no server of this name that you can log in to')
+    return found
+  }
+
+  #loginServer({ name, endpoint }: Pick<RouterServer, 'name' | 'endpoint'>): LoginServer | undefined {
+    if (endpoint.kind !== 'http' || !endpoint.login) return undefined
+    const { url, transport } = endpoint
+    const { scopes, clientId, clientSecret } = endpoint.login
+    return {
+      name,
+      upstream: { url, transport },
+      scopes,
+      ...(clientId !== undefined && { clientId }),
+      ...(clientSecret && { clientSecret: this.#options.secret(clientSecret) }),
+    }
+  }
+
+  /** Whether the user can log in at an issuer, too. */
+  #isPerson({ key }: User): boolean {
+    const issuers = this.#config()?.access.auth?.jwt ?? []
+    return issuers.some(({ issuer }) => key.startsWith(`${issuer}\0`))
+  }
+}
+
+function clientKey(issuer: string, base: string): string {
+  return `${issuer} ${base}`
+}
+
+/** RFC 6749, section 5.2. A code that is wrong, which any browser can send, is something else. */
+function isClientUnknown(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown }
+  return isObject(cause) && (cause as { errorCode?: unknown }).errorCode === 'invalid_client'
+}
+
+function notByPerson(): Fault {
+  return new Fault('user_refused', 'only users of an issuer of JSON Web Tokens can log in', {
+    details: { reason: 'LoginNeedsPerson' },
+  })
+}
+
+function forSomebodyElse({ subject }: User, issuer: string): Fault {
+  return new Fault(
+    'user_refused',
+    `This link is for somebody else, and you are ${subject}. If that is another account of yours, log out at ${new URL(issuer).origin} and open the link once more`,
+  )
+}

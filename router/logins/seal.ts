@@ -1,0 +1,42 @@
+/** Seals texts that leave the process, in a browser's cookie or in a Secret: nobody else can read or change them. */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+export type Seal = {
+  /** `about`: what the text belongs to; it opens for nothing else. */
+  close(text: string, about: string): string
+  /** Undefined if it was closed with another key, for something else, or changed. */
+  open(sealed: string, about: string): string | undefined
+}
+
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** `key`: at least 16 random bytes. */
+export function createSeal(key: Uint8Array): Seal {
+  const secret = Buffer.from(hkdfSync('sha256', key, '', 'portolan logins', KEY_BYTES))
+  return {
+    close(text, about) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(Buffer.from(about))
+      const body = [cipher.update(text, 'utf8'), cipher.final()]
+      return Buffer.concat([nonce, cipher.getAuthTag(), ...body]).toString('base64url')
+    },
+    open(sealed, about) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      // The last character of base64url may have bits that no byte takes up: only one of its forms is right.
+      if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
+      const nonce = bytes.subarray(0, NONCE_BYTES)
+      const options = { authTagLength: TAG_BYTES }
+      const decipher = createDecipheriv(CIPHER, secret, nonce, options).setAAD(Buffer.from(about))
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+      try {
+        const text = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
+        return Buffer.concat([text, decipher.final()]).toString('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Logins in a cluster: sealed values in Secrets, which the operator writes. A value that was made here counts at once, and is told to the operator until the
+ * Secret has it, or a newer one.
+ */
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../../core/async.ts'
+import {
+  allLoginsNames,
+  type LoginRecord,
+  loginsName,
+  MAX_LOGIN_CHARACTERS,
+  MAX_LOGINS_AT_ONCE,
+  newerLogin,
+  timeOfLogin,
+} from '../../core/catalog/login-records.ts'
+import { Fault } from '../../core/errors.ts'
+import type { SecretValues } from '../../core/kube/secret.ts'
+import type { User } from '../../core/mcp/user.ts'
+import { isKeptLogin, type KeptLogin, type LoginStore } from './kept-login.ts'
+import type { Seal } from './seal.ts'
+
+export type SealedLoginsOptions = {
+  key: Uint8Array
+  seal: Seal
+  /** The values of a Secret, by key. */
+  secret: (name: string) => SecretValues | undefined
+  clock: Clock
+}
+
+/** Logins of a server that the operator has not written yet. Each has a few kilobytes. */
+const MAX_WAITING = MAX_LOGINS_AT_ONCE
+/** How long a login counts as deleted even against a renewal that ended meanwhile. */
+const DELETED_AHEAD_MS = 30_000
+
+export class SealedLogins implements LoginStore {
+  readonly #options: SealedLoginsOptions
+  readonly #waiting = new Map<string, LoginRecord>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(options: SealedLoginsOptions) {
+    this.#options = options
+  }
+
+  async read(name: string, url: string, user: User): Promise<KeptLogin | undefined> {
+    const id = this.#idOf(name, url, user)
+    const login = this.#open(id, this.#newest(name, id))
+    return login?.name === name && login.url === url && login.subject === user.subject ? login : undefined
+  }
+
+  /** Throws Fault unavailable if too many new ones of the server wait for the operator. */
+  async write(login: KeptLogin, user: User): Promise<void> {
+    const id = this.#idOf(login.name, login.url, user)
+    this.#put(login.name, id, JSON.stringify(login))
+  }
+
+  async delete(name: string, url: string, user: User): Promise<void> {
+    const id = this.#idOf(name, url, user)
+    // Older than any login that was made after the useless one: such a login stays.
+    this.#keep({ server: name, id, value: `${timeOfLogin(this.#newest(name, id)) + 1}.` })
+  }
+
+  /** What the operator has to write, of these servers: so many at once that they all have their turn. */
+  waiting(isServed: (server: string) => boolean): LoginRecord[] {
+    for (const [id, { server, value }] of this.#waiting) {
+      const kept = this.#kept(server, id)
+      if (!isServed(server) || (kept !== undefined && newerLogin(kept, value) === kept))
+        this.#waiting.delete(id)
+    }
+    const records = [...this.#waiting.values()].slice(0, MAX_LOGINS_AT_ONCE)
+    for (const record of records) {
+      this.#waiting.delete(record.id)
+      this.#waiting.set(record.id, record)
+    }
+    return records
+  }
+
+  /** Calls `listener` when something more waits. Returns the function that ends this. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** All of a server, at any of its addresses. */
+  list(server: string): { id: string; login: KeptLogin }[] {
+    const kept = allLoginsNames(server).flatMap(name => Object.keys(this.#options.secret(name) ?? {}))
+    const made = [...this.#waiting].filter(([, record]) => record.server === server).map(([id]) => id)
+    return [...new Set([...kept, ...made])].sort().flatMap(id => {
+      const login = this.#open(id, this.#newest(server, id))
+      return login ? [{ id, login }] : []
+    })
+  }
+
+  /** False: there is none. */
+  deleteById(server: string, id: string): boolean {
+    if (!this.#open(id, this.#newest(server, id))) return false
+    this.#put(server, id, '', DELETED_AHEAD_MS)
+    return true
+  }
+
+  /** What another router of the gateway sent, sealed. */
+  adopt({ server, id, value }: LoginRecord): void {
+    if (this.#open(id, value)) this.#keep({ server, id, value })
+  }
+
+  /** As the other routers know it; undefined if there is none. */
+  record(login: Pick<KeptLogin, 'name' | 'url'>, user: User): LoginRecord | undefined {
+    const id = this.#idOf(login.name, login.url, user)
+    const value = this.#newest(login.name, id)
+    return value === undefined ? undefined : { server: login.name, id, value }
+  }
+
+  #idOf(name: string, url: string, { key }: User): string {
+    const text = `portolan login ${JSON.stringify([name, url, key])}`
+    return createHmac('sha256', this.#options.key).update(text).digest('hex')
+  }
+
+  #kept(server: string, id: string): string | undefined {
+    return this.#options.secret(loginsName(server, id))?.[id]
+  }
+
+  #newest(server: string, id: string): string | undefined {
+    return newerLogin(this.#kept(server, id), this.#waiting.get(id)?.value)
+  }
+
+  #open(id: string, value: string | undefined): KeptLogin | undefined {
+    const sealed = value?.slice(value.indexOf('.') + 1)
+    const text = sealed ? this.#options.seal.open(sealed, aboutOf(id, timeOfLogin(value))) : undefined
+    const login: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isKeptLogin(login) ? login : undefined
+  }
+
+  /** An empty text: it was deleted. */
+  #put(server: string, id: string, text: string, aheadMs = 0): void {
+    // Later than what it replaces, whatever the clock of another machine said.
+    const at = Math.max(this.#options.clock.now() + aheadMs, timeOfLogin(this.#newest(server, id)) + 1)
+    const value = `${at}.${text === '' ? '' : this.#options.seal.close(text, aboutOf(id, at))}`
+    if (value.length > MAX_LOGIN_CHARACTERS)
+      throw new Fault(
+        'upstream_protocol',
+        'The authorization server issues tokens that are too long to be kept',
+      )
+    this.#keep({ server, id, value })
+  }
+
+  #keep(record: LoginRecord): void {
+    const newest = this.#newest(record.server, record.id)
+    if (newerLogin(newest, record.value) !== record.value) return
+    // What replaces another is kept in any case: of a renewed login, the token that renews was good once.
+    if (newest === undefined && this.#waitingOf(record.server) >= MAX_WAITING)
+      throw new Fault('unavailable', 'The operator has not written the logins before this one yet', {
+        retryable: true,
+      })
+    this.#waiting.set(record.id, record)
+    for (const listener of this.#listeners) listener()
+  }
+
+  #waitingOf(server: string): number {
+    return [...this.#waiting.values()].filter(record => record.server === server).length
+  }
+}
+
+/** A value opens only under its id and with its time: nobody makes an old one count again. */
+function aboutOf(id: string, at: number): string {
+  return `${id} ${at}`
+}

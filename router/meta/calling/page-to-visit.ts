@@ -1,0 +1,24 @@
+/** Asks clients that can open a page for their user to open the one where the user logs in. Pure. */
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
+import type { Fault } from '../../../core/errors.ts'
+import type { Caller } from '../../../core/mcp/caller.ts'
+import { missingCapabilities } from '../../../core/mcp/protocol/capabilities.ts'
+import { URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes.ts'
+import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
+
+/**
+ * In place of a refusal: error −32042 (MCP 2025-11-25), which callers of 2026-07-28 get as a question. Undefined for other faults, and for
+ * clients that declared nothing of the kind: they get the link in words.
+ */
+export function pageToVisit(
+  { details: { reason, page } }: Fault,
+  { name }: RouterServer,
+  { capabilities }: Caller,
+): McpResponse | undefined {
+  if (reason !== 'NeedsLogin' || typeof page !== 'string') return undefined
+  const message = `Log in to the server ${name}, which is used for each user with their own account.`
+  const elicitation = { mode: 'url', elicitationId: `login-${name}`, url: page, message }
+  if (missingCapabilities({ method: 'elicitation/create', params: elicitation }, capabilities))
+    return undefined
+  return { error: { code: URL_ELICITATION_REQUIRED, message, data: { elicitations: [elicitation] } } }
+}

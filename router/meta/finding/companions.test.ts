@@ -1,0 +1,53 @@
+/** Which tools an answer names as needed before another. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../../core/json.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+import { needsOf } from './companions.ts'
+
+const NAMES = ['query_metrics', 'list_datasources', 'listFolders', 'search']
+const routes = NAMES.map(tool => ({ server: 'graphs', tool, path: `graphs:${tool}` }))
+const toolByName = new Map(routes.map(route => [route.path, route])) as unknown as Catalog['toolByName']
+
+function needs(description: string, inputSchema: JsonObject = {}): string[] | undefined {
+  const definition = { name: 'query_metrics', description, inputSchema }
+  const tool = { server: 'graphs', tool: 'query_metrics', definition } as unknown as ToolRoute
+  return needsOf({ toolByName }, tool)
+}
+
+test('the description of a required parameter names the tool that its value comes from', () => {
+  const properties = {
+    uid: { type: 'string', description: 'uid of the datasource (list_datasources)' },
+    folder: { type: 'string', description: 'see listFolders' },
+  }
+  assert.deepEqual(needs('', { properties, required: ['uid'] }), ['graphs:list_datasources'])
+  assert.deepEqual(needs('', { properties, required: ['folder', 'uid'] }), [
+    'graphs:listFolders',
+    'graphs:list_datasources',
+  ])
+  assert.equal(needs('', { properties }), undefined)
+})
+
+test('the description names the tool to call first; alternatives, the tool itself and everyday words do not count', () => {
+  assert.deepEqual(needs('Queries metrics. Requires a uid from list_datasources.'), [
+    'graphs:list_datasources',
+  ])
+  for (const text of [
+    'For all of them use list_datasources instead.',
+    'Similar to list_datasources.',
+    'Call query_metrics first.',
+    'You must search first.',
+    'Needs a uid from list_dashboards.',
+  ])
+    assert.equal(needs(text), undefined, text)
+})
+
+test('broken schemas name nothing', () => {
+  for (const schema of [
+    { properties: [], required: ['a'] },
+    { properties: { a: 1 }, required: ['a', 2] },
+    { required: 'a' },
+  ])
+    assert.equal(needs('', schema as JsonObject), undefined)
+})

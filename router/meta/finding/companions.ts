@@ -1,0 +1,52 @@
+/** Finds the tools that a tool needs called before it, as its texts say: "uid: as list_datasources gives it". Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { ToolRoute } from '../../catalog/server-part.ts'
+
+const MOST_COMPANIONS = 2
+/** How much of a text is read. */
+const MOST_CHARACTERS = 4_000
+const MOST_PARAMETERS = 100
+/** Only these are taken for names: a tool may also be called `search`. */
+const NAME = /[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+/g
+const SENTENCE_END = /[.!?;](?:\s|$)|\n/
+/** What a sentence of a description says if it names a tool that is called before; one that names an alternative says neither. */
+const BEFORE =
+  /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
+const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i
+
+/** Paths of tools of the same server that the description says to call before, or that a required parameter's text names; undefined if there are none. */
+export function needsOf(catalog: Pick<Catalog, 'toolByName'>, tool: ToolRoute): string[] | undefined {
+  const paths = companionsOf(catalog, tool)
+  return paths.length > 0 ? paths : undefined
+}
+
+function companionsOf(
+  { toolByName }: Pick<Catalog, 'toolByName'>,
+  { server, tool, definition }: ToolRoute,
+): string[] {
+  const texts = [...sentencesOf(definition.description), ...parameterTexts(definition.inputSchema)]
+  const paths = new Set<string>()
+  for (const text of texts)
+    for (const [name] of text.matchAll(NAME)) {
+      const known = name === tool ? undefined : toolByName.get(`${server}:${name}`)
+      if (known && paths.size < MOST_COMPANIONS) paths.add(known.path)
+    }
+  return [...paths]
+}
+
+function sentencesOf(description: JsonValue | undefined): string[] {
+  if (typeof description !== 'string') return []
+  const sentences = description.slice(0, MOST_CHARACTERS).split(SENTENCE_END)
+  return sentences.filter(sentence => BEFORE.test(sentence) && !INSTEAD.test(sentence))
+}
+
+function parameterTexts(schema: JsonObject | undefined): string[] {
+  const { properties, required } = schema ?? {}
+  if (!isObject(properties) || !Array.isArray(required)) return []
+  return required.slice(0, MOST_PARAMETERS).flatMap(name => {
+    const parameter = typeof name === 'string' && Object.hasOwn(properties, name) ? properties[name] : {}
+    const text = isObject(parameter) ? parameter.description : undefined
+    return typeof text === 'string' && !INSTEAD.test(text) ? [text.slice(0, MOST_CHARACTERS)] : []
+  })
+}

@@ -1,0 +1,45 @@
+/** Leaves out resources and prompts that a search found only because of their server. Pure. */
+import { isObject } from '../../../core/json.ts'
+import { type Extra, routeOf } from '../../catalog/catalog.ts'
+import { isStopword, wordsOf } from '../../catalog/search/text.ts'
+import type { Found } from './search-catalog.ts'
+
+/** Hits whose relevances differ by less are equally relevant. */
+const TIE = 0.05
+const MOST_CHARACTERS = 2_000
+
+/**
+ * The first ones, `most` of them, without those that the query says nothing about: no word of theirs is in it, and another one of their server is as relevant. One that
+ * is alone ahead of the others was found by its meaning.
+ */
+export function fittingExtras(query: string, hits: readonly Found<Extra>[], most: number): Found<Extra>[] {
+  const words = wordsOf(query.slice(0, MOST_CHARACTERS)).filter(({ text }) => !isStopword(text))
+  const asked = new Set(words.map(({ term }) => term))
+  // One by one, and what is quickly known first: words are read of no more hits than are needed.
+  const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, asked))
+  return fitting.take(most).toArray()
+}
+
+function isNamed(extra: Extra, asked: ReadonlySet<string>): boolean {
+  const { server, serverTitle, tool, title, description, uri, inputSchema } = routeOf(extra).document
+  const ofServer = termsOf(server, serverTitle)
+  const parameters = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
+  const own = termsOf(tool, title, description, uri, ...parameters)
+  return [...own].some(term => asked.has(term) && !ofServer.has(term))
+}
+
+function standsOut({ item, relevance }: Found<Extra>, hits: readonly Found<Extra>[]): boolean {
+  const { server } = routeOf(item)
+  return hits.every(
+    other =>
+      other.item === item ||
+      routeOf(other.item).server !== server ||
+      Math.abs(other.relevance - relevance) > TIE,
+  )
+}
+
+function termsOf(...texts: (string | undefined)[]): Set<string> {
+  return new Set(
+    texts.flatMap(text => wordsOf((text ?? '').slice(0, MOST_CHARACTERS)).map(({ term }) => term)),
+  )
+}

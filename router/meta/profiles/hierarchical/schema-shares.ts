@@ -1,0 +1,77 @@
+/** Decides which found tools come with their schema, and how many tokens each may take. Pure. */
+
+export type SchemaNeed = { relevance: number; weak: boolean; tokens: number }
+
+/** The first hits, which are called most. */
+const FIRST = 3
+/** Hits this much less relevant than the best one are seldom called: they come without a schema. */
+export const LEAST_SHARE_OF_BEST = 0.6
+/** Hits that are nearly as relevant as the best one have their schema too, up to a number of schemas. */
+const NEAR_TIE = 0.95
+const MOST_SCHEMAS = 5
+/** How much more than an equally relevant hit the best one may take if not all fit. */
+const BEST_WEIGHT = 2
+/** Of second hits that are nine tenths as relevant as the best one, some 60 % are meant; of eight tenths 35 %, of seven tenths 15 %. */
+const STEEPNESS = 3
+
+/** Whether the hit at a rank is among the first; `needs` is how many queries are answered at once. */
+export function isFirst(rank: number, needs: number): boolean {
+  return rank < Math.max(FIRST, needs)
+}
+
+/**
+ * The tokens for the schema of each hit, 0 for none. The first hits share `room`: what one does not need is left to the others, and a
+ * schema that does not fit gets less than it needs. Near ties come whole or not at all. `overhead`: tokens beside each schema.
+ */
+export function schemaShares(
+  hits: readonly SchemaNeed[],
+  room: number,
+  needs: number,
+  overhead: number,
+): number[] {
+  const least = LEAST_SHARE_OF_BEST * (hits[0]?.relevance ?? 0)
+  const tie = NEAR_TIE * (hits[0]?.relevance ?? 0)
+  const ranks = [...hits.keys()].filter(rank => !hits[rank]?.weak)
+  const first = ranks.filter(
+    rank => isFirst(rank, needs) && (rank < needs || (hits[rank]?.relevance ?? 0) >= least),
+  )
+  const shares = hits.map(() => 0)
+  let left = shareOut(hits, first, { room: room - overhead * first.length, needs }, shares)
+  let count = first.length
+  for (const rank of ranks) {
+    const { relevance, tokens } = hits[rank] as SchemaNeed
+    const fits = tokens + overhead <= left && count < MOST_SCHEMAS
+    if (isFirst(rank, needs) || relevance < tie || !fits) continue
+    shares[rank] = tokens
+    left -= tokens + overhead
+    count++
+  }
+  return shares
+}
+
+/** Fills `shares` of the hits at `ranks`; returns what is left. */
+function shareOut(
+  hits: readonly SchemaNeed[],
+  ranks: readonly number[],
+  { room, needs }: { room: number; needs: number },
+  shares: number[],
+): number {
+  const best = hits[0]?.relevance ?? 0
+  const weightOf = (rank: number) => {
+    if (rank === 0) return BEST_WEIGHT
+    return rank < needs || best === 0 ? 1 : ((hits[rank] as SchemaNeed).relevance / best) ** STEEPNESS
+  }
+  let left = Math.max(0, room)
+  let open = [...ranks]
+  for (;;) {
+    const weights = open.reduce((sum, rank) => sum + weightOf(rank), 0)
+    const fairOf = (rank: number) => (left * weightOf(rank)) / weights
+    const fitting = open.filter(rank => (hits[rank] as SchemaNeed).tokens <= fairOf(rank))
+    const settled = fitting.length > 0 ? fitting : open
+    for (const rank of settled)
+      shares[rank] = fitting.length > 0 ? (hits[rank] as SchemaNeed).tokens : Math.floor(fairOf(rank))
+    left -= settled.reduce((sum, rank) => sum + (shares[rank] as number), 0)
+    open = open.filter(rank => !settled.includes(rank))
+    if (open.length === 0) return left
+  }
+}

@@ -1,0 +1,42 @@
+/** The comment on a folded part of a schema: names what is inside. Pure. */
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { shorten } from '../wording/shorten.ts'
+import { requiredOf, sortedNames } from './property-names.ts'
+
+/** Alternatives that a folded choice is described by. */
+const MOST_ALTERNATIVES = 6
+const LONGEST_HINT = 40
+
+/**
+ * Says what is folded, so that readers know what to ask for: `folded: latitude, longitude` or `folded: {latitude, longitude} or string`.
+ * `hints`: the most names of properties of one object.
+ */
+export function foldedComment(schema: JsonObject, hints: number): string {
+  const choice = schema.anyOf ?? schema.oneOf
+  const options = hints > 0 && Array.isArray(choice) ? choice.slice(0, MOST_ALTERNATIVES) : []
+  const parts = options.map(part => choiceHint(part, hints))
+  const hint =
+    parts.length > 0 && parts.every(part => part !== '') ? parts.join(' or ') : partsHint(schema, hints)
+  return hint === '' ? 'folded' : `folded: ${hint}`
+}
+
+function choiceHint(part: JsonValue, hints: number): string {
+  if (!isObject(part)) return ''
+  const names = namesHint(part, hints)
+  if (names !== '') return `{${names}}`
+  return typeof part.type === 'string' ? shorten(part.type, LONGEST_HINT) : ''
+}
+
+/** The names of an object's properties, or of those of an array's items. */
+function partsHint(schema: JsonObject, hints: number): string {
+  const own = namesHint(schema, hints)
+  if (own !== '' || !isObject(schema.items)) return own
+  const names = namesHint(schema.items, hints)
+  return names === '' ? '' : `{${names}}`
+}
+
+function namesHint(schema: JsonObject, hints: number): string {
+  if (!isObject(schema.properties) || hints === 0) return ''
+  const names = sortedNames(schema.properties, requiredOf(schema)).filter(name => name.length <= LONGEST_HINT)
+  return `${names.slice(0, hints).join(', ')}${names.length > hints ? ', …' : ''}`
+}

@@ -1,0 +1,20 @@
+/** The names of an object schema's properties, and which of them are required. Pure. */
+import { isObject, type JsonObject } from '../../../core/json.ts'
+
+/** Names beyond this number are not looked up among the required ones. */
+const MOST_REQUIRED = 200
+
+/** The required names that the schema has properties for. */
+export function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
+  const known = isObject(properties) ? properties : {}
+  const names = Array.isArray(required) ? required.slice(0, MOST_REQUIRED) : []
+  return new Set(
+    names.filter((name): name is string => typeof name === 'string' && Object.hasOwn(known, name)),
+  )
+}
+
+/** Required names first, otherwise in their own order. */
+export function sortedNames(properties: JsonObject, required: ReadonlySet<string>): string[] {
+  const names = Object.keys(properties)
+  return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]
+}

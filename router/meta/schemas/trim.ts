@@ -1,0 +1,29 @@
+/** A schema without what says nothing about arguments: the dialect, and definitions that nothing refers to. Pure. */
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
+import { withDefinitions } from './pointer.ts'
+
+export type TrimmedSchema = { schema: JsonObject; tokens: number }
+
+/** Share of an estimate that is surely saved. */
+const SURE_SHARE = 0.7
+
+/** A reference by anything but a pointer or the root, so that the definition it means is not known. */
+const BY_NAME = /"\$(?:ref|dynamicRef)":"(?!#(?:\/|"))/
+
+/** The same object if there is nothing to leave out; `tokens` are those of the whole schema's JSON text. */
+export function trimSchema(schema: JsonObject, tokens: number): TrimmedSchema {
+  const { $schema: dialect, ...whole } = schema
+  const { $defs, definitions, ...bare } = whole
+  if (!isObject($defs) && !isObject(definitions)) {
+    if (dialect === undefined) return { schema, tokens }
+    return {
+      schema: whole,
+      tokens: tokens - Math.floor(SURE_SHARE * estimateTokens(JSON.stringify({ dialect }))),
+    }
+  }
+  const text = JSON.stringify(schema)
+  const short = BY_NAME.test(text) ? whole : withDefinitions(schema, bare)
+  const cut = tokensOfCut(JSON.stringify(short), { length: text.length, tokens })
+  return { schema: short, tokens: Math.min(tokens, cut) }
+}

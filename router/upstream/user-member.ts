@@ -1,0 +1,104 @@
+/** What one user has of a server with `sessions: perUser`: a pool member of its own, until it was idle for long enough. */
+import type { Clock, Timer } from '../../core/async.ts'
+import type { Caller } from '../../core/mcp/caller.ts'
+import type { CallerToken } from '../../core/mcp/caller-token.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import type { Subscription } from '../../core/mcp/upstream.ts'
+import type { User } from '../../core/mcp/user.ts'
+import type { PoolCall, PoolMember } from './pool-member.ts'
+
+export type UserMemberOptions = {
+  clock: Clock
+  /** Read each time, so that a changed manifest applies to those that are there. */
+  idleAfterMs: () => number
+  /** Whether the upstream needs the tokens of the user's calls. */
+  keepsTokens: boolean
+  /** Called once, when nothing has used it for so long. */
+  onIdle: (member: UserMember) => void
+}
+
+export class UserMember {
+  readonly user: User
+  readonly member: PoolMember
+  /** Of the credentials that it was made with; undefined: without any. */
+  readonly revision: string | undefined
+  readonly sinceMs: number
+  readonly #options: UserMemberOptions
+  /** Calls in flight and open subscriptions. */
+  #uses = 0
+  #usedMs: number
+  #idle: Timer | undefined
+  #token: CallerToken | undefined
+
+  constructor(user: User, member: PoolMember, revision: string | undefined, options: UserMemberOptions) {
+    this.user = user
+    this.member = member
+    this.revision = revision
+    this.#options = options
+    this.sinceMs = options.clock.now()
+    this.#usedMs = this.sinceMs
+    this.#wait(options.idleAfterMs())
+  }
+
+  get usedMs(): number {
+    return this.#uses > 0 ? this.#options.clock.now() : this.#usedMs
+  }
+
+  /** The token of the user's newest call. */
+  get token(): string | undefined {
+    return this.#token?.reveal()
+  }
+
+  async call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+    this.#keepToken(call.caller)
+    this.#uses++
+    try {
+      return await this.member.call(call, signal)
+    } finally {
+      this.#release()
+    }
+  }
+
+  /** It is in use until `signal` aborts, unless the subscription is refused. */
+  async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
+    this.#keepToken(subscription.caller)
+    this.#uses++
+    let held = true
+    const release = () => {
+      if (held) this.#release()
+      held = false
+    }
+    signal.addEventListener('abort', release, { once: true })
+    try {
+      const answer = await this.member.subscribe(subscription, signal)
+      if (answer.error || signal.aborted) release()
+      return answer
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  /** To be called when it is taken away. */
+  stop(): void {
+    this.#idle?.cancel()
+  }
+
+  #keepToken({ token }: Caller): void {
+    if (token && this.#options.keepsTokens) this.#token = token
+  }
+
+  #release(): void {
+    this.#uses--
+    this.#usedMs = this.#options.clock.now()
+  }
+
+  /** One timer, whatever happens: when it fires, it looks how long ago the last use was. */
+  #wait(ms: number): void {
+    this.#idle = this.#options.clock.after(ms, () => {
+      const restMs = this.usedMs + this.#options.idleAfterMs() - this.#options.clock.now()
+      if (restMs > 0) this.#wait(restMs)
+      else this.#options.onIdle(this)
+    })
+  }
+}

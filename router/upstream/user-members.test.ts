@@ -1,0 +1,157 @@
+/** What the users of a server have in the pool: made at the first call, kept apart, and ended when idle. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import { type Caller, createCaller } from '../../core/mcp/caller.ts'
+import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
+import type { User } from '../../core/mcp/user.ts'
+import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createPool } from './pool.ts'
+
+const MINUTE = 60_000
+const LOCAL = { kind: 'local', id: 'notes', revision: '1' } as const
+
+const token = (name: string): Caller =>
+  createCaller({ identity: { ...ANONYMOUS, id: `token:${name}`, kind: 'token', subject: name } })
+const person = (issuer: string, subject: string): Identity => ({
+  ...ANONYMOUS,
+  id: `user:${issuer}:${subject}`,
+  kind: 'user',
+  issuer,
+  subject,
+})
+const signal = new AbortController().signal
+
+function start(changes: Partial<RouterServer> = {}) {
+  const clock = createManualClock()
+  const opened: string[] = []
+  const closed: string[] = []
+  const connect = (_: RouterServer, user?: User) => {
+    const subject = user?.subject ?? 'nobody'
+    opened.push(subject)
+    const upstream = upstreamOf(echo)
+    let isClosed = false
+    return {
+      ...upstream,
+      subscribe: async () => ({ result: {} }),
+      async close() {
+        if (!isClosed) closed.push(subject)
+        isClosed = true
+      },
+    }
+  }
+  const pool = createPool({ connect, clock })
+  const server = serverOf('notes', {
+    sessions: 'perUser',
+    users: { max: 2, idleAfterMs: 30 * MINUTE },
+    endpoint: LOCAL,
+    ...changes,
+  })
+  const update = (more: Partial<RouterServer> = {}, access: Partial<RouterConfig> = {}) => {
+    const { config } = snapshotOf({}, access, 1)
+    pool.update({ ...config, servers: [{ ...server, ...more }] })
+  }
+  update()
+  const call = (caller: Caller) => pool.call('notes', { method: 'tools/call', caller }, signal)
+  const subjects = () => pool.users()[0]?.users.map(({ subject }) => subject)
+  return { pool, clock, opened, closed, update, call, subjects }
+}
+
+async function refused(promise: Promise<unknown>): Promise<unknown> {
+  const fault = await promise.then(
+    () => assert.fail('not refused'),
+    error => error,
+  )
+  assert.ok(fault instanceof Fault)
+  assert.equal(fault.code, 'user_refused')
+  return fault.details.reason
+}
+
+test('each user has one upstream, whichever credential and client the calls come with', async () => {
+  const { call, opened } = start()
+  await Promise.all([call(token('ada')), call(token('ben')), call(token('ada'))])
+  await call({ ...token('ada'), client: 'another client' })
+  assert.deepEqual(opened, ['token#ada', 'token#ben'])
+})
+
+test('users of different issuers are different users, though names and subjects are equal', async () => {
+  const { call, update, subjects } = start()
+  const issuer = (url: string) => ({
+    access: {
+      ...OPEN_ACCESS,
+      auth: { anonymous: false, revoked: [], jwt: [{ name: 'idp', issuer: url } as never] },
+    },
+  })
+  for (const url of ['https://one.example', 'https://two.example']) {
+    update({}, issuer(url))
+    await call(createCaller({ identity: person('idp', 'ada') }))
+  }
+  assert.deepEqual(subjects(), ['https://one.example#ada', 'https://two.example#ada'])
+})
+
+test('one user more than the most is refused, until another has gone', async () => {
+  const { call, clock, closed, update } = start()
+  await call(token('ada'))
+  await call(token('ben'))
+  assert.equal(await refused(call(token('cyd'))), 'TooManyUsers')
+  update({ users: { max: 3, idleAfterMs: 30 * MINUTE } })
+  await call(token('cyd'))
+  update()
+  await clock.advance(30 * MINUTE)
+  assert.deepEqual(closed.sort(), ['token#ada', 'token#ben', 'token#cyd'])
+  await call(token('dot'))
+})
+
+test('what a user has ends after its last use, not after its first, and not while it is subscribed', async () => {
+  const { call, clock, pool, subjects } = start()
+  await call(token('ada'))
+  await clock.advance(20 * MINUTE)
+  await call(token('ada'))
+  await clock.advance(20 * MINUTE)
+  assert.deepEqual(subjects(), ['token#ada'])
+  const end = new AbortController()
+  const subscription = { uri: 'note://all', caller: token('ben'), onUpdate: () => {} }
+  await pool.subscribe('notes', subscription, end.signal)
+  await clock.advance(120 * MINUTE)
+  assert.deepEqual(subjects(), ['token#ben'])
+  end.abort()
+  await clock.advance(30 * MINUTE)
+  assert.deepEqual(subjects(), [])
+})
+
+test('callers without a credential are the one user of a laptop, if it is on this machine, and nobody elsewhere', async () => {
+  const { call, subjects } = start()
+  for (const address of ['127.0.0.1', '::1']) await call(createCaller({ address }))
+  assert.deepEqual(subjects(), ['local#user'])
+  assert.equal(await refused(call(createCaller({ address: '10.0.0.7' }))), 'CallerUnknown')
+  const remote = start({
+    endpoint: { kind: 'http', url: 'http://a', transport: 'streamable-http', revision: '1' },
+  })
+  assert.equal(await refused(remote.call(createCaller({ address: '127.0.0.1' }))), 'CallerUnknown')
+  assert.deepEqual(remote.opened, [])
+})
+
+test('behind its gateway, the calls of a sidecar are those of one user', async () => {
+  const { call, opened } = start({ endpoint: { kind: 'gateway', revision: '1' } })
+  await call(createCaller())
+  await call(token('ada'))
+  assert.deepEqual(opened, ['nobody'])
+})
+
+test('a changed connection ends what every user had, and subscriptions go on with what they have then', async () => {
+  const { call, closed, update, pool, opened } = start()
+  await call(token('ada'))
+  let updates = 0
+  const subscription = { uri: 'note://all', caller: token('ben'), onUpdate: () => void updates++ }
+  await pool.subscribe('notes', subscription, signal)
+  update({ endpoint: { ...LOCAL, revision: '2' } })
+  while (updates === 0 || closed.length < 2) await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(opened, ['token#ada', 'token#ben', 'token#ben'])
+  assert.equal(pool.endUser('notes', pool.users()[0]?.users[0]?.user ?? ''), true)
+  while (updates < 2) await new Promise(resolve => setImmediate(resolve))
+  await pool.close()
+  assert.equal(closed.length, opened.length)
+})

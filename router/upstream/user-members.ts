@@ -1,0 +1,231 @@
+/** A server with `sessions: perUser`: an upstream for each user, so that no two users ever share a session or a process. */
+import type { Clock } from '../../core/async.ts'
+import { instanceEndpoint } from '../../core/catalog/instances.ts'
+import type {
+  RouterServer,
+  ServerUsers,
+  UserCredentials,
+  UserSecret,
+} from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Caller } from '../../core/mcp/caller.ts'
+import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import { type ConnectedUser, LOCAL_USER, type User, userNamed, userOf } from '../../core/mcp/user.ts'
+import type { LabelSelector } from '../../crds/core-v1.ts'
+import { tooManyUsers } from '../waking/waker.ts'
+import type { BreakerStatus } from './breaker.ts'
+import { type PoolCall, PoolMember, type PoolMemberOptions, type PoolMemberStatus } from './pool-member.ts'
+import { UserMember } from './user-member.ts'
+
+/** What one user has; for people, so without the key. */
+export type UserStatus = {
+  user: string
+  subject: string
+  /** In milliseconds since the epoch. */
+  sinceMs: number
+  /** When it was last used; now, if it is in use. */
+  usedMs: number
+  active: number
+  breaker: BreakerStatus['state']
+}
+
+export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
+  /** Creates the upstream of a user without starting it. */
+  connect: (server: RouterServer, user?: ConnectedUser) => ReturnType<PoolMemberOptions['connect']>
+  clock: Clock
+  /** Names and URLs of the issuers that the gateway admits. */
+  issuers: () => readonly { name: string; issuer: string }[]
+  /** Closes a member that is not used any more, after its calls in flight. */
+  retire: (member: PoolMember) => void
+}
+
+const NO_FAILURES: BreakerStatus = { state: 'closed', failures: 0, retryInMs: 0 }
+const BREAKERS = ['closed', 'halfOpen', 'open'] as const
+const LOOPBACK_ADDRESS = /^(?:::1|127\.\d+\.\d+\.\d+)$/
+
+export class UserMembers {
+  #server: RouterServer
+  /** By the user's key. */
+  #secrets: ReadonlyMap<string, UserSecret>
+  readonly #options: UserMembersOptions
+  readonly #byKey = new Map<string, UserMember>()
+  /** When the last user's was ended. */
+  #usedAtMs: number
+
+  constructor(server: RouterServer, options: UserMembersOptions) {
+    this.#server = server
+    this.#secrets = secretsOf(server)
+    this.#options = options
+    this.#usedAtMs = options.clock.now()
+  }
+
+  get server(): RouterServer {
+    return this.#server
+  }
+
+  /** Whether each user has a pod, which may have to be started. */
+  get #hasPods(): boolean {
+    const { endpoint } = this.#server
+    return endpoint.kind === 'http' && endpoint.podPerUser === true
+  }
+
+  /** Applies new limits of the same server. Users whose credentials have changed begin anew. */
+  adopt(server: RouterServer): void {
+    this.#server = server
+    this.#secrets = secretsOf(server)
+    for (const user of [...this.#byKey.values()]) {
+      if (this.#secrets.get(user.user.key)?.revision === user.revision)
+        user.member.adopt(this.#serverOf(user.user, user.revision))
+      else this.#remove(user)
+    }
+  }
+
+  /** As PoolMember.call, at what the caller's user has. */
+  async call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+    const user = this.of(call.caller)
+    try {
+      return await user.call(call, signal)
+    } catch (error) {
+      // There is no pod for this user: who comes back is looked at anew.
+      if (error instanceof Fault && error.details.reason === 'TooManyUsers') this.#remove(user)
+      throw error
+    }
+  }
+
+  /** What the caller's user has, created if there is nothing yet. Throws Fault user_refused. */
+  of(caller: Caller): UserMember {
+    const user = this.#userOf(caller)
+    return this.#byKey.get(user.key) ?? this.#create(user)
+  }
+
+  /** Ends what a user has. False if no user has this id. */
+  end(id: string): boolean {
+    const found = [...this.#byKey.values()].filter(({ user }) => user.id === id)
+    for (const member of found) this.#remove(member)
+    return found.length > 0
+  }
+
+  /** Ends what all users have. */
+  endAll(): void {
+    for (const member of [...this.#byKey.values()]) this.#remove(member)
+  }
+
+  users(): UserStatus[] {
+    return [...this.#byKey.values()].map(statusOf)
+  }
+
+  /** Of all users together; the breaker is that of the user whose calls fare best. */
+  status(): PoolMemberStatus {
+    const all = [...this.#byKey.values()].map(({ member }) => member.status())
+    const sum = (read: (status: PoolMemberStatus) => number) =>
+      all.reduce((total, status) => total + read(status), 0)
+    const calledAt = all.flatMap(({ lastCallAt }) => lastCallAt ?? [])
+    const [best] = all.map(({ breaker }) => breaker).sort((a, b) => rank(a.state) - rank(b.state))
+    return {
+      server: this.#server.name,
+      used: all.some(({ used }) => used),
+      active: sum(({ active }) => active),
+      waiting: sum(({ waiting }) => waiting),
+      asking: sum(({ asking = 0 }) => asking) || undefined,
+      held: sum(({ held = 0 }) => held) || undefined,
+      subscriptions: sum(({ subscriptions = 0 }) => subscriptions) || undefined,
+      sessions: all.length || undefined,
+      instances: this.#hasPods && all.length > 0 ? this.#instances() : undefined,
+      idleMs: all.length > 0 ? undefined : this.#options.clock.now() - this.#usedAtMs,
+      lastCallAt: calledAt.length > 0 ? Math.max(...calledAt) : undefined,
+      breaker: best ?? NO_FAILURES,
+    }
+  }
+
+  #instances(): Record<string, number> {
+    const now = this.#options.clock.now()
+    const all = [...this.#byKey.values()]
+    return Object.fromEntries(all.map(({ user, usedMs }) => [user.digest, Math.max(0, now - usedMs)]))
+  }
+
+  /** The server as a user has it. */
+  #serverOf(user: User, secret: string | undefined): RouterServer {
+    const { endpoint, name } = this.#server
+    return endpoint.kind === 'http' && endpoint.podPerUser
+      ? { ...this.#server, sleep: undefined, endpoint: instanceEndpoint(name, endpoint, user, secret) }
+      : this.#server
+  }
+
+  /** Callers of this machine are one user where nobody is asked who they are. */
+  #userOf({ identity, address = '' }: Caller): User {
+    const user = userOf(identity, this.#options.issuers())
+    if (user) return user
+    if (this.#server.endpoint.kind === 'local' && LOOPBACK_ADDRESS.test(address)) return LOCAL_USER
+    throw new Fault('user_refused', 'the caller is anonymous', { details: { reason: 'CallerUnknown' } })
+  }
+
+  #create(user: User): UserMember {
+    const { max, credentials } = this.#users
+    const secret = this.#secrets.get(user.key)
+    if (credentials?.kind === 'secrets' && (!secret || secret.lacks !== undefined))
+      throw needsCredentials(user, credentials, secret)
+    if (this.#byKey.size >= max) throw tooManyUsers(max)
+    const { connect, clock } = this.#options
+    const connected: ConnectedUser = { ...user, token: () => created.token, secret: secret?.name }
+    const options = { ...this.#options, connect: (server: RouterServer) => connect(server, connected) }
+    const member = new PoolMember(this.#serverOf(user, secret?.revision), options)
+    const created: UserMember = new UserMember(user, member, secret?.revision, {
+      clock,
+      keepsTokens: credentials?.kind === 'tokenExchange',
+      idleAfterMs: () => this.#users.idleAfterMs,
+      onIdle: idle => this.#remove(idle),
+    })
+    this.#byKey.set(user.key, created)
+    return created
+  }
+
+  #remove(member: UserMember): void {
+    if (this.#byKey.get(member.user.key) !== member) return
+    member.stop()
+    this.#byKey.delete(member.user.key)
+    this.#usedAtMs = this.#options.clock.now()
+    this.#options.retire(member.member)
+  }
+
+  get #users(): ServerUsers {
+    const { users } = this.#server
+    if (!users) throw new Error(`server ${this.#server.name} has no users`)
+    return users
+  }
+}
+
+function secretsOf({ users }: RouterServer): Map<string, UserSecret> {
+  const known = users?.credentials?.kind === 'secrets' ? users.credentials.secrets : []
+  return new Map(known.flatMap(secret => [[userNamed(secret.subject)?.key ?? '', secret] as const]))
+}
+
+function needsCredentials(
+  { subject }: User,
+  { selector }: Extract<UserCredentials, { kind: 'secrets' }>,
+  secret: UserSecret | undefined,
+): Fault {
+  const details = {
+    reason: 'NeedsCredentials',
+    subject,
+    labels: labelsOf(selector),
+    ...(secret?.lacks !== undefined && { lacks: secret.lacks }),
+  }
+  return new Fault('user_refused', 'the user has no credentials', { details })
+}
+
+function labelsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}: ${value}`)
+  const others = matchExpressions.map(({ key, operator, values = [] }) =>
+    [key, operator, values.join(' ')].filter(Boolean).join(' '),
+  )
+  return [...equal, ...others].join(', ')
+}
+
+function statusOf({ user: { id, subject }, member, sinceMs, usedMs }: UserMember): UserStatus {
+  const { active, breaker } = member.status()
+  return { user: id, subject, sinceMs, usedMs, active, breaker: breaker.state }
+}
+
+function rank(state: BreakerStatus['state']): number {
+  return BREAKERS.indexOf(state)
+}

@@ -1,0 +1,146 @@
+/** Calls to a server that sleeps: real servers over HTTP that are started while calls wait for them. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../core/async.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import { createConnector } from '../../core/mcp/client/connector.ts'
+import { serverOf, snapshotOf } from '../../test/meta/fixture.ts'
+import { callOf } from '../../test/support/call.ts'
+import { freePort } from '../../test/support/free-port.ts'
+import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
+import { faultSentence } from '../meta/wording/sentences.ts'
+import { createPool } from '../upstream/pool.ts'
+import { Wishes } from './wishes.ts'
+
+const LIMITS = { callTimeoutMs: 10_000, startTimeoutMs: 20_000, concurrency: 16, maxResultBytes: 1_024 }
+const ECHO = { method: 'tools/call', params: { name: 'echo', arguments: { text: 'x' } } }
+
+async function start(t: TestContext, more: Partial<RouterServer> = {}) {
+  const port = await freePort()
+  const wishes = new Wishes({ clock: systemClock })
+  const connect = createConnector({ clock: systemClock, secret: () => undefined })
+  const pool = createPool({ clock: systemClock, wishes, connect })
+  t.after(() => pool.close())
+  const endpoint = {
+    kind: 'http',
+    url: `http://127.0.0.1:${port}/mcp`,
+    transport: 'streamable-http',
+    revision: '1',
+  } as const
+  const server: RouterServer = {
+    ...serverOf('sleeper'),
+    endpoint,
+    limits: LIMITS,
+    sleep: { asleep: true },
+    ...more,
+  }
+  const adopt = (changed: Partial<RouterServer>) =>
+    pool.update(snapshotOf({}, { servers: [{ ...server, ...changed }] }, 1).config)
+  adopt({})
+  const call = (signal = new AbortController().signal) => pool.call('sleeper', callOf(ECHO), signal)
+  const wake = async () => {
+    const woken = await startSdk1('stateful', { port })
+    t.after(() => woken.close())
+    return woken
+  }
+  const told = () =>
+    new Promise<void>(resolve => {
+      if (wishes.list().length > 0) return resolve()
+      const stop = wishes.onChange(() => {
+        stop()
+        resolve()
+      })
+    })
+  return { pool, wishes, server, adopt, call, wake, told }
+}
+
+test('200 callers at one sleeper wait for one start, and each call is sent once', async t => {
+  const { wishes, call, wake, told, pool } = await start(t)
+  const calls = Array.from({ length: 200 }, () => call())
+  await told()
+  assert.deepEqual(
+    wishes.list().map(({ server }) => server),
+    ['sleeper'],
+  )
+  assert.equal(pool.status()[0]?.held, 200)
+  const woken = await wake()
+  for (const answer of await Promise.all(calls)) assert.equal(answer.error, undefined)
+  const sent = woken.log.filter(line => line === 'POST tools/call')
+  assert.equal(sent.length, 200)
+  assert.equal(woken.log.filter(line => line === 'POST initialize').length, 1)
+  assert.deepEqual(wishes.list(), [])
+})
+
+test('a call that finds its pod ended was not sent, and wakes the server again', async t => {
+  const { call, wake, told, pool } = await start(t)
+  const first = await wake()
+  await call()
+  await first.close()
+  // The client reads that its connections were closed, as it does long before a pod in a cluster ends.
+  for (let at = 0; at < 3; at++) await new Promise(resolve => setImmediate(resolve))
+  const again = call()
+  await told()
+  const second = await wake()
+  assert.equal((await again).error, undefined)
+  assert.equal(second.log.filter(line => line === 'POST tools/call').length, 1)
+  assert.equal(pool.status()[0]?.breaker.failures, 0)
+})
+
+test('a call that waits goes on to the server as it is configured meanwhile', async t => {
+  const { call, adopt, told, wake, server } = await start(t)
+  const waiting = call()
+  await told()
+  adopt({ endpoint: { ...server.endpoint, revision: '2' } })
+  await wake()
+  assert.equal((await waiting).error, undefined)
+})
+
+test('a caller that disconnects while it waits no longer counts as waiting', async t => {
+  const { call, told, wishes, pool } = await start(t)
+  const leaving = new AbortController()
+  const gone = call(leaving.signal)
+  await told()
+  leaving.abort()
+  await assert.rejects(gone, { code: 'cancelled' })
+  assert.deepEqual(wishes.list(), [])
+  assert.equal(pool.status()[0]?.held, undefined)
+})
+
+test('the end of a held call says why', async t => {
+  const { call, adopt, server } = await start(t, { limits: { ...LIMITS, startTimeoutMs: 300 } })
+  const said = async () => {
+    const error = await call().then(
+      () => assert.fail('answered'),
+      (error: unknown) => error,
+    )
+    assert.ok(error instanceof Fault)
+    return faultSentence(error, server, undefined as never)
+  }
+  assert.match(await said(), /is asleep, and nobody can wake it now\. The call was not sent/)
+  adopt({ sleep: { asleep: false } })
+  assert.match(await said(), /is asleep, and could not be woken in 1 s\. The call/)
+  adopt({ sleep: { asleep: false, problem: 'no node has room' } })
+  assert.match(await said(), /is asleep, and could not be woken in 1 s: no node has room\. The call/)
+})
+
+test('while calls, and for as long as after them, a server is in use', async t => {
+  const { call, wake, pool } = await start(t)
+  assert.ok((pool.status()[0]?.idleMs ?? -1) >= 0)
+  const calls = [call(), call()]
+  assert.equal(pool.status()[0]?.idleMs, undefined)
+  await wake()
+  await Promise.all(calls)
+  assert.ok((pool.status()[0]?.idleMs ?? -1) >= 0)
+})
+
+test('sessions of single clients keep a server in use until they are gone', async t => {
+  const { pool, wake } = await start(t, { sessions: 'perClient' })
+  await wake()
+  const { signal } = new AbortController()
+  await pool.call('sleeper', callOf({ ...ECHO, client: 'one' }), signal)
+  assert.deepEqual([pool.status()[0]?.sessions, pool.status()[0]?.idleMs], [1, undefined])
+  pool.forget('one')
+  assert.equal(pool.status()[0]?.sessions, undefined)
+  assert.ok((pool.status()[0]?.idleMs ?? -1) >= 0)
+})

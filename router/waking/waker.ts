@@ -1,0 +1,80 @@
+/** Holds calls to a server that may sleep until the server answers, or until it could not be woken in time. */
+import type { Clock } from '../../core/async.ts'
+import type { Instance, RouterServer } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
+import { idOfUser } from '../../core/mcp/user.ts'
+import { accepts } from './reach.ts'
+import type { HoldOptions, Wishes } from './wishes.ts'
+
+export type WakerOptions = {
+  wishes: Wishes
+  clock: Clock
+  /** The server as the newest config has it. */
+  server: () => RouterServer
+}
+
+/** By then an operator that was notified has created the Service of the user's pod. */
+const FIRST_TRY_MS = 700
+
+export class Waker {
+  readonly #options: WakerOptions
+
+  constructor(options: WakerOptions) {
+    this.#options = options
+  }
+
+  /** Whether its calls have to be held while it sleeps, or while the pod of their user is made. A sidecar's calls are held by the gateway. */
+  get isNeeded(): boolean {
+    const { sleep, endpoint } = this.#options.server()
+    return endpoint.kind === 'http' && (sleep !== undefined || endpoint.instance !== undefined)
+  }
+
+  /** Resolves once the server answers. Throws Fault `upstream_asleep` after `withinMs`, and the Faults of `Wishes.hold`. */
+  wake(withinMs: number, signal: AbortSignal): Promise<void> {
+    const { wishes, clock, server } = this.#options
+    const { name, endpoint } = server()
+    const { url, instance } = endpoint.kind === 'http' ? endpoint : { url: '', instance: undefined }
+    const reach = (ended: AbortSignal) => accepts(url, clock, ended)
+    if (!instance)
+      return wishes.hold({ server: name }, { reach, withinMs, fault: () => asleepFault(server()) }, signal)
+    const options: HoldOptions = {
+      reach,
+      withinMs,
+      fault: () => instanceFault(server(), instance),
+      refusal: () => fullFault(server(), instance),
+      firstTryMs: FIRST_TRY_MS,
+    }
+    return wishes.hold({ server: name, instance: instance.user }, options, signal)
+  }
+}
+
+function instanceFault({ users, limits }: RouterServer, { user }: Instance): Fault {
+  const problem = users?.troubles?.[idOfUser(user)]?.problem
+  const seconds = Math.ceil(limits.startTimeoutMs / 1_000)
+  const details = { seconds, ...(problem !== undefined && { problem }), ofUser: true }
+  return new Fault('upstream_asleep', 'the pod of the user could not be started', {
+    retryable: true,
+    details,
+  })
+}
+
+function fullFault({ users }: RouterServer, { user }: Instance): Fault | undefined {
+  return users?.troubles?.[idOfUser(user)]?.isFull && tooManyUsers(users.max)
+}
+
+/** The server has as many users as it may have. */
+export function tooManyUsers(max: number): Fault {
+  const details = { reason: 'TooManyUsers', max }
+  return new Fault('user_refused', `the server has ${max} users, the most that it may have`, { details })
+}
+
+/** If the server is still `asleep` and not `waking`, no operator has noticed the call, or the operator cannot write to the API server. */
+function asleepFault({ sleep, limits }: RouterServer): Fault {
+  const { asleep = true, problem } = sleep ?? {}
+  const seconds = Math.ceil(limits.startTimeoutMs / 1_000)
+  const details = { seconds, ...(problem !== undefined && { problem }), heard: !asleep }
+  return new Fault('upstream_asleep', 'the server is asleep and could not be woken', {
+    retryable: true,
+    details,
+  })
+}

@@ -1,0 +1,40 @@
+/** Builds the console's page from console/: its scripts and styles, named by their content, and the HTML that loads them. */
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { build, type Metafile } from 'esbuild'
+import type { ConsolePage } from '../core/console/page.ts'
+
+const root = dirname(import.meta.dirname)
+const folder = join(root, 'console')
+/** Below this path the router serves them. */
+const ASSETS = 'console/assets'
+
+/** Equal sources give equal files. */
+export async function buildConsole(): Promise<{ page: ConsolePage; metafile: Metafile }> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { app: join(folder, 'main.tsx'), style: join(folder, 'css', 'style.css') },
+    outdir: join(root, 'dist', ASSETS),
+    write: false,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: ['es2024', 'chrome131', 'firefox133', 'safari18.2'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
+  const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]))
+  const nameOf = (start: string, end: string): string =>
+    [...files.keys()].find(name => name.startsWith(`${start}-`) && name.endsWith(end)) ?? ''
+  const html = (await readFile(join(folder, 'index.html'), 'utf8'))
+    .replace('STYLE', `${ASSETS}/${nameOf('style', '.css')}`)
+    .replace('SCRIPT', `${ASSETS}/${nameOf('app', '.js')}`)
+  return { page: new Map([['index.html', html], ...files]), metafile }
+}

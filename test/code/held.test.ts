@@ -1,0 +1,125 @@
+/** Scripts that wait for a person: how many, with a clock that stands still, and at another replica than the one that asked. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
+import { modern, modernHeaders, post } from '../front/post.ts'
+import type { FixtureServer } from '../meta/fixture.ts'
+import { freePort } from '../support/free-port.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { CAN_ALL } from '../upstreams/asking/questions.ts'
+import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
+
+const MOST_WAITING = 16
+const CAN_BE_ASKED = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
+const ASK = { ask: ['files:wipe'] }
+const CODE = 'return tools.files.wipe(input)'
+const CATCHING =
+  'try { return await tools.files.wipe(input) } catch ({kind, message}) { return {kind, message} }'
+const ANY = { type: 'object', properties: {} } as const
+
+const files: FixtureServer = {
+  offers: {
+    tools: [
+      { name: 'wipe', inputSchema: ANY },
+      { name: 'never', inputSchema: ANY },
+    ],
+  },
+  answer: ({ params = {} }, signal) =>
+    params.name === 'never'
+      ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      : { result: { content: [{ type: 'text', text: `wiped ${JSON.stringify(params.arguments)}` }] } },
+}
+
+type Answer = Awaited<ReturnType<typeof post>>
+
+/** As a client of 2026-07-28, which is asked by the answer to its call and calls again. */
+async function runAt({ router }: ScriptGateway, code: string, n: number, more: JsonObject = {}) {
+  const params = { name: 'run_mcp_script', arguments: { code, input: { n } }, ...more }
+  const body = modern('tools/call', params, CAN_BE_ASKED)
+  return post(new URL('/mcp/code', router.url).href, body, modernHeaders('tools/call', 'run_mcp_script'))
+}
+
+function stateOf({ json, text }: Answer): string {
+  const { resultType, requestState } = (json.result ?? {}) as JsonObject
+  assert.equal(resultType, 'input_required', text)
+  return String(requestState)
+}
+
+function said({ json, text }: Answer): string {
+  assert.ok(isObject(json.result) && Array.isArray(json.result.content), text)
+  return (json.result.content as { text: string }[])[0]?.text ?? ''
+}
+
+const allowing = (requestState: string) => ({
+  requestState,
+  inputResponses: { 'elicitation-1': { action: 'accept', content: { allow: 'once' } } },
+})
+
+test('sixteen scripts wait for people in addition to the one that may run, and the next gets the reason why it may not ask', async t => {
+  const gateway = await startScriptGateway(
+    t,
+    { files },
+    { ...ASK, limits: { scripts: 1, scriptsPerClient: 1 } },
+  )
+  const states: string[] = []
+  for (let n = 0; n < MOST_WAITING; n++) states.push(stateOf(await runAt(gateway, CODE, n)))
+  assert.deepEqual(JSON.parse(said(await runAt(gateway, CATCHING, MOST_WAITING))), {
+    kind: 'denied',
+    message:
+      'files:wipe was not called, because the person could not be asked: Too many scripts wait for people at the moment.',
+  })
+  assert.equal(await gateway.value('return 1'), 1)
+  assert.deepEqual(gateway.sent, [])
+  assert.equal(said(await runAt(gateway, CODE, 0, allowing(states[0] ?? ''))), 'wiped {"n":0}')
+  const again = stateOf(await runAt(gateway, CATCHING, MOST_WAITING))
+  assert.equal(said(await runAt(gateway, CATCHING, MOST_WAITING, allowing(again))), 'wiped {"n":16}')
+})
+
+test('the timeout of a script does not run while a person is asked, and continues afterwards', async t => {
+  const clock = createManualClock()
+  const code =
+    'await tools.files.wipe(input); try { await tools.files.never() } catch {} for (;;) await tools.files.never()'
+  const gateway = await startScriptGateway(
+    t,
+    { files },
+    { ...ASK, limits: { timeoutMs: 60_000 } },
+    {},
+    { clock },
+  )
+  const advanceUntil = async <T>(ms: number, answer: Promise<T>): Promise<T> => {
+    let done = false
+    void answer.finally(() => {
+      done = true
+    })
+    for (; !done; await new Promise(resolve => setImmediate(resolve))) clock.advance(ms)
+    return answer
+  }
+  const state = stateOf(await advanceUntil(GATHER_MS / 1_000, runAt(gateway, code, 1)))
+  clock.advance(5 * 60_000)
+  const answer = runAt(gateway, code, 1, allowing(state))
+  while (!gateway.sent.includes('files:never')) await new Promise(resolve => setImmediate(resolve))
+  assert.equal(gateway.sent.length, 2)
+  clock.advance(60_000)
+  const { json } = await answer
+  assert.equal((json.result as JsonObject).isError, true)
+  assert.match(
+    said(await answer),
+    /^The script took longer than 60 s: .*\nBefore it: 2 calls, files:wipe 1, files:never 1/s,
+  )
+})
+
+test('a script that waits at one replica goes on through another, until the first is gone', async t => {
+  const replica = async () => {
+    const options = { sessionKey: 'one key', address: '127.0.0.1', port: await freePort() }
+    return startScriptGateway(t, { files }, ASK, {}, options)
+  }
+  const [first, second] = [await replica(), await replica()]
+  const [kept, lost] = [stateOf(await runAt(first, CODE, 1)), stateOf(await runAt(first, CODE, 2))]
+  assert.equal(said(await runAt(second, CODE, 1, allowing(kept))), 'wiped {"n":1}')
+  assert.deepEqual([first.sent, second.sent], [['files:wipe'], []])
+  await first.router.close(0)
+  const { json } = await runAt(second, CODE, 2, allowing(lost))
+  assert.match(JSON.stringify(json.error), /no longer waits; call the tool again/)
+  assert.deepEqual([first.sent.length, second.sent], [1, []])
+})

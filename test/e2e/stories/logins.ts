@@ -1,0 +1,269 @@
+/** Users of a gateway in a cluster log in to a server in their browsers: whichever replica answers, each for themselves alone. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { userNamed } from '../../../core/mcp/user.ts'
+import { logIn } from '../../login/person.ts'
+import { run } from '../../support/run.ts'
+import { FOR_LISTS, LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
+import { tokenOf } from '../../users/as-user.ts'
+import type { Agent } from '../support/agent.ts'
+import { type Caller, callerOf } from '../support/caller.ts'
+import { gateway, secret, server } from '../support/manifests.ts'
+import type { Portolan } from '../support/portolan.ts'
+import type { Stories } from '../support/story.ts'
+import { until } from '../support/until.ts'
+
+const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
+const WORLD = join(import.meta.dirname, '..', '..', 'upstreams', 'users', 'login-world.ts')
+const NODE = [process.execPath, '--disable-warning=ExperimentalWarning']
+const REPLICAS = 2
+const SPACE = 'logins'
+const DOMAIN = `${SPACE}.svc`
+const GATEWAY = `http://tools-gateway.${DOMAIN}`
+/** Calls at once, which both replicas get some of. */
+const AT_ONCE = 12
+
+export const loginStories: Stories = (running, options) => {
+  test('users log in to a server, each for themselves, at whichever replica', options, async t => {
+    const portolan = running()
+    const world = await startWorld(portolan, t)
+    const space = await portolan.namespace(SPACE, t)
+    await applyServices(portolan)
+    await space.apply(
+      secret('callers', { robot: tokenOf('robot') }),
+      server('notes', {
+        remote: { url: `http://notes.${DOMAIN}/mcp` },
+        sessions: 'perUser',
+        headers: [{ name: 'Authorization', value: FOR_LISTS }],
+        auth: { perUser: { oauth: {} } },
+      }),
+      gateway('tools', {
+        url: GATEWAY,
+        router: { replicas: REPLICAS },
+        auth: { tokens: { secretName: 'callers' }, jwt: [issuer()] },
+      }),
+    )
+    await space.untilServing('tools', { ready: 1 })
+    const agent = await space.agent('tools')
+    const [ada, ben, robot] = await callersOf(portolan, t, [
+      world.tokens.ada,
+      world.tokens.ben,
+      tokenOf('robot'),
+    ])
+    const link = await asked(ada as Caller)
+    assert.equal(link, `${GATEWAY}/connect/notes?for=${userNamed(`http://issuer.${DOMAIN}#ada`)?.id}`)
+    await assert.rejects(about(robot as Caller), /no person logs in with/)
+
+    // A link that was passed on is of no use to whoever has it.
+    assert.match(await open(agent, link, 'ben', 'eve'), /^403 .*for somebody else/s)
+    await asked(ada as Caller)
+    assert.match(await open(agent, link, 'ada', 'ada-at-notes'), /^200 .*Logged in to <b>notes/s)
+    await allAnswer(ada as Caller, 'ada-at-notes')
+    await asked(ben as Caller)
+    assert.match(await open(agent, link.replace(/\?.*/, ''), 'ben', 'ben-at-notes'), /^200 .*Logged in/s)
+    await allAnswer(ben as Caller, 'ben-at-notes')
+    await allAnswer(ada as Caller, 'ada-at-notes')
+
+    // However many calls of both replicas are refused, the login is renewed once.
+    await until('both logins are kept', async () => (await keptIn(portolan)).length === 2)
+    const before = await keptIn(portolan)
+    await world.refuse()
+    world.grants.length = 0
+    await allAnswer(ada as Caller, 'ada-at-notes')
+    assert.deepEqual(world.grants, ['refresh_token'])
+    await allAnswer(ben as Caller, 'ben-at-notes')
+    assert.deepEqual(world.grants, ['refresh_token', 'refresh_token'])
+
+    // What is kept is sealed, and outlives the routers.
+    const names = async () => (await space.made()).filter(name => name.startsWith('Secret notes-logins-'))
+    await until('both are kept as renewed', async () => {
+      const now = await keptIn(portolan)
+      return now.length === 2 && !now.some(value => before.includes(value))
+    })
+    for (const pod of await space.pods('tools'))
+      await portolan.kubectl('delete', 'pod', pod.metadata.name, '-n', SPACE)
+    await space.untilServing('tools', { ready: 1 })
+    const [again] = await callersOf(portolan, t, [world.tokens.ada])
+    await allAnswer(again as Caller, 'ada-at-notes')
+
+    const command = (...args: string[]) =>
+      run(process.execPath, [...NODE.slice(1), MAIN, 'logins', ...args, '--namespace', SPACE], {
+        env: { ...process.env, KUBECONFIG: portolan.cluster.kubeconfig },
+      })
+    const shown = await command()
+    assert.match(shown.stdout, /notes +http:\/\/issuer\.logins\.svc#ada .*\nnotes +\S+#ben /, shown.stderr)
+    const deleted = await command('notes', `http://issuer.${DOMAIN}#ada`, '--delete')
+    assert.deepEqual([deleted.code, deleted.stdout], [0, 'deleted: 1\n'], deleted.stderr)
+    await until('no replica has it any more', async () => Boolean(await askedEverywhere(again as Caller)))
+    await until('one login is kept', async () => (await keptIn(portolan)).length === 1)
+    await space.delete(server('notes', {}))
+    await until('they are deleted with their server', async () => (await names()).length === 0)
+  })
+}
+
+function issuer() {
+  return {
+    name: 'own',
+    issuer: `http://issuer.${DOMAIN}`,
+    audiences: [`${GATEWAY}/mcp`],
+    requiredScopes: ['read'],
+  }
+}
+
+/** Services of the cluster that lead to ports of the control plane's address. */
+async function applyServices({ kubectl, cluster }: Portolan): Promise<void> {
+  const items = Object.entries(LOGIN_PORTS).flatMap(([name, port]) => [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec: { ports: [{ name: 'http', port: 80, targetPort: port }] },
+    },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+      addressType: 'IPv4',
+      ports: [{ name: 'http', port }],
+      endpoints: [{ addresses: [cluster.addresses.control] }],
+    },
+  ])
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-logins-'))
+  const file = join(folder, 'services.json')
+  writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  await kubectl('apply', '--namespace', SPACE, '--filename', file)
+  rmSync(folder, { recursive: true })
+}
+
+type World = {
+  tokens: { ada: string; ben: string }
+  /** Of the upstream's authorization server, in order. */
+  grants: string[]
+  /** The upstream refuses all tokens that it has seen. */
+  refuse(): Promise<void>
+}
+
+async function startWorld({ cluster }: Portolan, t: TestContext): Promise<World> {
+  const { command, env } = cluster.inside([
+    ...NODE,
+    WORLD,
+    cluster.addresses.control,
+    DOMAIN,
+    `${GATEWAY}/mcp`,
+  ])
+  const [file = '', ...args] = command
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, ...env } })
+  t.after(() => child.stdin.end())
+  const grants: string[] = []
+  let tokens: World['tokens'] | undefined
+  let refusals = 0
+  createInterface({ input: child.stdout }).on('line', line => {
+    if (!line.startsWith('{')) return
+    const said = JSON.parse(line) as { ada?: string; ben?: string; grant?: string; refused?: number }
+    if (said.ada && said.ben) tokens = { ada: said.ada, ben: said.ben }
+    if (said.grant) grants.push(said.grant)
+    if (said.refused) refusals++
+  })
+  return {
+    tokens: await until('the servers of the world listen', async () => tokens),
+    grants,
+    async refuse() {
+      const before = refusals
+      child.stdin.write('refuse\n')
+      await until('the upstream refuses', async () => refusals > before)
+    },
+  }
+}
+
+async function callersOf(
+  { cluster }: Portolan,
+  t: TestContext,
+  tokens: readonly string[],
+): Promise<Caller[]> {
+  const callers = await Promise.all(tokens.map(token => callerOf(cluster, SPACE, 'tools', token)))
+  t.after(() => {
+    for (const caller of callers) caller.stop()
+  })
+  return callers
+}
+
+const about = (caller: Caller) => caller.call('notes:about', {})
+
+/** The link that the caller is told to log in at. */
+async function asked(caller: Caller): Promise<string> {
+  const told = await about(caller).then(
+    text => assert.fail(text),
+    ({ message }: Error) => message,
+  )
+  return /repeat the call after the login: (\S+)$/.exec(told)?.[1] ?? assert.fail(told)
+}
+
+/** Whether many calls at once, at both replicas, are all asked to log in. */
+async function askedEverywhere(caller: Caller): Promise<boolean> {
+  const links = await Promise.all(Array.from({ length: AT_ONCE }, () => asked(caller).catch(() => '')))
+  return links.every(link => link !== '')
+}
+
+/** Many calls at once, at both replicas, reach the upstream with a token of this account and for this upstream. */
+async function allAnswer(caller: Caller, account: string): Promise<void> {
+  const texts = await Promise.all(
+    Array.from({ length: AT_ONCE }, () => until('the call is answered', () => about(caller))),
+  )
+  for (const text of texts) {
+    const { headers } = JSON.parse(text) as { headers: { authorization: string } }
+    const [, payload = ''] = headers.authorization.split('.')
+    const { sub, aud } = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    assert.deepEqual([sub, aud], [account, `http://notes.${DOMAIN}/mcp`])
+  }
+}
+
+/** What the Secrets keep, of logins that were not deleted. */
+async function keptIn({ kubectl }: Portolan): Promise<string[]> {
+  const selector = 'app.kubernetes.io/component=logins'
+  const text = await kubectl('get', 'secrets', '-n', SPACE, '--selector', selector, '--output', 'json')
+  const { items } = JSON.parse(text) as { items: { data?: Record<string, string> }[] }
+  const values = items.flatMap(({ data = {} }) => Object.values(data))
+  const plain = values.map(value => Buffer.from(value, 'base64').toString())
+  for (const value of plain) assert.match(value, /^\d+\.[\w-]*$/)
+  return plain.filter(value => !value.endsWith('.'))
+}
+
+/** A person in a pod opens the link, and logs in at both places; resolves with status and text of the last page. */
+async function open(agent: Agent, link: string, who: string, account: string): Promise<string> {
+  return agent.script(`
+    const MOST_PAGES = 12
+    ${logIn.toString()}
+    ${opening.toString()}
+    process.stdout.write(await opening(logIn, ${JSON.stringify(link)}, ${JSON.stringify([who, account])}))
+  `)
+}
+
+/** Runs in the pod; a connection for each request, so that the Service spreads them over the replicas. */
+async function opening(log: typeof logIn, link: string, [who, account]: [string, string]): Promise<string> {
+  const { origin, pathname } = new URL(link)
+  const anew = { connection: 'close' }
+  let cookie = ''
+  const keepCookie = (response: Response) => {
+    cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie
+    return response
+  }
+  const told = async (response: Response) => `${response.status} ${await response.text()}`
+  const page = await (await fetch(link, { headers: anew })).text()
+  const action = (/action="([^"]+)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&')
+  const headers = { ...anew, origin }
+  const begun = keepCookie(
+    await fetch(new URL(action, link), { method: 'POST', headers, redirect: 'manual' }),
+  )
+  if (begun.status !== 303) return told(begun)
+  const known = await log(new URL(begun.headers.get('location') ?? ''), `${origin}/connect?`, who)
+  const next = keepCookie(await fetch(known, { headers: { ...anew, cookie } }))
+  if (next.status !== 200) return told(next)
+  const upstream = /href="([^"]+)"/.exec(await next.text())?.[1] ?? ''
+  const back = await log(new URL(upstream.replaceAll('&amp;', '&')), `${origin}${pathname}/callback`, account)
+  return told(await fetch(back, { headers: { ...anew, cookie } }))
+}

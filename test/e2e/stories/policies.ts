@@ -1,0 +1,116 @@
+/** NetworkPolicies, enforced: what pods of servers, routers and the operator may reach, and who may reach them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enforcePolicies } from '../../cluster/policies/enforce.ts'
+import { NPM_PORT } from '../../images/registry-server.ts'
+import { gateway, server } from '../support/manifests.ts'
+import type { Namespace } from '../support/namespace.ts'
+import { type Portolan, SYSTEM } from '../support/portolan.ts'
+import type { Stories } from '../support/story.ts'
+import { until } from '../support/until.ts'
+
+const SILENT_MS = 2_500
+const npm = { package: '@modelcontextprotocol/server-everything', version: '2026.8.31', args: ['stdio'] }
+
+export const policyStories: Stories = (running, options) => {
+  test(
+    'with policies enforced, servers reach the DNS and, while they install, their registry',
+    options,
+    async t => {
+      const portolan = running()
+      const enforcement = await enforcePolicies(portolan.cluster)
+      t.after(() => enforcement.stop())
+      const space = await portolan.namespace('fenced', t)
+      await space.apply(server('kit', { npm }), gateway('tools'))
+      await space.untilServing('tools', { ready: 1 })
+      const agent = await space.agent('tools')
+      assert.match(await agent.call('kit:echo', { message: 'through the fence' }), /through the fence/)
+
+      const inside = fromServer(portolan, space)
+      const { control, apiService } = portolan.cluster.addresses
+      await until('the registry is closed', async () => (await inside(dial(control, NPM_PORT))) === 'closed')
+      assert.equal(await agent.script(dial(control, NPM_PORT)), 'open')
+      assert.equal(await inside(RESOLVE), 'open')
+      assert.equal(await inside(dial(apiService, 443)), 'closed')
+
+      // a tunnel: something outside that listens where DNS does
+      const outside = await (await portolan.namespace('outside', t)).agent('none')
+      const address = (await outside.script(LISTEN)).trim()
+      for (const script of [dial(address, 53), sendTo(address, 53)]) {
+        assert.equal(await agent.script(script), 'open')
+        assert.equal(await inside(script), 'closed')
+      }
+    },
+  )
+
+  test('with policies enforced, pods are reached by those alone who have to', options, async t => {
+    const portolan = running()
+    const enforcement = await enforcePolicies(portolan.cluster)
+    t.after(() => enforcement.stop())
+    const space = await portolan.namespace('doors', t)
+    const friends = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'friends' } } }
+    await space.apply(server('kit', { npm }), gateway('tools', { from: [friends] }))
+    await space.untilServing('tools', { ready: 1 })
+    const addressOf = async (pods: Promise<{ status?: { podIP?: string } }[]>) =>
+      (await pods)[0]?.status?.podIP ?? ''
+    const [bridge, router] = await Promise.all([addressOf(space.pods('kit')), addressOf(space.pods('tools'))])
+    const operator = await addressOf(portolan.system.pods('portolan'))
+    const own = await space.agent('tools')
+    const friend = await (await portolan.namespace('friends', t)).agent('none')
+    const stranger = await (await portolan.namespace('strangers', t)).agent('none')
+    const doors = [
+      [bridge, 8080],
+      [router, 8080],
+      [router, 8081],
+      [operator, 8080],
+    ] as const
+    const open = async (agent: typeof own) =>
+      Promise.all(doors.map(([host, port]) => agent.script(dial(host, port))))
+    assert.deepEqual(await open(own), ['closed', 'open', 'closed', 'closed'])
+    assert.deepEqual(await open(friend), ['closed', 'open', 'closed', 'closed'])
+    assert.deepEqual(await open(stranger), ['closed', 'closed', 'closed', 'closed'])
+    assert.match(await own.call('kit:echo', { message: 'hello' }), /hello/)
+  })
+}
+
+/** Runs a script in the container of the server `kit`. */
+function fromServer({ kubectl }: Portolan, space: Namespace) {
+  return async (script: string) => {
+    const [pod] = await space.pods('kit')
+    const name = pod?.metadata.name ?? ''
+    return kubectl(
+      '--namespace',
+      space.name,
+      'exec',
+      name,
+      '--container',
+      'server',
+      '--',
+      'node',
+      '--eval',
+      script,
+    )
+  }
+}
+
+const SAY = `const say = word => { process.stdout.write(word); process.exit() }; setTimeout(() => say('closed'), ${SILENT_MS});`
+const RESOLVE = `${SAY} process.getBuiltinModule('dns').lookup('portolan.${SYSTEM}.svc', error => say(error ? 'closed' : 'open'))`
+
+function dial(host: string, port: number): string {
+  return `${SAY} process.getBuiltinModule('net').connect(${port}, '${host}').on('connect', () => say('open')).on('error', () => say('closed'))`
+}
+
+function sendTo(host: string, port: number): string {
+  return `${SAY} const socket = process.getBuiltinModule('dgram').createSocket('udp4')
+socket.on('message', () => say('open')).send('x', ${port}, '${host}')`
+}
+
+/** Prints its address; a child of it goes on listening. */
+const LISTEN = `const listening = \`process.getBuiltinModule('net').createServer(socket => socket.on('error', () => {})).listen(53)
+const udp = process.getBuiltinModule('dgram').createSocket('udp4')
+udp.on('message', (text, from) => udp.send(text, from.port, from.address)).bind(53, () => process.send('up'))\`
+const child = process.getBuiltinModule('child_process').spawn(process.execPath, ['--eval', listening], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+child.on('message', () => {
+  process.stdout.write(Object.values(process.getBuiltinModule('os').networkInterfaces()).flat().find(({ internal }) => !internal).address)
+  process.exit()
+})`

@@ -1,0 +1,111 @@
+/** What a caller keeps at one of two replicas: readable by this caller at both, and by nobody else at either. Over HTTP. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createInternalCredentials } from '../../router/access/internal-credential.ts'
+import type { Answerer } from '../meta/fixture.ts'
+import { freePort } from '../support/free-port.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { BLUE, NOW, RED, rule, SERVERS, send, start, TOKENS } from './access-router.ts'
+
+const CANARY_OR_TOOL = /canary|vermilion/
+const KEY = 'the key of both replicas'
+const CANARY = 'canary'
+const large: Answerer = () => ({
+  result: { content: [{ type: 'text', text: `${CANARY} `.repeat(1_000) }] },
+})
+const CALL = {
+  method: 'tools/call',
+  params: { name: 'execute_mcp_tool', arguments: { tool_path: 'vermilion:vermilion_get', arguments: {} } },
+}
+const RULES = { rules: [rule('all', 'vermilion', { subjects: [] })], auth: { ...TOKENS, anonymous: true } }
+
+const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 60_000, concurrency: 16, maxResultBytes: 1_000 }
+const SMALL = { vermilion: { ...SERVERS.vermilion, server: { limits: LIMITS } } }
+
+async function twoReplicas(t: TestContext) {
+  const replica = async () => {
+    const options = { port: await freePort(), address: '127.0.0.1', sessionKey: KEY }
+    return start(t, RULES, {}, large, SMALL, options)
+  }
+  return [await replica(), await replica()] as const
+}
+
+const ways = (uri: string) => [
+  { method: 'tools/call', params: { name: 'read_mcp_resource', arguments: { uri } } },
+  { method: 'tools/call', params: { name: 'execute_mcp_tool', arguments: { tool_path: uri } } },
+  { method: 'resources/read', params: { uri } },
+]
+
+test('the rest of a result is read by its caller at both replicas, and by another caller at neither', async t => {
+  const [first, second] = await twoReplicas(t)
+  const { text } = await send(first.origin, CALL, { token: RED })
+  const [handle = ''] = /portolan\|result\/[^"\s\\]+/.exec(text) ?? []
+  assert.notEqual(handle, '')
+  const [, owner, id = ''] = /result\/([^/]+)\/([\w-]+)/.exec(handle) ?? []
+  const other = `127_0_0_1:${new URL(second.origin).port}`
+  const forged = [
+    handle.replace(id, `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`),
+    handle.replace(String(owner), other),
+    handle.replace(String(owner), '127_0_0_1:9'),
+  ]
+  for (const { origin } of [first, second]) {
+    for (const request of ways(handle)) {
+      const own = await send(origin, request, { token: RED })
+      assert.match(own.text, /canary canary/, `${origin} ${JSON.stringify(request)}`)
+    }
+    for (const [at, request] of ways(handle).entries()) {
+      const gone = ways(forged[0] as string)[at] as object
+      const unknown = await send(origin, gone, { token: BLUE })
+      for (const token of [BLUE, undefined]) {
+        const foreign = await send(origin, request, { token })
+        assert.doesNotMatch(foreign.text, new RegExp(CANARY))
+        assert.deepEqual([foreign.status, foreign.text], [unknown.status, unknown.text])
+      }
+    }
+    for (const request of forged.flatMap(ways))
+      assert.doesNotMatch((await send(origin, request, { token: RED })).text, new RegExp(CANARY))
+  }
+})
+
+test('what a caller sends with a foreign handle reaches no other replica in the name of its owner', async t => {
+  const [first, second] = await twoReplicas(t)
+  const { text } = await send(first.origin, CALL, { token: RED })
+  const [handle = ''] = /portolan\|result\/[^"\s\\]+/.exec(text) ?? []
+  for (const authorization of [
+    `Portolan-Replica ${Buffer.from('token:red').toString('base64url')}.zzzzzzzz.`,
+    `Portolan-Replica ${Buffer.from('token:red').toString('base64url')}.zzzzzzzz.${'A'.repeat(43)}`,
+    `portolan-replica ${BLUE}`,
+  ])
+    for (const headers of [{ authorization }, { authorization, 'portolan-forwarded': '1' }] as Record<
+      string,
+      string
+    >[])
+      for (const request of ways(handle)) {
+        const answer = await send(second.origin, request, { headers })
+        assert.equal(answer.status, 400)
+        assert.doesNotMatch(answer.text, new RegExp(CANARY))
+      }
+})
+
+test("a replica's credential is for one request: with any other body, path or method it is refused", async t => {
+  const [first] = await twoReplicas(t)
+  const { text } = await send(first.origin, CALL, { token: RED })
+  const [uri = ''] = /portolan\|result\/[^"\s\\]+/.exec(text) ?? []
+  const read = { method: 'resources/read', params: { uri } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...read })
+  const credentials = createInternalCredentials(KEY, createManualClock(NOW))
+  const authorization = credentials.issue('token:red', { method: 'POST', path: '/mcp', body })
+  const headers = { authorization }
+  const own = await send(first.origin, read, { headers })
+  assert.match(own.text, /canary canary/)
+  const reached = first.reached.length
+  for (const other of [CALL, { method: 'tools/list' }, { ...read, id: 2 }]) {
+    const answer = await send(first.origin, other, { headers })
+    assert.deepEqual([answer.status, CANARY_OR_TOOL.test(answer.text)], [400, false], JSON.stringify(other))
+  }
+  for (const path of ['/mcp/direct', '/servers/vermilion/mcp', '/mcp?a=b'])
+    assert.equal((await send(first.origin, read, { headers, path })).status, 400, path)
+  for (const method of ['GET', 'DELETE'])
+    assert.equal((await fetch(`${first.origin}/mcp`, { method, headers })).status, 400, method)
+  assert.equal(first.reached.length, reached)
+})

@@ -1,0 +1,155 @@
+/** Quotas of a gateway with two routers, which tell each other what they have counted. Over HTTP. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { RateLimit } from '../../core/catalog/access-config.ts'
+import { createInternalCredentials } from '../../router/access/internal-credential.ts'
+import { freePort } from '../support/free-port.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { BLUE, NOW, RED, SERVERS, send, start } from './access-router.ts'
+
+const KEY = 'the key of both routers'
+const HOUR = 3_600_000
+const LIST = { method: 'tools/list' }
+const DAILY: RateLimit = { per: 'Caller', counts: 'requests', limit: 20, everyMs: 24 * HOUR, burst: 20 }
+
+/** Starts routers that know each other's admin ports; `away`: further ones that do not answer. */
+async function routers(t: TestContext, count: number, limit: Partial<RateLimit> = {}, away: number[] = []) {
+  const rateLimits = [{ ...DAILY, ...limit }]
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()))
+  const origins = [...ports, ...away].map(port => `http://127.0.0.1:${port}`)
+  const config = { routers: origins.length }
+  const launch = async (port: number) => {
+    const peers = async () => origins
+    const admin = {
+      host: '127.0.0.1',
+      port,
+      pod: `tools-${port}`,
+      gateway: 'tools',
+      missing: () => [],
+      peers,
+    }
+    const begun = await start(t, { rateLimits }, config, undefined, SERVERS, { sessionKey: KEY, admin })
+    const statuses: number[] = []
+    /** Sends requests until one is refused, and returns how many were allowed. */
+    const spend = async (token = RED) => {
+      for (let allowed = 0; ; allowed++) {
+        const { status } = await send(begun.origin, LIST, { token })
+        statuses.push(status)
+        if (status !== 200) return allowed
+      }
+    }
+    return { ...begun, port, spend, statuses }
+  }
+  return { started: await Promise.all(ports.map(launch)), launch, ports }
+}
+type Started = Awaited<ReturnType<typeof routers>>['started']
+
+/** Spends at the routers in turn until the quota is gone, and returns how many each has allowed. */
+async function spendAll(started: Started, token = RED): Promise<number[]> {
+  const spent = started.map(() => 0)
+  for (;;) {
+    for (const [at, { spend }] of started.entries()) spent[at] = (spent[at] ?? 0) + (await spend(token))
+    if ((await Promise.all(started.map(one => retryAfter(one.origin, token)))).every(wait => wait > 1))
+      return spent
+    for (const { clock } of started) clock.advance(1_000)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+async function retryAfter(origin: string, token: string): Promise<number> {
+  const { headers } = await send(origin, LIST, { token })
+  return Number(headers.get('retry-after'))
+}
+
+const sum = (counts: number[]) => counts.reduce((a, b) => a + b, 0)
+
+test('routers share a quota: together they allow what it says, wherever the requests arrive, once in its time', async t => {
+  const { started } = await routers(t, 2)
+  const [first, second] = started as [Started[0], Started[0]]
+  const spent = await spendAll(started)
+  assert.ok(sum(spent) >= 20 && sum(spent) <= 21, `${spent}`)
+  const wait = await retryAfter(first.origin, RED)
+  assert.ok(wait > 24 * 3_600 - 60 && wait <= 27 * 3_600, `${wait}`)
+  // One router alone gets it all, too.
+  const alone = await spendAll([first], BLUE)
+  assert.deepEqual(alone, [20])
+  await until(async () => {
+    second.clock.advance(1_000)
+    return (await retryAfter(second.origin, BLUE)) > 1
+  })
+  // A day later at the earliest.
+  for (const { clock } of started) clock.advance(23 * HOUR)
+  assert.ok((await retryAfter(second.origin, RED)) > 0)
+  for (const { clock } of started) clock.advance(4 * HOUR)
+  const again = await spendAll(started)
+  assert.ok(sum(again) >= 20 && sum(again) <= 21, `${again}`)
+})
+
+test('a router that cannot be reached opens no quota: the other one allows its share of what was left', async t => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => void silent.close().closeAllConnections())
+  const away = [(silent.address() as AddressInfo).port, await freePort()]
+  const { started } = await routers(t, 1, {}, away)
+  const [only] = started as [Started[0]]
+  for (let times = 0; times < 3; times++) {
+    only.clock.advance(1_000)
+    await new Promise(resolve => setTimeout(resolve, 5))
+    await only.spend()
+  }
+  assert.equal(only.statuses.filter(status => status === 200).length, 6)
+})
+
+test('a router that is started anew learns what was counted before; when all are, it is forgotten', async t => {
+  const { started, launch, ports } = await routers(t, 2)
+  const [first, second] = started as [Started[0], Started[0]]
+  await spendAll(started)
+  await second.router.close(0)
+  const renewed = await launch(ports[1] as number)
+  await until(async () => {
+    for (const { clock } of [first, renewed]) clock.advance(1_000)
+    return (await retryAfter(renewed.origin, RED)) > 1
+  })
+  await Promise.all([first, renewed].map(({ router }) => router.close(0)))
+  const anew = await Promise.all(ports.map(launch))
+  assert.ok(sum(await spendAll(anew)) >= 20)
+})
+
+test('only the routers of the gateway exchange counts, with one request for one credential', async t => {
+  const { started } = await routers(t, 2)
+  const [first] = started as [Started[0]]
+  const url = `http://127.0.0.1:${first.port}/quotas`
+  const cursor = { router: 'forged', revision: 1, hasAll: true }
+  const body = JSON.stringify({ told: { cursor, isWhole: true, limits: [] } })
+  const signed = (key: string, of = body) =>
+    createInternalCredentials(key, createManualClock(NOW)).issue('', {
+      method: 'POST',
+      path: '/quotas',
+      body: of,
+    })
+  const post = async (authorization: string, of = body) => {
+    const answer = await fetch(url, { method: 'POST', headers: { authorization }, body: of })
+    return { status: answer.status, text: await answer.text() }
+  }
+  assert.equal((await post(signed(KEY))).status, 200)
+  for (const authorization of ['', `Bearer ${RED}`, signed('another key')])
+    assert.equal((await post(authorization)).status, 400)
+  assert.equal((await post(signed(KEY), body.replace('forged', 'gorged'))).status, 400)
+  for (const broken of [
+    '',
+    '{',
+    '[]',
+    body.replace('1', '-1'),
+    body.replace('[]', '[["x",[[0,"r","c",1.5]]]]'),
+  ])
+    assert.equal((await post(signed(KEY, broken), broken)).status, 400, broken)
+  const other = body.replace('[]', '[["another limit",[[0,"r","c",1]]]]')
+  assert.equal((await post(signed(KEY, other), other)).status, 409)
+})
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise(resolve => setTimeout(resolve, 5))
+}

@@ -1,0 +1,46 @@
+/** Several tools in one query, by `select:a,b`, in every profile that searches. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Profile } from '../../core/catalog/router-config.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { createFixture } from './fixture.ts'
+import { SERVERS } from './servers.ts'
+
+const SEARCHES: [Profile, string, (tool: JsonObject) => string][] = [
+  ['hierarchical', 'discover_mcp_tools', tool => String(tool.tool_path)],
+  ['search', 'mcp_search_tools', tool => `${tool.serverId}:${tool.toolName}`],
+  ['registry', 'discover', tool => String(tool.name)],
+]
+const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry'] })
+
+async function toolsOf(profile: Profile, name: string, args: JsonObject): Promise<JsonObject[]> {
+  const { content } = await fixture.call(name, args, { route: { kind: 'gateway', profile } })
+  return JSON.parse(content[0]?.text ?? '').tools
+}
+
+for (const [profile, name, pathOf] of SEARCHES)
+  test(`${profile}: select: picks exactly the tools that it names, in their order, by path or by name`, async () => {
+    for (const query of ['select:wiki:search, forge:create_issue', 'SELECT:wiki__search,create_issue']) {
+      const tools = await toolsOf(profile, name, { query })
+      assert.deepEqual(tools.map(pathOf), ['wiki:search', 'forge:create_issue'], query)
+    }
+  })
+
+test('hierarchical: every selected tool has its whole schema', async () => {
+  const catalog = fixture.catalog()
+  const paths = catalog.tools.map(({ path }) => path).slice(0, 7)
+  const tools = await toolsOf('hierarchical', 'discover_mcp_tools', { query: `select:${paths.join(',')}` })
+  assert.deepEqual(
+    tools.map(tool => tool.input_schema),
+    paths.map(path => catalog.toolByName.get(path)?.definition.inputSchema),
+  )
+})
+
+test('registry: a selection of more tools than the usual limit is shown whole', async () => {
+  const paths = fixture
+    .catalog()
+    .tools.map(({ path }) => path)
+    .slice(0, 7)
+  const tools = await toolsOf('registry', 'discover', { query: `select:${paths.join(',')}` })
+  assert.equal(tools.length, paths.length)
+})

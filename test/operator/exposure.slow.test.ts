@@ -1,0 +1,87 @@
+/** Gateways that are reachable from outside: their Ingress and HTTPRoute are made, changed and taken away, also where a cluster has no Gateway API. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { V1Ingress } from '@kubernetes/client-node'
+import { delay, systemClock } from '../../core/async.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
+import type { McpGateway } from '../../crds/gateway.ts'
+import { HTTP_ROUTE } from '../../operator/plan/exposure.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { conditionOf, createWorld, reasonOf, type World } from './world.ts'
+
+const skip = skipApiServer()
+const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.4.0'
+const ROUTES = 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'
+const auth = { tokens: { secretName: 'callers' } } as McpGateway['spec']['auth']
+
+type Expose = McpGateway['spec']['router']['expose']
+type Route = KubeObject & { spec: { hostnames?: string[]; parentRefs: { name: string }[] } }
+
+const api = apiServerOfTests(skip)
+
+test('an Ingress is made, follows the manifest, and goes', { skip }, async t => {
+  const world = await createWorld(t, api().access, 'by-ingress')
+  await expose(world, { ingress: { host: 'a.example.com', className: 'nginx' } })
+  const made = await untilThere(() => ingress(world))
+  assert.equal(made.spec?.rules?.[0]?.host, 'a.example.com')
+  await expose(world, { ingress: { host: 'b.example.com' } })
+  await until(async () => (await ingress(world))?.spec?.rules?.[0]?.host === 'b.example.com')
+  await expose(world, undefined)
+  await until(async () => (await ingress(world)) === undefined)
+})
+
+test('without the Gateway API the status says so; once it is installed the route is made, and deleted with the gateway', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api().access, 'by-route')
+  const gatewayAPI = { parentRefs: [{ name: 'public', namespace: 'infra' }], hostnames: ['mcp.example.com'] }
+  await expose(world, { gatewayAPI })
+  const told = await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
+  assert.match(
+    conditionOf(told.status, 'Accepted')?.message ?? '',
+    /spec\.router\.expose\.gatewayAPI: .*no HTTPRoute of gateway\.networking\.k8s\.io\/v1: install/,
+  )
+  await api().kubectl(['apply', '--server-side', '-f', join(gatewayApiFolder(), ROUTES)])
+  await api().kubectl(['wait', '--for=condition=Established', 'crd/httproutes.gateway.networking.k8s.io'])
+  world.clock.advance(60_000)
+  const made = await untilThere(() => route(world))
+  assert.deepEqual(made.spec.hostnames, ['mcp.example.com'])
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') !== 'Invalid')
+  await expose(world, undefined)
+  await until(async () => (await route(world)) === undefined)
+})
+
+/** The definitions as their project publishes them. */
+function gatewayApiFolder(): string {
+  const options = { cwd: tmpdir(), encoding: 'utf8' as const, env: { ...process.env, GOFLAGS: '-mod=mod' } }
+  const { Dir } = JSON.parse(execFileSync('go', ['mod', 'download', '-json', GATEWAY_API], options))
+  return Dir
+}
+
+function expose(world: World, expose: Expose | object): Promise<McpGateway> {
+  return world.gateway('tools', { auth, router: { replicas: 1, expose } as McpGateway['spec']['router'] })
+}
+
+function ingress(world: World) {
+  return world.get<Kube<V1Ingress>>('networking.k8s.io/v1', 'Ingress', 'tools-gateway')
+}
+
+function route(world: World) {
+  return world.get<Route>(HTTP_ROUTE.apiVersion, HTTP_ROUTE.kind, 'tools-gateway')
+}
+
+async function untilThere<T>(find: () => Promise<T | undefined>): Promise<T> {
+  let found: T | undefined
+  await until(async () => {
+    found = await find()
+    return found !== undefined
+  })
+  return found as T
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(systemClock, 20)
+}

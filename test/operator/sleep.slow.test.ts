@@ -1,0 +1,214 @@
+/** When servers sleep, wake and scale, as the operator decides it: a real API server, routers that say what a test wants. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { V1ConfigMap, V1Deployment } from '@kubernetes/client-node'
+import { decodeFeed } from '../../core/catalog/feed-text.ts'
+import type { Kube } from '../../core/kube/object.ts'
+import { createConnector } from '../../core/mcp/client/connector.ts'
+import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
+import type { McpServerSpecInput } from '../../crds/server.ts'
+import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { startSdk1 } from '../upstreams/http/sdk1.ts'
+import { runRouter, startRouter } from './router.ts'
+import { createWorld, isReady, reasonOf, type World } from './world.ts'
+
+const skip = skipApiServer()
+const MINUTE = 60_000
+const image = { name: 'web:1', command: ['/web'] }
+const SLEEPY = { image, scaling: { min: 0, idleAfter: '15m' } }
+const DAY_MS = 24 * 60 * MINUTE
+
+const api = apiServerOfTests(skip)
+
+test('a server that nothing uses sleeps, stays so through rediscoveries without a write, and a call wakes it', {
+  skip,
+}, async t => {
+  const { world, router, upstream } = await sleepyWorld(t, 'sleeps', '127.0.9.1', SLEEPY)
+  await world.until('web', isReady)
+  world.clock.advance(14 * MINUTE)
+  router.uses({ idleMs: 14 * MINUTE })
+  await world.quiet()
+  assert.equal((await deploymentOf(world)).spec?.replicas, 1)
+  router.uses({ idleMs: 16 * MINUTE })
+  world.clock.advance(2 * MINUTE)
+  await world.until('web', server => reasonOf(server, 'Ready') === 'Asleep')
+  await world.roll('mcp-web', 0)
+  await world.untilGateway('tools', isReady)
+  await untilFeed(world, sleep => sleep?.asleep === true)
+
+  const before = await world.quiet()
+  const asked = upstream.log.length
+  router.uses({ idleMs: DAY_MS })
+  for (let hours = 0; hours < 24; hours++) world.clock.advance(60 * MINUTE)
+  assert.deepEqual([...(await world.quiet())], [...before])
+  assert.equal(upstream.log.length, asked)
+
+  router.wants()
+  await untilReplicas(world, 1)
+  const waking = await world.until('web', server => reasonOf(server, 'Ready') === 'Waking')
+  assert.deepEqual(waking.status?.replicas?.wanted, 1)
+  await untilFeed(world, sleep => sleep?.asleep === false)
+  router.uses({ active: 1 })
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  // Its lists are read again at each wake.
+  while (upstream.log.length === asked) await new Promise(resolve => setTimeout(resolve, 50))
+})
+
+test('a changed manifest wakes a sleeper once', { skip }, async t => {
+  const { world, router } = await sleepyWorld(t, 'changed', '127.0.9.2', SLEEPY)
+  await asleep(world, router)
+  await world.server('web', { ...SLEEPY, description: 'Changed' })
+  await untilReplicas(world, 1)
+  await world.roll('mcp-web', 1)
+  await world.until('web', isReady)
+  await asleep(world, router)
+  await world.quiet()
+  assert.equal((await deploymentOf(world)).spec?.replicas, 0)
+})
+
+test('what waits is seen by the next leader, at its first look', { skip }, async t => {
+  const { world, router } = await sleepyWorld(t, 'leader', '127.0.9.3', SLEEPY)
+  await asleep(world, router)
+  await world.operator().stop()
+  router.wants()
+  await world.start()
+  await untilReplicas(world, 1)
+})
+
+test('a caller that goes away before its wish was heard wakes nothing', { skip }, async t => {
+  const { world, router } = await sleepyWorld(t, 'gone', '127.0.9.4', SLEEPY)
+  await asleep(world, router)
+  const before = await world.quiet()
+  router.uses({ idleMs: 0 })
+  world.clock.advance(MINUTE)
+  assert.deepEqual([...(await world.quiet())], [...before])
+})
+
+test('calls in flight decide how many instances there are, sessions pin them, and they go one by one', {
+  skip,
+}, async t => {
+  const spec = { image, scaling: { min: 1, max: 4, callsPerPod: 10 } }
+  const { world, router } = await sleepyWorld(t, 'scales', '127.0.9.5', spec)
+  await world.until('web', isReady)
+  router.uses({ active: 16, waiting: 9 })
+  await untilReplicas(world, 3)
+  router.uses({ active: 16, waiting: 200 })
+  await untilReplicas(world, 4)
+  await world.roll('mcp-web', 4)
+  router.uses({ active: 1, sessions: 1 })
+  world.clock.advance(10 * MINUTE)
+  await world.quiet()
+  assert.equal((await deploymentOf(world)).spec?.replicas, 4)
+  router.uses({ active: 1 })
+  await world.quiet()
+  for (const [minutes, wanted] of [
+    [5.1, 3],
+    [1.1, 2],
+    [1.1, 1],
+  ] as const) {
+    world.clock.advance(minutes * MINUTE)
+    await untilReplicas(world, wanted)
+  }
+})
+
+test('what somebody else scales is left alone, and no autoscaler of ours stays', { skip }, async t => {
+  const spec = { image, scaling: { min: 0, max: 9, external: true } }
+  const { world, router } = await sleepyWorld(t, 'external', '127.0.9.6', spec)
+  await world.until('web', isReady)
+  const scaled = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'mcp-web' },
+    spec: { replicas: 7 },
+  }
+  await world.apply(scaled as never)
+  router.uses({ idleMs: DAY_MS })
+  world.clock.advance(60 * MINUTE)
+  await world.quiet()
+  assert.equal((await deploymentOf(world)).spec?.replicas, 7)
+  assert.equal(await world.get('autoscaling/v2', 'HorizontalPodAutoscaler', 'mcp-web'), undefined)
+})
+
+type Use = { active?: number; waiting?: number; held?: number; sessions?: number; idleMs?: number }
+
+/** A server `web` with an instance that is ready, behind a gateway with one router at `address`. */
+async function sleepyWorld(t: TestContext, namespace: string, address: string, spec: McpServerSpecInput) {
+  const upstream = await startSdk1('stateful')
+  t.after(() => upstream.close())
+  const front = await startSdk1('stateless')
+  t.after(() => front.close())
+  const server: typeof createConnector = options => {
+    const connect = createConnector(options)
+    return given =>
+      connect({
+        ...given,
+        endpoint: {
+          kind: 'http',
+          url: upstream.url,
+          transport: 'streamable-http',
+          revision: given.endpoint.revision,
+        },
+      })
+  }
+  const gateway: typeof connectSdkClient = (_, signal) => connectSdkClient(front.url, signal)
+  const world = await createWorld(t, api().access, namespace, { connectors: { server, gateway } })
+  const router = await saying(t, address)
+  await world.server('web', spec)
+  await world.gateway('tools', { router: { replicas: 1, debug: false } })
+  await runRouter(world, 'tools', address)
+  await untilReplicas(world, 1)
+  await world.roll('mcp-web', 1)
+  return { world, router, upstream }
+}
+
+async function saying(t: TestContext, address: string) {
+  const { says } = await startRouter(t, address)
+  const say = (use: Use, waiting: object[]) =>
+    says({
+      generation: 1_000_000_000,
+      exposedTokens: 5,
+      servers: [{ name: 'web', state: 'ready', breaker: 'closed', ...use }],
+      waiting,
+    })
+  say({ idleMs: 0 }, [])
+  return {
+    uses: (use: Use) => say(use, []),
+    wants: () => say({ held: 1 }, [{ server: 'web', since: '2026-01-01T00:00:00.000Z' }]),
+  }
+}
+
+async function asleep(world: World, router: Awaited<ReturnType<typeof saying>>): Promise<void> {
+  await world.until('web', isReady)
+  router.uses({ idleMs: DAY_MS })
+  await world.quiet()
+  world.clock.advance(20 * MINUTE)
+  await world.until('web', server => reasonOf(server, 'Ready') === 'Asleep')
+  await world.roll('mcp-web', 0)
+}
+
+async function deploymentOf(world: World): Promise<Kube<V1Deployment>> {
+  const found = await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', 'mcp-web')
+  assert.ok(found)
+  return found
+}
+
+async function untilReplicas(world: World, replicas: number): Promise<void> {
+  await world.until('web', ({ status }) => status?.replicas?.wanted === replicas)
+  assert.equal((await deploymentOf(world)).spec?.replicas, replicas)
+}
+
+/** Until the routers are told so of the server's sleep. */
+async function untilFeed(
+  world: World,
+  check: (sleep: { asleep: boolean } | undefined) => boolean,
+): Promise<void> {
+  await world.until('web', () => true)
+  for (;;) {
+    const feed = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'tools-router')
+    const bytes = feed?.binaryData?.feed
+    const config = bytes ? decodeFeed(Buffer.from(bytes, 'base64')).config : undefined
+    if (check(config?.servers.find(({ name }) => name === 'web')?.sleep)) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,78 @@
+/** How often the search says that nothing fits: seldom if a tool serves the query, and at least as often as before if none does. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
+import type { SearchDocument } from '../../router/catalog/search/search-index.ts'
+import { skipModel } from '../support/model.ts'
+import { buildIndexAtOnce } from './build-at-once.ts'
+import { ownCatalog, ownFamilies, ownQueries } from './catalogs.ts'
+import { heldOutCatalog, heldOutJudged } from './held-out.ts'
+import { openEncoder } from './meaning.ts'
+import { ask, type Judged, type Kind, trialsOf } from './nothing.ts'
+
+const skip = skipModel()
+/** The most of what something serves, and the least of what nothing serves. */
+type Bounds = { size: number; words: Shares; meaning: Shares }
+type Shares = Partial<Record<Kind, number>>
+
+const HELD_OUT: Bounds[] = [
+  {
+    size: 30,
+    words: { served: 0.02, named: 0.3, absent: 0.06, request: 0.05 },
+    meaning: { served: 0.02, named: 0.7, absent: 0.45, request: 0.15 },
+  },
+  {
+    size: 300,
+    words: { served: 0.02, named: 0.25, absent: 0.01 },
+    meaning: { served: 0.02, named: 0.48, absent: 0.15, request: 0.1 },
+  },
+]
+/** Nothing was learned from these servers, which have few tools each; one of their queries names its product. */
+const OWN: Bounds[] = [
+  { size: 30, words: { served: 0.02, absent: 0.07 }, meaning: { served: 0.02, absent: 0.65 } },
+]
+
+let encoder: SentenceEncoder
+before(async () => {
+  if (!skip) encoder = await openEncoder()
+})
+after(() => encoder?.close())
+
+test('by words alone', async context => {
+  await assertMarks({ signal: context.signal, diagnostic: line => context.diagnostic(line) }, 'words')
+})
+
+test('with the model', { skip }, async context => {
+  await assertMarks({ signal: context.signal, diagnostic: line => context.diagnostic(line) }, 'meaning')
+})
+
+async function assertMarks(
+  { signal, diagnostic }: { signal: AbortSignal; diagnostic(line: string): void },
+  by: 'words' | 'meaning',
+): Promise<void> {
+  const broken: string[] = []
+  for (const [name, documents, judged, bounds] of [
+    ['held out of training', heldOutCatalog(), heldOutJudged(), HELD_OUT],
+    ['own', ownCatalog(), { queries: ownQueries(), requests: [], families: ownFamilies() }, OWN],
+  ] as [string, SearchDocument[], Judged, Bounds[]][])
+    for (const { size, [by]: shares } of bounds) {
+      const queries = judged.queries.filter(({ style }) => style !== 'languages')
+      const trials = trialsOf(documents, { ...judged, queries }, size)
+      const index = buildIndexAtOnce(documents)
+      const answers = await ask(
+        index,
+        trials,
+        by === 'meaning' ? encoder : undefined,
+        signal,
+        (part, { query }, meaning) => part.search(query, { limit: 5, meaning }).hits.every(hit => hit.weak),
+      )
+      for (const [kind, own] of Map.groupBy(answers, ({ trial }) => trial.kind)) {
+        const share = own.filter(({ answer }) => answer).length / own.length
+        const line = `${name}, ${size} tools, ${kind}: ${share.toFixed(3)} of ${own.length} marked`
+        diagnostic(line)
+        const bound = shares[kind] ?? 0
+        if (kind === 'served' ? share > bound : share < bound) broken.push(`${line}, not ${bound}`)
+      }
+    }
+  assert.deepEqual(broken, [])
+}

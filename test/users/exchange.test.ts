@@ -1,0 +1,192 @@
+/** Servers used with a token of each user that the caller's own was exchanged for: at a real authorization server, before a server that verifies. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { createLog } from '../../core/log.ts'
+import { createCaller } from '../../core/mcp/caller.ts'
+import { callerTokenOf } from '../../core/mcp/caller-token.ts'
+import { startRealRouter } from '../meta/real-router.ts'
+import {
+  CLIENT,
+  GATEWAY_AUDIENCE,
+  startExchangeServer,
+  UPSTREAM_AUDIENCE,
+} from '../upstreams/users/exchange-server.ts'
+import { startNotes } from '../upstreams/users/http.ts'
+import { callAs } from './as-user.ts'
+
+const USERS = { max: 50, idleAfterMs: 60_000, credentials: { kind: 'tokenExchange' } } as const
+
+async function start(t: TestContext) {
+  const issuing = await startExchangeServer()
+  t.after(() => issuing.close())
+  /** Of each request to the server, whose token for it came along. */
+  const subjects: string[] = []
+  const revoked = new Set<string>()
+  /** Subjects whose tokens the server never takes. */
+  const rejects = new Set<string>()
+  const notes = await startNotes('2026', async authorization => {
+    const token = authorization?.replace(/^Bearer /, '') ?? ''
+    if (token === 'for-lists') return true
+    const subject = await issuing.verify(token, UPSTREAM_AUDIENCE).catch(() => undefined)
+    if (subject === undefined || revoked.has(token) || rejects.has(subject)) return false
+    subjects.push(subject)
+    return true
+  })
+  t.after(() => notes.close())
+  const endpoint: RouterServer['endpoint'] = {
+    kind: 'http',
+    url: notes.url,
+    transport: 'streamable-http',
+    revision: '1',
+    headers: [{ name: 'Authorization', value: 'Bearer for-lists' }],
+    exchange: {
+      tokenUrl: issuing.tokenUrl,
+      clientId: CLIENT.id,
+      clientSecret: { name: 'client', key: 'secret' },
+      audience: UPSTREAM_AUDIENCE,
+      scopes: ['read'],
+    },
+  }
+  const jwt = {
+    name: 'own',
+    issuer: issuing.issuer,
+    audiences: [GATEWAY_AUDIENCE],
+    keysFrom: { discovery: true as const },
+    usernameClaim: 'sub',
+    groupsClaim: 'groups',
+    requiredScopes: [],
+    clockSkewMs: 30_000,
+    maxLifetimeMs: 3_600_000,
+  }
+  const auth = { anonymous: false, jwt: [jwt], tokens: { secretName: 'callers' }, revoked: [] }
+  const secrets: Record<string, Record<string, string>> = {
+    client: { secret: CLIENT.secret },
+    callers: { robot: ROBOT },
+  }
+  const lines: string[] = []
+  const log = createLog({ level: 'trace', destination: { write: line => void lines.push(line) } })
+  const secret = (name: string) => secrets[name]
+  const real = await startRealRouter(
+    t,
+    { notes: { endpoint, sessions: 'perUser', users: USERS } },
+    { access: { ...OPEN_ACCESS, url: 'https://mcp.example.com', auth } },
+    log,
+    { credentials: { secret } },
+    secret,
+  )
+  notes.requests.length = 0
+  const origin = new URL(real.router.url).origin
+  return { issuing, notes, subjects, revoked, rejects, origin, real, log: () => lines.join('') }
+}
+
+const ROBOT = 'token-of-the-robot-'.padEnd(40, '0')
+
+test('each user calls with a token of their own, exchanged once for all their calls', async t => {
+  const { issuing, notes, subjects, origin, real, log } = await start(t)
+  const tokens = await Promise.all(['ada', 'ben'].map(name => issuing.tokenFor(name)))
+  let release = () => {}
+  issuing.held = new Promise(resolve => {
+    release = resolve
+  })
+  const calls = tokens.flatMap(token =>
+    Array.from({ length: 10 }, () => callAs(origin, token, 'notes:about')),
+  )
+  while (real.router.users()[0]?.users.length !== 2) await new Promise(setImmediate)
+  release()
+  for (const { isError, text } of await Promise.all(calls)) assert.ok(!isError, text)
+  assert.deepEqual(issuing.exchanged.sort(), ['ada', 'ben'])
+  assert.deepEqual(new Set(subjects), new Set(['ada', 'ben']))
+  const metrics = await real.router.metrics.registry.metrics()
+  const seen = JSON.stringify([notes.requests, real.router.users()])
+  for (const token of tokens)
+    for (const text of [seen, log(), metrics]) assert.ok(!text.includes(token.slice(-40)))
+})
+
+test('a renewed token of the caller is the same user, and its newest token is exchanged when the old one was revoked', async t => {
+  const { issuing, notes, revoked, subjects, origin } = await start(t)
+  await callAs(origin, await issuing.tokenFor('ada'), 'notes:about')
+  const { authorization = '' } = notes.requests.at(-1) ?? {}
+  revoked.add(authorization.replace('Bearer ', ''))
+  await callAs(origin, await issuing.tokenFor('ben'), 'notes:about')
+  const renewed = await callAs(origin, await issuing.tokenFor('ada', { scope: 'mcp more' }), 'notes:about')
+  assert.ok(!renewed.isError, renewed.text)
+  assert.deepEqual(issuing.exchanged, ['ada', 'ben', 'ada'])
+  assert.equal(subjects.at(-1), 'ada')
+})
+
+test('when the tokens of many users are refused at once, every call goes on with a new token of its own user', async t => {
+  const { issuing, notes, revoked, origin } = await start(t)
+  const names = Array.from({ length: 8 }, (_, at) => `user-${at}`)
+  const tokens = await Promise.all(names.map(name => issuing.tokenFor(name)))
+  const whose = async (at: number) => {
+    const { text, isError } = await callAs(origin, tokens[at], 'notes:about')
+    assert.ok(!isError, text)
+    const { headers } = JSON.parse(text) as { headers: { authorization: string } }
+    return issuing.verify(headers.authorization.replace('Bearer ', ''), UPSTREAM_AUDIENCE)
+  }
+  await Promise.all(names.map((_, at) => whose(at)))
+  for (const { authorization = '' } of notes.requests)
+    if (!authorization.includes('for-lists')) revoked.add(authorization.replace('Bearer ', ''))
+  const calls = Array.from({ length: 40 }, (_, call) => call % names.length)
+  const told = await Promise.all(calls.map(whose))
+  assert.deepEqual(
+    told,
+    calls.map(at => names[at]),
+  )
+  assert.deepEqual(issuing.exchanged.length, 2 * names.length)
+})
+
+test('a server that refuses every token is not asked for ever', async t => {
+  const { issuing, notes, origin, rejects } = await start(t)
+  rejects.add('ada')
+  const token = await issuing.tokenFor('ada')
+  for (let at = 0; at < 2; at++) assert.ok((await callAs(origin, token, 'notes:about')).isError)
+  assert.ok(issuing.exchanged.length <= 4, `${issuing.exchanged.length} exchanges`)
+  assert.ok(notes.requests.length <= 8, `${notes.requests.length} requests`)
+  assert.ok(!(await callAs(origin, await issuing.tokenFor('ben'), 'notes:about')).isError)
+})
+
+test('users with a token go on while the authorization server is away, and nobody else is served with it', async t => {
+  const { issuing, origin } = await start(t)
+  const [ada, ben] = [await issuing.tokenFor('ada'), await issuing.tokenFor('ben')]
+  assert.ok(!(await callAs(origin, ada, 'notes:about')).isError)
+  // Verifies this caller's credential before its keys are away.
+  await callAs(origin, ben, 'notes:missing')
+  await issuing.close()
+  assert.ok(!(await callAs(origin, ada, 'notes:about')).isError)
+  const { text, isError } = await callAs(origin, ben, 'notes:about')
+  assert.ok(isError)
+  assert.match(text, /cannot be reached/)
+})
+
+test('a user whose token is refused is told to log in again, without a word of the token, and others go on', async t => {
+  const { issuing, origin, log } = await start(t)
+  issuing.refused.add('mallory')
+  const token = await issuing.tokenFor('mallory')
+  const { text, raw } = await callAs(origin, token, 'notes:about')
+  assert.match(text, /refuses to give one for this caller/)
+  for (const shown of [raw, log()]) assert.ok(!shown.includes(token.slice(-40)))
+  assert.ok(!(await callAs(origin, await issuing.tokenFor('ada'), 'notes:about')).isError)
+})
+
+test('a caller who logged in without a JSON Web Token is told so, and nothing is exchanged', async t => {
+  const { issuing, origin, notes } = await start(t)
+  const { text, isError } = await callAs(origin, ROBOT, 'notes:about')
+  assert.ok(isError)
+  assert.match(text, /this caller has none/)
+  assert.deepEqual([issuing.exchanged, notes.requests], [[], []])
+})
+
+test('what prints or serializes a caller does not show its token', () => {
+  const caller = createCaller({ token: callerTokenOf('Bearer canary') })
+  assert.equal(caller.token?.reveal(), 'canary')
+  for (const shown of [
+    JSON.stringify(caller),
+    inspect(caller, { depth: 9, showHidden: true }),
+    `${caller.token}`,
+  ])
+    assert.ok(!shown.includes('canary'))
+})
