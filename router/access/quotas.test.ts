@@ -1,4 +1,4 @@
-/** Quotas: what may pass in a day, and what routers tell each other of it. */
+/** Quotas: what may pass in a day, and what routers report to each other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RateLimit } from '../../core/catalog/access-config.ts'
@@ -81,13 +81,13 @@ test('counts that do not fit into one message are sent in several, and a count t
   const one = start('one')
   for (let caller = 0; caller < 12_000; caller++) one.take(`caller ${caller}`)
   const two = start('two', one.clock)
-  let cursor: Parameters<Quotas['tell']>[0]
+  let cursor: Parameters<Quotas['report']>[0]
   const sizes: number[] = []
   for (let isWhole = false; !isWhole; ) {
-    const told = one.quotas.tell(cursor)
-    ;({ cursor, isWhole } = told)
-    sizes.push(told.limits.reduce((sum, [, changes]) => sum + changes.length, 0))
-    assert.ok(two.quotas.hear(told) && two.quotas.hear(told))
+    const report = one.quotas.report(cursor)
+    ;({ cursor, isWhole } = report)
+    sizes.push(report.limits.reduce((sum, [, changes]) => sum + changes.length, 0))
+    assert.ok(two.quotas.merge(report) && two.quotas.merge(report))
   }
   assert.deepEqual(sizes, [5_000, 5_000, 2_000])
   for (const caller of ['caller 0', 'caller 11999']) {
@@ -95,7 +95,7 @@ test('counts that do not fit into one message are sent in several, and a count t
     while (two.take(caller) === 0) passed++
     assert.equal(passed, 9)
   }
-  assert.deepEqual(one.quotas.tell(cursor).limits, [])
+  assert.deepEqual(one.quotas.report(cursor).limits, [])
 })
 
 test('counts are bounded: the oldest are forgotten first', () => {
@@ -112,23 +112,23 @@ test('counts are bounded: the oldest are forgotten first', () => {
 
 test('what is of another time or of this router itself is not heard', () => {
   const { clock, quotas, take } = start()
-  const limit = quotas.tell(undefined)
+  const limit = quotas.report(undefined)
   take()
-  const [[key = ''] = []] = quotas.tell(undefined).limits
+  const [[key = ''] = []] = quotas.report(undefined).limits
   const slot = (clock: ManualClock) => Math.floor(clock.now() / (DAY / 8))
   for (const [at, router] of [
     [slot(clock) - 9, 'two'],
     [slot(clock) + 2, 'two'],
     [slot(clock), 'one'],
   ] as const)
-    assert.ok(quotas.hear({ ...limit, limits: [[key, [[at, router, 'bob', 10]]]] }))
+    assert.ok(quotas.merge({ ...limit, limits: [[key, [[at, router, 'bob', 10]]]] }))
   assert.equal(take('bob'), 0)
 })
 
 /** A round: each tells the other all, and knows that it was heard. */
 function meet(one: Quotas, two: Quotas): void {
   const marks = [one.mark(), two.mark()]
-  const [first, second] = [one.tell(undefined), two.tell(undefined)]
-  assert.ok(two.hear(first) && one.hear(second))
+  const [first, second] = [one.report(undefined), two.report(undefined)]
+  assert.ok(two.merge(first) && one.merge(second))
   for (const mark of marks) mark()
 }

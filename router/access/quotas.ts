@@ -9,12 +9,12 @@ import { type Change, createWindowCounts, type WindowCounts } from './window-cou
 export type Quotas = {
   /** The limits in force, in their order; undefined for those that are no quotas. Those that stay keep their counts. */
   adopt(limits: readonly RateLimit[]): (WindowCounts | undefined)[]
-  /** Whether there is anything to tell. */
+  /** Whether there is nothing to report. */
   isEmpty(): boolean
   /** What this router has counted and another one does not know. `cursor`: what it knows; absent: nothing. */
-  tell(cursor: Cursor | undefined): Told
-  /** Takes what another router has counted. Returns false if one of the limits is not in force here; then all is to be told again. */
-  hear(told: Told): boolean
+  report(cursor: Cursor | undefined): QuotaReport
+  /** Takes what another router has counted. Returns false if one of the limits is not in force here; then all is to be reported again. */
+  merge(report: QuotaReport): boolean
   /** Returns a function that says that all routers know what was counted here until now. */
   mark(): () => void
 }
@@ -29,7 +29,7 @@ const cursorSchema = z.object({
   /** Of the router that knows something, in one life of its process. */
   router: z.string().min(1).max(64),
   revision: z.int().min(0),
-  /** Whether it has also been told what others had counted before. */
+  /** Whether it also knows what others had counted before. */
   hasAll: z.boolean(),
 })
 /** What one router knows of another one. */
@@ -41,18 +41,18 @@ const changeSchema = z.tuple([
   z.string().max(MAX_CALLER),
   z.int().min(1),
 ])
-const toldSchema = z.object({
-  /** What is known of this router once this is heard. */
+const reportSchema = z.object({
+  /** What is known of this router once this report is merged. */
   cursor: cursorSchema,
   /** Whether that is everything. */
   isWhole: z.boolean(),
   /** By limit: slot, router, caller, count. */
   limits: z.array(z.tuple([z.string().max(64), z.array(changeSchema).max(MAX_CHANGES)])).max(64),
 })
-export type Told = z.infer<typeof toldSchema>
+export type QuotaReport = z.infer<typeof reportSchema>
 
-/** A request of one router to another: what it has counted, and what it knows of what the other has. The answer is `Told`. */
-const exchangeSchema = z.object({ told: toldSchema, known: cursorSchema.optional() })
+/** A request of one router to another: what it has counted, and what it knows of what the other has. The answer is `QuotaReport`. */
+const exchangeSchema = z.object({ report: reportSchema, known: cursorSchema.optional() })
 export type Exchange = z.infer<typeof exchangeSchema>
 
 /** Undefined if the text is not of another router of this version. */
@@ -60,15 +60,15 @@ export function readExchange(text: string): Exchange | undefined {
   return read(exchangeSchema, text)
 }
 
-export function readTold(text: string): Told | undefined {
-  return read(toldSchema, text)
+export function readQuotaReport(text: string): QuotaReport | undefined {
+  return read(reportSchema, text)
 }
 
 /** `router`: a name of this process that no other one has or had. */
 export function createQuotas(router: string, clock: Clock): Quotas {
   let revision = 0
   let counts = new Map<string, WindowCounts>()
-  const means = { router, clock, revise: () => ++revision }
+  const context = { router, clock, revise: () => ++revision }
   return {
     adopt(limits) {
       const before = counts
@@ -76,13 +76,13 @@ export function createQuotas(router: string, clock: Clock): Quotas {
       return limits.map((limit, at) => {
         if (limit.everyMs < QUOTA_FROM_MS) return undefined
         const key = keyOf(limit, at)
-        const found = before.get(key) ?? createWindowCounts(limit.everyMs, means)
+        const found = before.get(key) ?? createWindowCounts(limit.everyMs, context)
         counts.set(key, found)
         return found
       })
     },
     isEmpty: () => counts.size === 0,
-    tell(cursor) {
+    report(cursor) {
       const known = cursor?.router === router ? cursor : { revision: 0, hasAll: false }
       const found = [...counts].flatMap(([limit, of]) =>
         of.changes(known.revision, !known.hasAll).map(change => ({ limit, change })),
@@ -99,7 +99,7 @@ export function createQuotas(router: string, clock: Clock): Quotas {
         ]),
       }
     },
-    hear({ limits }) {
+    merge({ limits }) {
       for (const [limit, changes] of limits) {
         const of = counts.get(limit)
         for (const change of changes) of?.merge(changeOf(change))
@@ -109,7 +109,7 @@ export function createQuotas(router: string, clock: Clock): Quotas {
     mark() {
       const marked = [...counts.values()].map(of => of.mark())
       return () => {
-        for (const tell of marked) tell()
+        for (const reported of marked) reported()
       }
     },
   }

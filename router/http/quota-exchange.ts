@@ -6,7 +6,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { MAX_BODY_BYTES } from '../../core/mcp/server/bodies.ts'
 import type { InternalCredentials } from '../access/internal-credential.ts'
-import { type Cursor, type Exchange, type Quotas, readExchange, readTold } from '../access/quotas.ts'
+import { type Cursor, type Exchange, type Quotas, readExchange, readQuotaReport } from '../access/quotas.ts'
 import { EXCHANGE_MS } from '../access/window-counts.ts'
 import type { App } from './app.ts'
 import { addPeerPage, askPeer, createPeerAgent, peerProblem, REFUSED_PEER } from './peer-requests.ts'
@@ -38,11 +38,11 @@ const OTHER_LIMITS = 'Other limits are in force here.'
 /** Routers a gateway may have. */
 const MAX_PEERS = 128
 
-/** `told`: what a peer knows of this router; `heard`: what this one knows of the peer. */
-type Known = { told?: Cursor; heard?: Cursor }
+/** `sent`: what a peer knows of this router; `received`: what this one knows of the peer. */
+type Known = { sent?: Cursor; received?: Cursor }
 
 /**
- * Until all peers have heard of each other in one round, a router allows its share of what was left before: a peer that is away opens no
+ * Until all peers have reported to each other in one round, a router allows its share of what was left before: a peer that is away opens no
  * quota.
  */
 export function exchangeQuotas(options: QuotaExchangeOptions): QuotaExchange {
@@ -55,9 +55,9 @@ export function exchangeQuotas(options: QuotaExchangeOptions): QuotaExchange {
   async function round(): Promise<void> {
     adopt()
     if (quotas.isEmpty()) return
-    const tellAll = quotas.mark()
-    const problem = await meetAll().then(() => undefined, messageOf)
-    if (problem === undefined) tellAll()
+    const allKnow = quotas.mark()
+    const problem = await exchangeWithAll().then(() => undefined, messageOf)
+    if (problem === undefined) allKnow()
     if (isDivided === (problem !== undefined)) return
     isDivided = !isDivided
     if (isDivided) log.warn({ error: problem }, 'quotas are divided: not all routers can be reached')
@@ -65,17 +65,17 @@ export function exchangeQuotas(options: QuotaExchangeOptions): QuotaExchange {
   }
 
   /** Rejects if not all peers know everything. */
-  async function meetAll(): Promise<void> {
+  async function exchangeWithAll(): Promise<void> {
     const origins = (await options.peers()).slice(0, MAX_PEERS)
     const before = known
     known = new Map()
-    const meetings = origins.map(async origin => {
-      const met = await meet(agent, origin, before.get(origin) ?? {}, options)
-      known.set(origin, met.known)
-      if (!met.isWhole) throw new Fault('unavailable', `${origin} does not know everything yet`)
+    const exchanges = origins.map(async origin => {
+      const exchanged = await exchangeWith(agent, origin, before.get(origin) ?? {}, options)
+      known.set(origin, exchanged.known)
+      if (!exchanged.isWhole) throw new Fault('unavailable', `${origin} does not know everything yet`)
     })
-    await Promise.allSettled(meetings)
-    await Promise.all(meetings)
+    await Promise.allSettled(exchanges)
+    await Promise.all(exchanges)
   }
 
   const running = (async () => {
@@ -94,27 +94,27 @@ export function exchangeQuotas(options: QuotaExchangeOptions): QuotaExchange {
   }
 }
 
-/** Tells a peer what it does not know, and hears what this router does not know. Rejects if it cannot be reached. */
-async function meet(
+/** Reports to a peer what it does not know, and merges what this router does not know. Rejects if it cannot be reached. */
+async function exchangeWith(
   agent: Agent,
   origin: string,
-  { told, heard }: Known,
+  { sent, received }: Known,
   { quotas, credentials }: QuotaExchangeOptions,
 ): Promise<{ known: Known; isWhole: boolean }> {
-  const telling = quotas.tell(told)
-  const body = JSON.stringify({ told: telling, known: heard } satisfies Exchange)
+  const report = quotas.report(sent)
+  const body = JSON.stringify({ report, known: received } satisfies Exchange)
   const { status, text } = await askPeer(agent, origin, {
     ...{ path: QUOTAS_PATH, body, credentials },
     ...{ timeoutMs: ANSWER_TIMEOUT_MS, maxAnswerBytes: MAX_BODY_BYTES },
   })
-  const hearing = status === 200 ? readTold(text) : undefined
-  if (!hearing) throw new Fault('invalid_data', `${origin} answered with status ${status}`)
+  const answer = status === 200 ? readQuotaReport(text) : undefined
+  if (!answer) throw new Fault('invalid_data', `${origin} answered with status ${status}`)
   // After a restart a peer knows nothing any more, and has another name.
-  const isSame = heard === undefined || heard.router === hearing.cursor.router
-  if (!quotas.hear(hearing) || !isSame) return { known: {}, isWhole: false }
+  const isSame = received === undefined || received.router === answer.cursor.router
+  if (!quotas.merge(answer) || !isSame) return { known: {}, isWhole: false }
   return {
-    known: { told: telling.cursor, heard: hearing.cursor },
-    isWhole: telling.isWhole && hearing.isWhole,
+    known: { sent: report.cursor, received: answer.cursor },
+    isWhole: report.isWhole && answer.isWhole,
   }
 }
 
@@ -128,8 +128,8 @@ export function addQuotaPage(app: App, { quotas, credentials, adopt, onRefused }
       adopt()
       const exchange = readExchange(body)
       if (!exchange) return REFUSED_PEER
-      if (!quotas.hear(exchange.told)) return peerProblem(409, OTHER_LIMITS)
-      return { status: 200, text: JSON.stringify(quotas.tell(exchange.known)) }
+      if (!quotas.merge(exchange.report)) return peerProblem(409, OTHER_LIMITS)
+      return { status: 200, text: JSON.stringify(quotas.report(exchange.known)) }
     },
   })
 }

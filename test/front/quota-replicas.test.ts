@@ -123,7 +123,7 @@ test('only the routers of the gateway exchange counts, with one request for one 
   const [first] = started as [Started[0]]
   const url = `http://127.0.0.1:${first.port}/quotas`
   const cursor = { router: 'forged', revision: 1, hasAll: true }
-  const body = JSON.stringify({ told: { cursor, isWhole: true, limits: [] } })
+  const body = JSON.stringify({ report: { cursor, isWhole: true, limits: [] } })
   const signed = (key: string, of = body) =>
     createInternalCredentials(key, createManualClock(NOW)).issue('', {
       method: 'POST',
