@@ -28,11 +28,11 @@ import { consoleRoutes, type RoutesFor } from './console/routes-for.ts'
 import { type AdminOptions, serveAdmin } from './http/admin.ts'
 import type { HttpServer } from './http/app.ts'
 import type { Identify } from './http/mcp-route.ts'
+import { reviewOpenRequests } from './http/open-request-reviews.ts'
+import { createOpenRequests } from './http/open-requests.ts'
 import { ownerAt } from './http/owner.ts'
 import { exchangeQuotas, type QuotaExchange, type QuotaPageOptions } from './http/quota-exchange.ts'
 import { type ServeOptions, serve } from './http/serve.ts'
-import { createStanding } from './http/standing.ts'
-import { reviewStanding } from './http/standing-reviews.ts'
 import { explainSearch } from './meta/finding/search-catalog.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
 import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
@@ -103,8 +103,8 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     (authorization === undefined ? options.assumed : credentials.read(authorization)) ??
     authentication.identify(config, authorization)
   options.logins?.host.attach({ config, identify: authentication.identify, seenBy: configSeenBy })
-  const standing = createStanding(identify)
-  void reviewStanding(standing, { served, clock: given.clock, log: options.log }, given.closing)
+  const openRequests = createOpenRequests(identify)
+  void reviewOpenRequests(openRequests, { served, clock: given.clock, log: options.log }, given.closing)
   const agents: ServeOptions = {
     ...sharedOptions(given),
     ...bound,
@@ -116,12 +116,12 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     configSeenBy,
     identify,
     covers: credentials.covers,
-    standing,
+    openRequests,
     limits,
     failedLogins: createFailedLogins(given.clock),
     audit: given.audit,
   }
-  const routesFor = consoleRoutes(given, { ...agents, access, identify, standing })
+  const routesFor = consoleRoutes(given, { ...agents, access, identify, openRequests })
   agents.laptopConsole = laptopConsole(options, routesFor)
   if (!admin) return { agents: await serve(agents), results, scripts }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
@@ -220,8 +220,8 @@ function boundTo(
 ): { sessions: SignedSessions; clients: FrontClients; owner?: string } {
   const owner = address === undefined ? undefined : ownerAt(address, port)
   const sessions = createSessions({ key, owner: owner ?? SOLE_OWNER, clock })
-  const tellsApart = () => served.current()?.config.access.auth !== undefined
-  return { sessions, clients: createClients({ clock, signer: sessions.signer, tellsApart }), owner }
+  const distinguishesCallers = () => served.current()?.config.access.auth !== undefined
+  return { sessions, clients: createClients({ clock, signer: sessions.signer, distinguishesCallers }), owner }
 }
 
 /** Creates the store of texts that were cut out of results; every replica can read them by their handles. */

@@ -6,19 +6,19 @@ import type { ConsoleRoutes } from './routes.ts'
 /** Throws an Error if the router keeps nothing for a console. */
 export type RoutesFor = (host: ConsoleHost) => ConsoleRoutes
 
-type Means = Pick<ConsoleRoutes, 'access' | 'identify' | 'standing'> &
+type RouterParts = Pick<ConsoleRoutes, 'access' | 'identify' | 'openRequests'> &
   Partial<Pick<ConsoleRoutes, 'failedLogins'>>
 
-export function consoleRoutes(given: PortsOptions, means: Means): RoutesFor {
+export function consoleRoutes(given: PortsOptions, parts: RouterParts): RoutesFor {
   const { feed, served, pool, metrics, semantic, audit, clock, options } = given
-  const { access, identify, standing, failedLogins } = means
+  const { access, identify, openRequests, failedLogins } = parts
   return host => {
     if (!feed || !failedLogins) throw new Error('this router keeps nothing for a console')
     const facts = () => {
       const [search, tokens, members] = [semantic.status(), metrics.tokens(), pool.status()]
       return { host, past: feed.past, search, tokens, members }
     }
-    const shared = { access, identify, standing, failedLogins, audit, clock, log: options.log }
+    const shared = { access, identify, openRequests, failedLogins, audit, clock, log: options.log }
     return { ...shared, host, feed, encodeQuery: semantic.encodeQuery, facts, current: served.current }
   }
 }

@@ -15,7 +15,7 @@ import { loginLimited, loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { App, OnRequest } from '../http/app.ts'
 import type { Identify } from '../http/mcp-route.ts'
-import type { Standing } from '../http/standing.ts'
+import type { OpenRequests } from '../http/open-requests.ts'
 import { type AnswersOptions, answerPost, createAnswers } from './answers.ts'
 import { streamEvents } from './event-stream.ts'
 import type { StateFacts } from './state.ts'
@@ -24,7 +24,7 @@ export type ConsoleRoutes = AnswersOptions & {
   current: () => Catalog | undefined
   access: Access
   identify: Identify
-  standing: Pick<Standing, 'add'>
+  openRequests: Pick<OpenRequests, 'add'>
   failedLogins: FailedLogins
   audit: Pick<Audit, 'admitted' | 'decided'>
   facts: () => StateFacts
@@ -74,7 +74,7 @@ function addData(app: App, routes: ConsoleRoutes, onRequest: OnRequest): void {
       app.draining.removeEventListener('abort', end)
     })
     if (routes.current()?.config.access.auth)
-      routes.standing.add(raw, identity, request.headers.authorization)
+      routes.openRequests.add(raw, identity, request.headers.authorization)
     const { current, access, feed, facts, host, clock } = routes
     const seen = () => {
       const catalog = current()

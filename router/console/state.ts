@@ -10,7 +10,7 @@ import type { ConsoleHost } from './host.ts'
 import type { ServerPast } from './server-past.ts'
 
 export type StateFacts = {
-  host: Pick<ConsoleHost, 'state' | 'server' | 'placement' | 'actions' | 'tellsApart'>
+  host: Pick<ConsoleHost, 'state' | 'server' | 'placement' | 'actions' | 'distinguishesCallers'>
   search: SearchStatus
   tokens: TokenUses
   members: readonly PoolMemberStatus[]
@@ -21,8 +21,8 @@ export type StateFacts = {
  * Whether a caller sees the gateway as who runs it does. Where callers are told apart, nobody does, whatever the rules grant: these are about
  * tools, and neither about calls of others nor about how servers run.
  */
-export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'tellsApart'>): boolean {
-  return !host.tellsApart(config.access)
+export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'distinguishesCallers'>): boolean {
+  return !host.distinguishesCallers(config.access)
 }
 
 export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts): ConsoleState {

@@ -17,6 +17,8 @@ import { addCatalogPages } from './catalog-pages.ts'
 import { addEvents } from './events.ts'
 import { addLoginsPage } from './logins-page.ts'
 import { addMcpRoute, type Identify, type McpRouteOptions } from './mcp-route.ts'
+import { reviewOpenRequests } from './open-request-reviews.ts'
+import { createOpenRequests } from './open-requests.ts'
 import { addQuotaPage, type QuotaPageOptions } from './quota-exchange.ts'
 import { serverRoute } from './routes.ts'
 import {
@@ -28,8 +30,6 @@ import {
   sendMetrics,
 } from './serve.ts'
 import type { Authenticator } from './service-account.ts'
-import { createStanding } from './standing.ts'
-import { reviewStanding } from './standing-reviews.ts'
 import { addUsersPage, type UsersPage } from './users-page.ts'
 
 export type AdminOptions = AppOptions & {
@@ -89,8 +89,8 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
     const onRequest = guardedBy(authenticate, sidecars)
     // The guard let it in, and so it is known.
     const identify: Identify = (_access, authorization) => authenticate(authorization)
-    const standing = createStanding(identify)
-    void reviewStanding(standing, { served, clock: options.clock, log: options.log }, app.draining)
+    const openRequests = createOpenRequests(identify)
+    void reviewOpenRequests(openRequests, { served, clock: options.clock, log: options.log }, app.draining)
     addCatalogPages(app, { served, onRequest, authenticate, seenBy, clock: options.clock })
     addMcpRoute(app, {
       url: '/servers/:server/mcp',
@@ -100,7 +100,7 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
       config: () => served.current()?.config,
       configSeenBy: identity => seenBy(served.current() as Catalog, identity).config,
       identify,
-      standing,
+      openRequests,
       audit,
       lookup: (config, { server }) => serverRoute({ ...config, exposeServers: true }, server ?? ''),
     })

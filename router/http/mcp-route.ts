@@ -23,9 +23,9 @@ import { loginLimited, loginRefused, requestLimited, serverHidden } from '../aud
 import type { App, OnRequest } from './app.ts'
 import { challengeHeaders } from './challenge.ts'
 import type { Forwarder } from './forwarder.ts'
+import type { OpenRequests } from './open-requests.ts'
 import { ENDING, FORWARDED } from './replicas.ts'
 import type { RouteLookup } from './routes.ts'
-import type { Standing } from './standing.ts'
 
 export type RouteParams = { profile?: string; server?: string }
 export type Lookup = (config: RouterConfig, params: RouteParams) => RouteLookup
@@ -43,7 +43,7 @@ export type McpRouteOptions = {
   /** Whether a replica's credential was issued for the request that has it. Absent: `identify` accepts none. */
   covers?: InternalCredentials['covers']
   /** Keeps requests whose callers are told apart. */
-  standing?: Pick<Standing, 'add'>
+  openRequests?: Pick<OpenRequests, 'add'>
   /** Absent: requests are not limited. */
   limits?: Pick<Limits, 'request'>
   /** Absent: credentials may fail as often as they like. */
@@ -105,7 +105,7 @@ function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw:
   const { authorization } = request.headers
   const admit = (found: Found): void => {
     if ('id' in found) {
-      if (access.auth) options.standing?.add(raw, found, authorization)
+      if (access.auth) options.openRequests?.add(raw, found, authorization)
       admitted(app, options, request, found, raw)
     } else refuseLogin(options, config, request, found, raw)
   }

@@ -43,7 +43,7 @@ export type ServeOptions = AppOptions &
     configSeenBy?: McpRouteOptions['configSeenBy']
     identify?: Identify
     covers?: McpRouteOptions['covers']
-    standing?: McpRouteOptions['standing']
+    openRequests?: McpRouteOptions['openRequests']
     limits?: McpRouteOptions['limits']
     failedLogins?: McpRouteOptions['failedLogins']
     audit?: McpRouteOptions['audit']
@@ -77,8 +77,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, configSeenBy, identify, covers, standing, limits, failedLogins, audit, log } = options
-  const means = { config, configSeenBy, identify, covers, standing, limits, failedLogins, audit, log }
+  const { config, configSeenBy, identify, covers, openRequests, limits, failedLogins, audit, log } = options
+  const means = { config, configSeenBy, identify, covers, openRequests, limits, failedLogins, audit, log }
   const shared = { ...createFront(app, options), onRequest, ...means }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))

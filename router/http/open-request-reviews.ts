@@ -5,23 +5,23 @@ import type { Log } from '../../core/log.ts'
 import type { IdentityKind } from '../../core/mcp/identity.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Newest } from '../source/newest.ts'
-import type { Standing } from './standing.ts'
+import type { OpenRequests } from './open-requests.ts'
 
-export type StandingReviewsOptions = { served: Newest<Catalog>; clock: Clock; log: Log }
+export type OpenRequestReviewsOptions = { served: Newest<Catalog>; clock: Clock; log: Log }
 
 /** How much later than `review` a deleted pod's stream ends, as a part of `review`. Each look costs a look-up for each open request. */
 const LATE_PART = 10
 const MIN_LATE_MS = 1_000
 
 /** Until `signal` aborts. */
-export async function reviewStanding(
-  standing: Pick<Standing, 'review'>,
-  { served, clock, log }: StandingReviewsOptions,
+export async function reviewOpenRequests(
+  openRequests: Pick<OpenRequests, 'review'>,
+  { served, clock, log }: OpenRequestReviewsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   let timer: Timer | undefined
   const review = (access: AccessConfig, kind?: IdentityKind) =>
-    standing.review(access, kind).catch(err => log.error({ err }, 'open requests could not be reviewed'))
+    openRequests.review(access, kind).catch(err => log.error({ err }, 'open requests could not be reviewed'))
   const repeat = (access: AccessConfig): void => {
     const reviewMs = access.auth?.serviceAccounts?.reviewMs
     if (reviewMs === undefined || signal.aborted) return

@@ -6,7 +6,7 @@ import { whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Found } from '../access/authentication.ts'
 import type { Identify } from './mcp-route.ts'
 
-export type Standing = {
+export type OpenRequests = {
   /** Keeps a request until its answer is sent. */
   add(raw: ServerResponse, identity: Identity, authorization: string | undefined): void
   /** Ends the answers to callers whose credentials are not admitted any more. `kind`: looks at callers of this kind only. */
@@ -18,7 +18,7 @@ type Open = { identity: Identity; authorization: string | undefined }
 /** Credentials that are verified at a time: fewer than what authentication takes on, so that new callers are not refused meanwhile. */
 const AT_ONCE = 64
 
-export function createStanding(identify: Identify): Standing {
+export function createOpenRequests(identify: Identify): OpenRequests {
   const open = new Map<ServerResponse, Open>()
   return {
     add(raw, identity, authorization) {
