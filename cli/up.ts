@@ -178,7 +178,7 @@ async function logFor({ interactive }: Terminal): Promise<Log> {
   return createLog({ level: 'warn', pretty: prettyLine() })
 }
 
-type Told = {
+type StartContext = {
   terminal: Terminal
   log: Log
   progress: Progress
@@ -191,7 +191,7 @@ type Told = {
 async function start(
   paths: string[],
   options: UpOptions,
-  { terminal, log, progress, tracer, token, audit, as }: Told,
+  { terminal, log, progress, tracer, token, audit, as }: StartContext,
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths,

@@ -14,14 +14,19 @@ export type Complaint = {
 /** Progress is not a problem, and an outage is reported by Ready, with its reason. */
 const QUIET: ReadonlySet<string> = new Set(['Progressing', 'Available'])
 
-type Told = { namespace: string; name: string; ready: boolean; conditions: readonly ConsoleCondition[] }
+type ReportedObject = {
+  namespace: string
+  name: string
+  ready: boolean
+  conditions: readonly ConsoleCondition[]
+}
 
 /** Gateways first: agents reach those. */
 export function complaints({ gateways, servers }: ConsoleClusterEvents['cluster']): Complaint[] {
   return [...gateways.flatMap(one => of('gateway', one)), ...servers.flatMap(one => of('server', one))]
 }
 
-function of(kind: Complaint['kind'], { namespace, name, conditions }: Told): Complaint[] {
+function of(kind: Complaint['kind'], { namespace, name, conditions }: ReportedObject): Complaint[] {
   const wrong = conditions.filter(({ type, status }) => status === 'False' && !QUIET.has(type))
   return wrong
     .filter(

@@ -13,7 +13,7 @@ export function withToken(access: AccessConfig, token: string | undefined): Acce
 }
 
 /** Whether callers are different people. Who starts a gateway with a token of its own has the only one. */
-export function tellsApart({ auth }: AccessConfig): boolean {
+export function distinguishesCallers({ auth }: AccessConfig): boolean {
   return auth !== undefined && auth.tokens?.secretName !== MADE
 }
 

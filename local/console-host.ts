@@ -7,7 +7,7 @@ import { shownManifest } from '../core/console/shown-manifest.ts'
 import { Fault } from '../core/errors.ts'
 import type { ConsoleHost } from '../router/console/host.ts'
 import type { Approvals } from './approvals.ts'
-import { tellsApart } from './caller-tokens.ts'
+import { distinguishesCallers } from './caller-tokens.ts'
 import { type Children, subjectOf } from './children.ts'
 import type { Reloader } from './reloader.ts'
 import type { StderrTails } from './stderr-tails.ts'
@@ -29,7 +29,7 @@ export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
   return {
     placement: 'local',
     actions: ['wake', 'restart', 'read', 'approve'],
-    tellsApart,
+    distinguishesCallers,
     state: () => ({ ready: isReady(), problems: reloader.problems() }),
     server: name => serverOf(children, name),
     stderr: tails.lines,

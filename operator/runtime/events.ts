@@ -33,7 +33,7 @@ export type EventRecorderOptions = {
 }
 
 /** `once`: events that are equal in this are not repeated for a while. */
-type Told = { once: string; action: string; reason: string; note: string; type: 'Normal' | 'Warning' }
+type EventFields = { once: string; action: string; reason: string; note: string; type: 'Normal' | 'Warning' }
 
 export type EventRecorder = {
   /** Sends one event for each changed condition. Resolves when they were sent or dropped; never rejects. */
@@ -55,7 +55,7 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
     return false
   }
 
-  const send = async (object: KubeObject, event: Told) => {
+  const send = async (object: KubeObject, event: EventFields) => {
     const { reason } = event
     if (underWay >= MAX_UNDER_WAY || isRepeated(`${object.metadata.uid} ${event.once}`)) return
     underWay++
@@ -73,9 +73,9 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
 
   return {
     conditionsChanged: async (object, changed) => {
-      await Promise.all(worthAnEvent(changed).map(condition => send(object, toldOf(condition))))
+      await Promise.all(worthAnEvent(changed).map(condition => send(object, conditionEvent(condition))))
     },
-    driftRemoved: (owner, drift) => send(owner, toldOfDrift(drift)),
+    driftRemoved: (owner, drift) => send(owner, driftEvent(drift)),
   }
 }
 
@@ -89,13 +89,13 @@ function worthAnEvent(changed: readonly Condition[]): Condition[] {
   })
 }
 
-function toldOf({ type, status, reason, message }: Condition): Told {
+function conditionEvent({ type, status, reason, message }: Condition): EventFields {
   const isNormal = status === 'True' || NORMAL_REASONS.includes(reason)
   const once = `${type} ${status} ${reason}`
   return { once, action: type, reason, note: message, type: isNormal ? 'Normal' : 'Warning' }
 }
 
-function toldOfDrift({ ref: { kind, name }, managers, fields }: Drift): Told {
+function driftEvent({ ref: { kind, name }, managers, fields }: Drift): EventFields {
   const message = `${kind} "${name}": fields set by ${managers.join(', ')} were removed: ${fields.join(', ')}`
   return {
     once: `drift ${message}`,
@@ -108,7 +108,7 @@ function toldOfDrift({ ref: { kind, name }, managers, fields }: Drift): Told {
 
 function eventOf(
   object: KubeObject,
-  { action, reason, note, type }: Told,
+  { action, reason, note, type }: EventFields,
   instance: string,
   now: number,
 ): Kube<EventsV1Event> {

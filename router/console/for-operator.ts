@@ -35,7 +35,7 @@ export function createClusterHost(readiness: () => Readiness): ConsoleHost {
   return {
     placement: 'cluster',
     actions: [],
-    tellsApart: ({ auth }) => auth !== undefined,
+    distinguishesCallers: ({ auth }) => auth !== undefined,
     state: () => ({ ready: readiness().ready, problems: [] }),
     server: () => undefined,
     stderr: () => [],

@@ -7,7 +7,7 @@ export type ConsoleHost = {
   /** The actions on servers that administrators of the gateway have. */
   actions: ConsoleState['actions']
   /** Whether callers are different people, none of whom is known to be an administrator of the gateway. */
-  tellsApart(access: AccessConfig): boolean
+  distinguishesCallers(access: AccessConfig): boolean
   /** Whether it is ready, and mistakes in the manifests. */
   state(): Pick<ConsoleState, 'ready' | 'problems'>
   /** What discovery knows of a server; undefined if it is not run here. */

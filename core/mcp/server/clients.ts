@@ -28,7 +28,7 @@ export type FrontClients = Clients & {
   readonly clock: Clock
   readonly signer: Signer
   /** Whether callers are told apart, so that what an upstream hands out is bound to one of them. */
-  readonly tellsApart: () => boolean
+  readonly distinguishesCallers: () => boolean
   readonly heartbeats: Heartbeats
   readonly streams: Streams
   readonly asks: ClientRequests
@@ -49,24 +49,24 @@ export type ClientsOptions = {
   /** Absent: creates a key of its own, which no other replica can verify. */
   signer?: Signer
   /** Default: never. */
-  tellsApart?: () => boolean
+  distinguishesCallers?: () => boolean
   /** Open streams at once; default 4,096. */
   maxStreams?: number
 }
 
 /** The state of one endpoint, or of several that share their sessions. */
 export function createClients(options: ClientsOptions = {}): FrontClients {
-  const { clock = systemClock, tellsApart = () => false, maxStreams } = options
+  const { clock = systemClock, distinguishesCallers = () => false, maxStreams } = options
   const { signer = createSigner({ key: randomBytes(32), owner: 'local', clock }) } = options
   const heartbeats = new Heartbeats(clock)
-  const streams = new Streams(heartbeats, maxStreams, tellsApart)
+  const streams = new Streams(heartbeats, maxStreams, distinguishesCallers)
   const asks = new ClientRequests(clock, signer)
   const held = new HeldCalls(clock, signer)
   const levels = new BoundedMap<string>(MAX_CLIENTS)
   const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
   const ending = new AbortController()
   return {
-    ...{ clock, signer, tellsApart, heartbeats, streams, asks, held, levels, subscriptions },
+    ...{ clock, signer, distinguishesCallers, heartbeats, streams, asks, held, levels, subscriptions },
     ending: ending.signal,
     notify(client, notification) {
       const least = levels.get(client)

@@ -22,7 +22,7 @@ export function handle(
   request: McpRequest,
   response: PostResponse,
 ): Promise<McpResponse> | McpResponse {
-  const run = clients.tellsApart() ? handleBound : handleInEra
+  const run = clients.distinguishesCallers() ? handleBound : handleInEra
   return run(handler, clients, request, response)
 }
 

@@ -36,7 +36,7 @@ const MAX_UNSENT_BYTES = 256 * 1024
 export class Streams {
   readonly #heartbeats: Heartbeats
   readonly #limit: number
-  readonly #tellsApart: () => boolean
+  readonly #distinguishesCallers: () => boolean
   readonly #all = new Set<Stream>()
   /** Oldest first. */
   readonly #ofClient = new Map<string, Stream[]>()
@@ -45,10 +45,14 @@ export class Streams {
   /** Reserved by `take`. */
   #reserved = 0
 
-  constructor(heartbeats: Heartbeats, limit: number = MAX_STREAMS, tellsApart: () => boolean = () => false) {
+  constructor(
+    heartbeats: Heartbeats,
+    limit: number = MAX_STREAMS,
+    distinguishesCallers: () => boolean = () => false,
+  ) {
     this.#heartbeats = heartbeats
     this.#limit = limit
-    this.#tellsApart = tellsApart
+    this.#distinguishesCallers = distinguishesCallers
   }
 
   get size(): number {
@@ -58,7 +62,7 @@ export class Streams {
   /** Why a caller cannot open another stream; undefined if it can. */
   refusal(caller: string): string | undefined {
     if (this.#all.size + this.#reserved >= this.#limit) return 'All event streams are in use'
-    if (!this.#tellsApart()) return undefined
+    if (!this.#distinguishesCallers()) return undefined
     const most = Math.ceil(this.#limit * (caller === '' ? SHARE_OF_ANONYMOUS : SHARE_OF_A_CALLER))
     if ((this.#ofCaller.get(caller) ?? 0) < most) return undefined
     const who = caller === '' ? 'Callers without a credential have' : 'This caller has'
