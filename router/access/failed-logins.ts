@@ -1,9 +1,9 @@
 /** Limits how often credentials may fail for an address: 20 a minute. */
-import { isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Refused } from './bearer.ts'
 import { type Limited, spentAfter } from './limits.ts'
+import { networkOf } from './network-of.ts'
 
 export type FailedLogins = {
   /** Counts a refused credential. Returns the limit if there were too many; then it does not count. */
@@ -37,16 +37,4 @@ export function createFailedLogins(clock: Clock): FailedLogins {
 /** Clients that log in begin without a token; a good one that lacks scopes and keys that are away are no failures of the client. */
 function isFailure({ reason, status }: Refused): boolean {
   return status !== 503 && reason !== 'NoToken' && reason !== 'MissingScopes'
-}
-
-/** Whoever has an IPv6 address has at least the 2^64 of its network. */
-function networkOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
-  const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
-  const [before, after] = [head, tail].map(part => part.split(':').filter(group => group !== ''))
-  const zeros = hostname.includes('::')
-    ? Array(8 - (before?.length ?? 0) - (after?.length ?? 0)).fill('0')
-    : []
-  return [...(before ?? []), ...zeros, ...(after ?? [])].slice(0, 4).join(':')
 }

@@ -1,9 +1,12 @@
 /** The pages /connect/<server>, at which the user of a browser logs in to a server. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { peerAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
 import { isLoopback } from '../../core/host-guard.ts'
 import type { Log } from '../../core/log.ts'
 import { NAME_PATTERN } from '../../crds/object-meta.ts'
+import { type Limited, limitedSentence } from '../access/limits.ts'
+import type { LoginShares } from '../access/login-shares.ts'
 import { type BrowserAnswer, type BrowserStep, PENDING_MS, serverOfState } from '../logins/browser-logins.ts'
 import type { App, OnRequest } from './app.ts'
 
@@ -45,8 +48,16 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** `admit`: where the user of the browser is known by being at this machine, it admits requests of this machine alone. */
-export function addConnectPages({ fastify }: App, host: ConnectHost, log: Log, admit: OnRequest): void {
+export type ConnectPagesOptions = {
+  host: ConnectHost
+  /** Where the user of the browser is known by being at this machine, it admits requests of this machine alone. */
+  admit: OnRequest
+  shares: LoginShares
+  log: Log
+}
+
+export function addConnectPages({ fastify }: App, options: ConnectPagesOptions): void {
+  const { host, admit, shares, log } = options
   // Handled before the body of a form is parsed, which nothing reads.
   const route = (
     method: 'GET' | 'POST',
@@ -72,13 +83,15 @@ export function addConnectPages({ fastify }: App, host: ConnectHost, log: Log, a
       return void reply.redirect(`${base.origin}${pathOf(server)}${search}`, 302)
     page(reply, 200, invitation(server, asked, wanted))
   })
-  route('POST', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query }, reply) => {
+  route('POST', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query, raw }, reply) => {
     const base = await host.base()
     if (headers.origin !== new URL(base).origin)
       return page(reply, 403, 'Only the page of this gateway can begin a login.')
     if (!askedOf(server)) return page(reply, 404, NO_SERVER)
+    const entered = shares.enter(peerAddress(raw.socket))
+    if ('text' in entered) return limitedPage(reply, entered)
     const choice = { issuer: textOf(query.issuer), asked: textOf(query.for) }
-    const { to, cookie } = await host.begin(server, choice)
+    const { to, cookie } = await host.begin(server, choice).finally(entered.leave)
     reply.headers({ 'set-cookie': setCookie(base, server, cookie), 'cache-control': 'no-store' })
     reply.redirect(to.href, 303)
   })
@@ -142,7 +155,12 @@ function setCookie(base: string, server: string, value: string): string {
   return `${cookieName(base, server)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
 }
 
-const STATUS: Partial<Record<Fault['code'], number>> = { bad_request: 400, not_found: 404, user_refused: 403 }
+const STATUS: Partial<Record<Fault['code'], number>> = {
+  bad_request: 400,
+  not_found: 404,
+  user_refused: 403,
+  unavailable: 503,
+}
 
 async function answering(reply: FastifyReply, log: Log, work: () => Promise<void>): Promise<void> {
   try {
@@ -154,6 +172,11 @@ async function answering(reply: FastifyReply, log: Log, work: () => Promise<void
     reply.removeHeader('set-cookie')
     page(reply, (error instanceof Fault && STATUS[error.code]) || 502, `${escaped(why)}.`)
   }
+}
+
+function limitedPage(reply: FastifyReply, limited: Limited): void {
+  reply.header('retry-after', `${Math.ceil(limited.waitMs / 1_000)}`)
+  page(reply, 429, limitedSentence(limited))
 }
 
 function page(reply: FastifyReply, status: number, html: string): void {

@@ -9,6 +9,7 @@ import type { FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint, type EndpointOptions } from '../../core/mcp/server/endpoint.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
+import { createLoginShares } from '../access/login-shares.ts'
 import { addLaptopConsole, type LaptopConsole } from '../console/laptop.ts'
 import { type App, type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
 import { challengeFor, resourceMetadata } from './challenge.ts'
@@ -153,11 +154,8 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
   })
 }
 
-function addPages(
-  app: App,
-  { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, log }: ServeOptions,
-  onRequest: OnRequest,
-): void {
+function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
+  const { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, log, clock } = options
   const { fastify } = app
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
@@ -170,7 +168,10 @@ function addPages(
   if (metrics)
     fastify.get('/metrics', { onRequest: admitted }, async (_request, reply) => sendMetrics(metrics, reply))
   // Where the user is not known by the machine, the pages themselves compare the Origin with the gateway's own.
-  if (connectHost) addConnectPages(app, connectHost, log, knowsByMachine ? here : anyone)
+  if (connectHost) {
+    const admit = knowsByMachine ? here : anyone
+    addConnectPages(app, { host: connectHost, admit, shares: createLoginShares(clock), log })
+  }
   if (!debugStatus) return
   fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))
   if (users) addUsersPage(app, users, here)

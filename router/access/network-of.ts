@@ -1,0 +1,14 @@
+/** What limits by address count as one address. Pure. */
+import { isIPv6 } from 'node:net'
+
+/** Whoever has an IPv6 address has at least the 2^64 of its network. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
+  const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
+  const [before, after] = [head, tail].map(part => part.split(':').filter(group => group !== ''))
+  const zeros = hostname.includes('::')
+    ? Array(8 - (before?.length ?? 0) - (after?.length ?? 0)).fill('0')
+    : []
+  return [...(before ?? []), ...zeros, ...(after ?? [])].slice(0, 4).join(':')
+}
