@@ -5,7 +5,7 @@ import { Fault } from '../../core/errors.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
 import type { Log } from '../../core/log.ts'
 import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
-import type { Identity } from '../../core/mcp/identity.ts'
+import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import { LOCAL_USER, type User, userOf } from '../../core/mcp/user.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { type ConnectHost, pathOf } from '../../router/http/connect-pages.ts'
@@ -52,6 +52,7 @@ export function createLocalLogins({
   const browsers = new BrowserLogins(createSeal(randomBytes(KEY_BYTES)), clock)
   const logins = new Logins({ store, browsers, clock, guard: hosts })
   const person = (as && userOf(as)) ?? LOCAL_USER
+  const who = as ?? ANONYMOUS
   const removed = new RemovedServers(clock, server => {
     const deleteAll = () => store.deleteOf(server)
     logins.forget(server, deleteAll).catch(err => log.error({ err, server }, 'logins could not be deleted'))
@@ -76,10 +77,12 @@ export function createLocalLogins({
       const server = serverOf(name)
       return server && { subject: person.subject, url: server.upstream.url }
     },
-    async begin(name) {
+    async begin(name, _choice, known) {
+      known(who)
       return logins.begin(found(name), person, `${await origin}${pathOf(name)}/callback`)
     },
-    async finish(name, answer, cookie) {
+    async finish(name, answer, cookie, known) {
+      known(who)
       const begun = browsers.take(answer.state, cookie, name)
       const { subject } = await logins.finish(found(begun.server), begun, answer)
       // Its lists could not be read before.

@@ -145,7 +145,7 @@ function identityOf(
   if (name === undefined)
     return refused('UnacceptableClaim', `The token has no usable claim ${issuer.usernameClaim}.`)
   return Object.freeze({
-    id: `user:${issuer.name}:${encodeURIComponent(sub)}`,
+    id: userId(issuer.name, sub),
     kind: 'user',
     issuer: issuer.name,
     subject: sub,
@@ -157,6 +157,11 @@ function identityOf(
     actor: isObject(payload.act) ? textOf(payload.act.sub) : undefined,
     expiresMs: exp * 1_000 + skewMs,
   } satisfies Identity)
+}
+
+/** The `id` of the identity of an issuer's user. */
+export function userId(issuer: string, subject: string): string {
+  return `user:${issuer}:${encodeURIComponent(subject)}`
 }
 
 /**

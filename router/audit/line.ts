@@ -13,7 +13,7 @@ export type Decision = {
   /** The access rule that grants, or the limit that refuses. */
   rule?: string
   /** Undefined: nobody was recognized. */
-  identity?: Identity
+  identity?: Who
   from: From
   method?: string
   target?: Target
@@ -28,6 +28,10 @@ export type Decision = {
   /** As far as `audit.arguments` allows. */
   arguments?: unknown
 }
+
+/** As much of an identity as lines name. Without `name`: only issuer and subject are known. */
+export type Who = Pick<Identity, 'id' | 'kind' | 'issuer' | 'subject'> &
+  Partial<Pick<Identity, 'name' | 'actor'>>
 
 /** Where a request comes from. `client` and `session` are as in the request log, `trace` is the id of its trace. */
 export type From = { client?: string; session?: string; address?: string; trace?: string }
@@ -80,12 +84,12 @@ export function lineOf(
   return `${JSON.stringify(line)}\n`
 }
 
-function callerOf({ id, issuer, subject, name, kind, actor }: Identity) {
+function callerOf({ id, issuer, subject, name, kind, actor }: Who) {
   return kind === 'anonymous' ? { kind } : { id, issuer, subject, name, kind, actor }
 }
 
-function credentialOf({ identity, reason }: Decision): string {
-  if (!identity) return reason === 'NoToken' ? 'none' : 'unknown'
+function credentialOf({ identity, reason, decision }: Decision): string {
+  if (!identity) return reason === 'NoToken' || decision === 'allowed' ? 'none' : 'unknown'
   const kinds = { anonymous: 'none', token: 'token', serviceAccount: 'serviceAccount', user: 'jwt' } as const
   return kinds[identity.kind]
 }

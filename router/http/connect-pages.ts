@@ -9,6 +9,8 @@ import { type Limited, limitedSentence } from '../access/limits.ts'
 import type { LoginShares } from '../access/login-shares.ts'
 import { type BrowserAnswer, type BrowserStep, PENDING_MS, serverOfState } from '../logins/browser-logins.ts'
 import type { App, OnRequest } from './app.ts'
+import type { Known, LoginSteps } from './login-steps.ts'
+import { AUDIT_BLOCKED } from './mcp-route.ts'
 
 /** Who logs in where. */
 export type ConnectHost = {
@@ -17,9 +19,9 @@ export type ConnectHost = {
   /** For the page. Undefined: nobody logs in to this server, or, where the user is not known yet, to any. */
   asked(server: string): Asked | undefined
   /** `issuer`: the one that the user of the browser has chosen. `asked`: the id of the user whom the link was made for. Throws Faults. */
-  begin(server: string, choice: { issuer?: string; asked?: string }): Promise<BrowserStep>
+  begin(server: string, choice: { issuer?: string; asked?: string }, known: Known): Promise<BrowserStep>
   /** `server`: that of the address which the browser came back to, if it has one. Throws Faults. */
-  finish(server: string | undefined, answer: BrowserAnswer, cookie: string): Promise<Finished>
+  finish(server: string | undefined, answer: BrowserAnswer, cookie: string, known: Known): Promise<Finished>
 }
 
 /** Who the user of the browser is, and the upstream's address; or at which issuers that is found out first. */
@@ -36,8 +38,7 @@ type Query = Record<string, unknown>
 type PageRequest = FastifyRequest<{ Params: { server: string }; Querystring: Query }>
 
 const COOKIE = 'portolan-connect'
-const NO_SERVER = 'There is no server of this name that you can log in to.'
-const NOT_GIVEN = 'The login was refused or cancelled. To try again, open the link once more.'
+const NO_SERVER = 'There is no server of this name that you can log in to'
 const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
@@ -53,61 +54,74 @@ export type ConnectPagesOptions = {
   /** Where the user of the browser is known by being at this machine, it admits requests of this machine alone. */
   admit: OnRequest
   shares: LoginShares
+  steps: LoginSteps
   log: Log
 }
 
+type Answer = (options: ConnectPagesOptions, request: PageRequest, reply: FastifyReply) => Promise<void>
+
 export function addConnectPages({ fastify }: App, options: ConnectPagesOptions): void {
-  const { host, admit, shares, log } = options
+  const { admit, steps, log } = options
   // Handled before the body of a form is parsed, which nothing reads.
-  const route = (
-    method: 'GET' | 'POST',
-    url: string,
-    answer: (request: PageRequest, reply: FastifyReply) => Promise<void> | void,
-  ) =>
+  const route = (method: 'GET' | 'POST', url: string, answer: Answer) =>
     fastify.route<{ Params: { server: string }; Querystring: Query }>({
       method,
       url,
       onRequest: (request, reply) =>
-        admit(request, reply, () => void answering(reply, log, async () => answer(request, reply))),
+        admit(request, reply, () => {
+          if (steps.isBlocked()) return unavailablePage(reply, AUDIT_BLOCKED)
+          void answering(reply, log, () => answer(options, request, reply))
+        }),
       handler: () => {},
     })
-  const askedOf = (server: string) => (NAME_PATTERN.test(server) ? host.asked(server) : undefined)
-  route('GET', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query }, reply) => {
-    const asked = askedOf(server)
-    if (!asked) return page(reply, 404, NO_SERVER)
-    const base = new URL(await host.base())
-    // The cookie belongs to the host that the browser is sent back to. In front of other hosts a proxy may have renamed it.
-    const wanted = textOf(query.for)
-    const search = wanted === undefined ? '' : `?${new URLSearchParams({ for: wanted })}`
-    if (isLoopback(base) && headers.host !== base.host)
-      return void reply.redirect(`${base.origin}${pathOf(server)}${search}`, 302)
-    page(reply, 200, invitation(server, asked, wanted))
-  })
-  route('POST', `${CONNECT_PATH}/:server`, async ({ params: { server }, headers, query, raw }, reply) => {
+  route('GET', `${CONNECT_PATH}/:server`, invite)
+  route('POST', `${CONNECT_PATH}/:server`, begin)
+  route('GET', CONNECT_PATH, comeBack)
+  route('GET', `${CONNECT_PATH}/:server/callback`, comeBack)
+}
+
+const invite: Answer = async ({ host }, { params: { server }, headers, query }, reply) => {
+  const asked = askedOf(host, server)
+  if (!asked) return page(reply, 404, `${NO_SERVER}.`)
+  const base = new URL(await host.base())
+  // The cookie belongs to the host that the browser is sent back to. In front of other hosts a proxy may have renamed it.
+  const wanted = textOf(query.for)
+  const search = wanted === undefined ? '' : `?${new URLSearchParams({ for: wanted })}`
+  if (isLoopback(base) && headers.host !== base.host)
+    return void reply.redirect(`${base.origin}${pathOf(server)}${search}`, 302)
+  page(reply, 200, invitation(server, asked, wanted))
+}
+
+const begin: Answer = ({ host, shares, steps }, { params: { server }, headers, query, raw }, reply) =>
+  steps.take({ method: 'login/begin', server }, raw, async known => {
     const base = await host.base()
-    if (headers.origin !== new URL(base).origin)
-      return page(reply, 403, 'Only the page of this gateway can begin a login.')
-    if (!askedOf(server)) return page(reply, 404, NO_SERVER)
+    if (headers.origin !== new URL(base).origin) throw ofOtherOrigin()
+    if (!askedOf(host, server)) throw noServer()
     const entered = shares.enter(peerAddress(raw.socket))
-    if ('text' in entered) return limitedPage(reply, entered)
+    if ('text' in entered) throw tooMany(entered)
     const choice = { issuer: textOf(query.issuer), asked: textOf(query.for) }
-    const { to, cookie } = await host.begin(server, choice).finally(entered.leave)
+    const { to, cookie } = await host.begin(server, choice, known).finally(entered.leave)
     reply.headers({ 'set-cookie': setCookie(base, server, cookie), 'cache-control': 'no-store' })
     reply.redirect(to.href, 303)
   })
-  const back = async ({ params, query, headers }: PageRequest, reply: FastifyReply) => {
-    const { state, code, iss } = query
-    if (typeof state !== 'string' || typeof code !== 'string') return page(reply, 400, NOT_GIVEN)
-    const server = serverOfState(state)
+
+const comeBack: Answer = ({ host, steps }, { params, query, headers, raw }, reply) => {
+  const { state, code, iss } = query
+  const server = typeof state === 'string' ? serverOfState(state) : (params.server ?? '')
+  const method = params.server === undefined ? 'login/identify' : 'login/complete'
+  return steps.take({ method, server }, raw, async known => {
+    if (typeof state !== 'string' || typeof code !== 'string') throw notGiven()
     const base = await host.base()
     const cookie = cookieOf(headers.cookie, cookieName(base, server))
     const answer = { state, code, iss: textOf(iss) }
-    const { subject, next } = await host.finish(params.server, answer, cookie)
+    const { subject, next } = await host.finish(params.server, answer, cookie, known)
     reply.header('set-cookie', setCookie(base, server, next?.cookie ?? ''))
     page(reply, 200, next ? onward(server, subject, next) : done(server, subject))
-  }
-  route('GET', CONNECT_PATH, back)
-  route('GET', `${CONNECT_PATH}/:server/callback`, back)
+  })
+}
+
+function askedOf(host: ConnectHost, server: string): Asked | undefined {
+  return NAME_PATTERN.test(server) ? host.asked(server) : undefined
 }
 
 /** The path of the page of a server. */
@@ -162,6 +176,27 @@ const STATUS: Partial<Record<Fault['code'], number>> = {
   unavailable: 503,
 }
 
+function noServer(): Fault {
+  return new Fault('not_found', NO_SERVER)
+}
+
+function ofOtherOrigin(): Fault {
+  const details = { reason: 'OtherOrigin' }
+  return new Fault('user_refused', 'Only the page of this gateway can begin a login', { details })
+}
+
+function notGiven(): Fault {
+  const details = { reason: 'Cancelled' }
+  const message = 'The login was refused or cancelled. To try again, open the link once more'
+  return new Fault('bad_request', message, { details })
+}
+
+function tooMany(limited: Limited): Fault {
+  const { text, waitMs } = limited
+  const details = { reason: 'LoginLimit', limit: text, waitMs }
+  return new Fault('unavailable', limitedSentence(limited).replace(/\.$/, ''), { retryable: true, details })
+}
+
 async function answering(reply: FastifyReply, log: Log, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -170,13 +205,15 @@ async function answering(reply: FastifyReply, log: Log, work: () => Promise<void
     else log.warn({ code: error.code, error: error.message }, 'a login failed')
     const why = error instanceof Fault ? error.message : 'An unexpected error happened'
     reply.removeHeader('set-cookie')
-    page(reply, (error instanceof Fault && STATUS[error.code]) || 502, `${escaped(why)}.`)
+    const { waitMs } = error instanceof Fault ? error.details : {}
+    if (typeof waitMs === 'number') reply.header('retry-after', `${Math.ceil(waitMs / 1_000)}`)
+    const status = (error instanceof Fault && STATUS[error.code]) || 502
+    page(reply, waitMs === undefined ? status : 429, `${escaped(why)}.`)
   }
 }
 
-function limitedPage(reply: FastifyReply, limited: Limited): void {
-  reply.header('retry-after', `${Math.ceil(limited.waitMs / 1_000)}`)
-  page(reply, 429, limitedSentence(limited))
+function unavailablePage(reply: FastifyReply, why: string): void {
+  page(reply.header('retry-after', '1'), 503, `${escaped(why)}; try again in a second.`)
 }
 
 function page(reply: FastifyReply, status: number, html: string): void {

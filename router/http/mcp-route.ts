@@ -63,7 +63,7 @@ type McpHttpRequest = FastifyRequest<{ Params: RouteParams }>
 /** All methods that fastify supports, so that methods we do not serve are answered with 405, not 404. */
 const MCP_METHODS = ['POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'TRACE']
 const NO_CATALOG = 'The gateway has no catalog yet'
-const AUDIT_BLOCKED = 'Audit lines cannot be written, and requests must not go unrecorded'
+export const AUDIT_BLOCKED = 'Audit lines cannot be written, and requests must not go unrecorded'
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
 /** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192

@@ -16,6 +16,7 @@ import { challengeFor, resourceMetadata } from './challenge.ts'
 import { addConnectPages, type ConnectHost } from './connect-pages.ts'
 import { createForwarder } from './forwarder.ts'
 import { createGuard, type Guard } from './guard.ts'
+import { createLoginSteps } from './login-steps.ts'
 import { addMcpRoute, type Identify, type Lookup, type McpRouteOptions } from './mcp-route.ts'
 import { gatewayRoute, serverRoute } from './routes.ts'
 import { addUsersPage, type UsersPage } from './users-page.ts'
@@ -155,7 +156,8 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
 }
 
 function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
-  const { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, log, clock } = options
+  const { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, audit, log, clock } =
+    options
   const { fastify } = app
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
@@ -170,7 +172,8 @@ function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
   // Where the user is not known by the machine, the pages themselves compare the Origin with the gateway's own.
   if (connectHost) {
     const admit = knowsByMachine ? here : anyone
-    addConnectPages(app, { host: connectHost, admit, shares: createLoginShares(clock), log })
+    const steps = createLoginSteps({ audit, config })
+    addConnectPages(app, { host: connectHost, admit, shares: createLoginShares(clock), steps, log })
   }
   if (!debugStatus) return
   fastify.get('/debug/status', { onRequest: here }, (_request, reply) => reply.send(debugStatus()))

@@ -62,15 +62,23 @@ export class BrowserLogins {
    * the address for answers of issuers. A code that an authorization server sent to one must not be exchanged at another (the mix-up of RFC 9700, section 4.4).
    */
   take(state: string, cookie: string, server: string | undefined): BegunLogin {
-    const text = this.#used.has(state) ? undefined : this.#seal.open(cookie, state)
+    if (this.#used.has(state)) throw loginOver('StateUsed')
+    const text = this.#seal.open(cookie, state)
     const pending: unknown = text === undefined ? undefined : JSON.parse(text)
-    if (!isPending(pending) || pending.untilMs < this.#clock.now())
-      throw new Fault('bad_request', 'This login was not begun here, or is over')
+    if (!isPending(pending)) throw loginOver('UnknownState')
+    if (pending.untilMs < this.#clock.now()) throw loginOver('StateExpired')
     this.#used.set(state, true)
     if (server !== (pending.user && pending.server))
-      throw new Fault('bad_request', 'This login was begun for another server')
+      throw new Fault('bad_request', 'This login was begun for another server', {
+        details: { reason: 'OtherServer' },
+      })
     return pending
   }
+}
+
+/** Browsers are told the same whatever the reason, which only the audit stream names. */
+export function loginOver(reason: string): Fault {
+  return new Fault('bad_request', 'This login was not begun here, or is over', { details: { reason } })
 }
 
 /** The server that a state was made for; another's cookie does not open with it. */

@@ -7,7 +7,13 @@ import { beginLogin, finishLogin, type LoginTarget, refreshLogin } from '../../c
 import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
 import { upstreamDeadline } from '../../core/mcp/upstream-deadline.ts'
 import type { User } from '../../core/mcp/user.ts'
-import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './browser-logins.ts'
+import {
+  type BegunLogin,
+  type BrowserAnswer,
+  type BrowserLogins,
+  type BrowserStep,
+  loginOver,
+} from './browser-logins.ts'
 import type { KeptLogin, LoginStore } from './kept-login.ts'
 
 /** A server that users log in to, as its manifest says. */
@@ -59,8 +65,7 @@ export class Logins {
     answer: BrowserAnswer,
   ): Promise<User> {
     const { clock, guard, store } = this.#options
-    if (!user || url !== server.upstream.url)
-      throw new Fault('bad_request', 'This login was not begun here, or is over')
+    if (!user || url !== server.upstream.url) throw loginOver('AddressChanged')
     const { name, upstream } = server
     const login = await within(clock, signal => finishLogin(upstream, pending, answer, signal, guard))
     const now = clock.now()

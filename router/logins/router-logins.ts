@@ -14,7 +14,10 @@ import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { type User, userOf } from '../../core/mcp/user.ts'
 import type { Found } from '../access/authentication.ts'
+import { userId } from '../access/jwt.ts'
+import type { Who } from '../audit/line.ts'
 import { CONNECT_PATH, type ConnectHost, type Finished, pathOf } from '../http/connect-pages.ts'
+import type { Known } from '../http/login-steps.ts'
 import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './browser-logins.ts'
 import type { KeptLogin } from './kept-login.ts'
 import { type LoginServer, type Logins, within } from './logins.ts'
@@ -104,10 +107,11 @@ export class RouterLogins implements ConnectHost {
     { issuer: chosen, asked }: { issuer?: string; asked?: string },
   ): Promise<BrowserStep> {
     const issuer = this.asked()?.issuers.find(({ name }) => name === chosen)
-    if (!issuer) throw new Fault('bad_request', 'The gateway admits nobody by this issuer')
+    if (!issuer) throw unknownIssuer('The gateway admits nobody by this issuer')
     if (this.#beginning >= MAX_BEGINNING)
       throw new Fault('unavailable', 'Too many logins begin at once; try again in a moment', {
         retryable: true,
+        details: { reason: 'Busy' },
       })
     this.#beginning++
     try {
@@ -117,10 +121,17 @@ export class RouterLogins implements ConnectHost {
     }
   }
 
-  async finish(server: string | undefined, answer: BrowserAnswer, cookie: string): Promise<Finished> {
+  async finish(
+    server: string | undefined,
+    answer: BrowserAnswer,
+    cookie: string,
+    known: Known,
+  ): Promise<Finished> {
     const { browsers, logins, share } = this.#options
     const begun = browsers.take(answer.state, cookie, server)
-    if (!begun.user) return this.#goOn(begun, answer)
+    if (!begun.user) return this.#goOn(begun, answer, known)
+    const who = this.#whoIs(begun.user)
+    if (who) known(who)
     const target = this.#found(begun.server)
     const user = await logins.finish(target, begun, answer)
     await share({ name: target.name, url: target.upstream.url }, user)
@@ -153,18 +164,22 @@ export class RouterLogins implements ConnectHost {
   }
 
   /** Now it is known who the browser's user is: the login at the upstream begins. */
-  async #goOn({ server, of, asked, login }: BegunLogin, answer: BrowserAnswer): Promise<Finished> {
+  async #goOn(
+    { server, of, asked, login }: BegunLogin,
+    answer: BrowserAnswer,
+    known: Known,
+  ): Promise<Finished> {
     const { clock, guard, logins } = this.#options
     const { access } = this.#config() ?? {}
     const issuers = access?.auth?.jwt ?? []
     const issuer = issuers.find(({ issuer }) => issuer === of)
-    if (!access || !issuer)
-      throw new Fault('bad_request', 'The gateway admits nobody by this issuer any more')
+    if (!access || !issuer) throw unknownIssuer('The gateway admits nobody by this issuer any more')
     // All issuers send browsers back to the same address: without a name, the answer may be of another one.
     if (issuers.length > 1 && answer.iss === undefined)
       throw new Fault(
         'upstream_protocol',
         'The issuer does not name itself in its answer (RFC 9207), which it has to beside other issuers',
+        { details: { reason: 'UnnamedIssuer' } },
       )
     const place = { url: issuer.issuer, ...(issuer.ca !== undefined && { ca: issuer.ca }) }
     const { tokens } = await within(clock, signal => finishLogin(place, login, answer, signal, guard)).catch(
@@ -176,12 +191,18 @@ export class RouterLogins implements ConnectHost {
     )
     const found = await this.#means?.identify(access, `Bearer ${tokens.access_token}`)
     if (!found || 'status' in found)
-      throw new Fault('user_refused', `This gateway does not admit you: ${found?.message ?? 'it ends'}`)
+      throw new Fault('user_refused', `This gateway does not admit you: ${found?.message ?? 'it ends'}`, {
+        details: { reason: found?.reason ?? 'Unavailable' },
+      })
+    known(found)
     const user = userOf(found, access.auth?.jwt)
-    if (!user?.key.startsWith(`${of}\0`)) throw new Fault('user_refused', 'This gateway does not admit you')
+    if (!user?.key.startsWith(`${of}\0`))
+      throw new Fault('user_refused', 'This gateway does not admit you', {
+        details: { reason: 'OtherIssuer' },
+      })
     if (asked !== undefined && asked !== user.id) throw forSomebodyElse(user, of)
     const target = this.serverOf(server, this.#means?.seenBy(found))
-    if (!target) throw new Fault('not_found', 'There is no server of this name that you can log in to')
+    if (!target) throw noServer(this.serverOf(server) ? 'NotGranted' : 'NotFound')
     const { subject } = user
     const step = await logins.begin(target, user, `${await this.base()}${pathOf(server)}/callback`)
     return { subject, next: { ...step, url: target.upstream.url } }
@@ -193,7 +214,7 @@ export class RouterLogins implements ConnectHost {
 
   #found(name: string): LoginServer {
     const found = this.serverOf(name)
-    if (!found) throw new Fault('not_found', 'There is no server of this name that you can log in to')
+    if (!found) throw noServer('NotFound')
     return found
   }
 
@@ -208,6 +229,15 @@ export class RouterLogins implements ConnectHost {
       ...(clientId !== undefined && { clientId }),
       ...(clientSecret && { clientSecret: this.#options.secret(clientSecret) }),
     }
+  }
+
+  /** For the audit stream; undefined if the gateway does not know the user's issuer any more. */
+  #whoIs({ key }: User): Who | undefined {
+    const [url, subject = ''] = key.split('\0')
+    const issuer = this.#config()?.access.auth?.jwt.find(({ issuer }) => issuer === url)?.name
+    return issuer === undefined
+      ? undefined
+      : { id: userId(issuer, subject), kind: 'user', issuer, subject, actor: undefined }
   }
 
   /** Whether the user can log in at an issuer, too. */
@@ -233,9 +263,20 @@ function notByPerson(): Fault {
   })
 }
 
+function unknownIssuer(message: string): Fault {
+  return new Fault('bad_request', message, { details: { reason: 'UnknownIssuer' } })
+}
+
+/** The page does not tell whether there is one. */
+function noServer(reason: 'NotGranted' | 'NotFound'): Fault {
+  const message = 'There is no server of this name that you can log in to'
+  return new Fault('not_found', message, { details: { reason } })
+}
+
 function forSomebodyElse({ subject }: User, issuer: string): Fault {
   return new Fault(
     'user_refused',
     `This link is for somebody else, and you are ${subject}. If that is another account of yours, log out at ${new URL(issuer).origin} and open the link once more`,
+    { details: { reason: 'OtherUser' } },
   )
 }

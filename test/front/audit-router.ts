@@ -6,7 +6,7 @@ import type { RouterOptions } from '../../router/router.ts'
 import { echo } from '../meta/fixture.ts'
 import { rule, SERVERS, start } from './access-router.ts'
 
-const EVERYTHING: AuditConfig = {
+export const EVERYTHING: AuditConfig = {
   events: ['Calls', 'Denials', 'Logins'],
   arguments: 'None',
   sink: 'Stdout',
@@ -40,7 +40,7 @@ export async function audited(
 }
 
 /** A stream that keeps what is written; while it is blocked it takes nothing. */
-function createSink() {
+export function createSink() {
   let text = ''
   let waiting: (() => void) | undefined
   let blocked = false

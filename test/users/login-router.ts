@@ -56,7 +56,8 @@ export async function startLoginRouter(
     ...{ kind: 'http' as const, url, transport: 'streamable-http' as const },
     ...{ revision: '1', login: { scopes: [] } },
   }
-  const server = { endpoint, transport: 'http', sessions: 'perUser' } as const
+  const users = { max: 50, idleAfterMs: 60_000 }
+  const server = { endpoint, transport: 'http', sessions: 'perUser', users } as const
   const offers = { tools: [{ name: 'about', description: 'Notes', inputSchema: { type: 'object' } }] }
   source.publish(snapshotOf({ notes: { offers, server } }, { access }, 1))
   while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))

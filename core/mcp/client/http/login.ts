@@ -132,7 +132,9 @@ export async function finishLogin(
     'authorization_response_iss_parameter_supported' in metadata &&
     metadata.authorization_response_iss_parameter_supported === true
   if (iss === undefined ? mustName : iss !== metadata.issuer)
-    throw new Fault('upstream_protocol', 'The answer is not of the authorization server that was asked')
+    throw new Fault('upstream_protocol', 'The answer is not of the authorization server that was asked', {
+      details: { reason: 'OtherIssuer' },
+    })
   const http = createOAuthFetch(place.url, signal, guard, place.ca)
   return translated(async () => {
     const sdk = await import('@modelcontextprotocol/sdk/client/auth.js')

@@ -1,0 +1,158 @@
+/** What the audit stream says of logins at the pages of a router: who began, who completed, who was refused and why. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { AuditConfig } from '../../core/catalog/access-config.ts'
+import { userNamed } from '../../core/mcp/user.ts'
+import { send } from '../front/access-router.ts'
+import { createSink, EVERYTHING, execute } from '../front/audit-router.ts'
+import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
+import { cookieOf, linkOf, startLoginRouter } from './login-router.ts'
+
+async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
+  const login = await startQuickLoginServer()
+  t.after(() => login.close())
+  const sink = createSink()
+  const started = await startLoginRouter(t, {
+    ...{ issuer: login.issuer, url: login.url, router: { auditStream: () => sink.stream } },
+    ...(audit && { access: { audit: { ...EVERYTHING, ...audit } } }),
+  })
+  const { press, open, router } = started
+  /** Begins a login, and is at the issuer's page. */
+  const begin = async (query = '') => {
+    const begun = await press('notes', query)
+    return { page: new URL(begun.headers.get('location') ?? ''), cookie: cookieOf(begun) }
+  }
+  /** Is known as `user`, and at the upstream's page. */
+  const identify = async (user = 'ada') => {
+    const { page, cookie } = await begin()
+    const known = await open(cameBack(page, user), cookie)
+    return { page: linkOf(await known.text()), cookie: cookieOf(known) }
+  }
+  /** Closes the router, which writes what waits. */
+  const lines = async () => {
+    await router.close(0)
+    return sink.lines()
+  }
+  const steps = async () =>
+    (await lines()).map(({ event, method, decision, reason, caller, target }) =>
+      [event, method, decision, reason, caller?.id, target?.server].map(text => text ?? '').join(' '),
+    )
+  return { ...started, login, sink, begin, identify, lines, steps }
+}
+
+test('a login has a line for each of its steps, from when its user is known with the user', async t => {
+  const { identify, open, login, lines, sink } = await start(t)
+  const { page, cookie } = await identify()
+  const back = cameBack(page, 'ada-at-notes')
+  assert.match(await (await open(back, cookie)).text(), /Logged in to <b>notes<\/b>/)
+  const found = await lines()
+  const caller = { id: 'user:own:ada', issuer: 'own', subject: 'ada', kind: 'user' }
+  const step = {
+    ...{ stream: 'audit', v: 1, gateway: 'tools', event: 'login', decision: 'allowed' },
+    ...{ address: '127.0.0.1', target: { server: 'notes' } },
+  }
+  assert.deepEqual(
+    found.map(({ id, time, policy, ...rest }) => rest),
+    [
+      { ...step, method: 'login/begin', credential: { kind: 'none' } },
+      {
+        ...{ ...step, method: 'login/identify', caller: { ...caller, name: 'ada' } },
+        credential: { kind: 'jwt' },
+      },
+      { ...step, method: 'login/complete', caller, credential: { kind: 'jwt' } },
+    ],
+  )
+  const state = page.searchParams.get('state') ?? ''
+  for (const secret of [...login.tokens, state, state.split('.')[1] ?? '', cookie, 'ada-at-notes'])
+    assert.ok(secret.length > 10 && !sink.text().includes(secret))
+})
+
+test('a login that is refused has a line with the reason, and with the user if that is known', async t => {
+  const { origin, press, begin, identify, open, steps } = await start(t)
+  const elsewhere = { method: 'POST', headers: { origin: 'https://evil.example' } }
+  await fetch(`${origin}/connect/notes?issuer=own`, elsewhere)
+  await press('nothing')
+  await fetch(`${origin}/connect/notes?issuer=other`, { method: 'POST', headers: { origin } })
+  await open(`${origin}/connect?state=notes.guessed&code=a`, '')
+  await open(`${origin}/connect?error=access_denied`, '')
+  const ben = userNamed(`${(await begin()).page.origin}#ben`)
+  const forBen = await begin(`&for=${ben?.id}`)
+  const passedOn = await open(cameBack(forBen.page, 'ada'), forBen.cookie)
+  assert.match(await passedOn.text(), /This link is for somebody else/)
+  const stranger = await begin()
+  await open(cameBack(stranger.page, 'eve'), stranger.cookie)
+  const mixed = await begin()
+  await open(cameBack(mixed.page, 'ada', 'https://evil.example'), mixed.cookie)
+  const { page, cookie } = await identify()
+  await open(cameBack(page, 'ada'), cookie)
+  await open(cameBack(page, 'ada'), cookie)
+  const other = await identify()
+  await open(cameBack(other.page, 'ada', 'https://evil.example'), other.cookie)
+  const begun = 'login login/begin allowed   notes'
+  const known = 'login login/identify allowed  user:own:ada notes'
+  assert.deepEqual(await steps(), [
+    'login login/begin unauthenticated OtherOrigin  notes',
+    'login login/begin allowed   ',
+    'login login/begin unauthenticated UnknownIssuer  notes',
+    'login login/identify unauthenticated UnknownState  notes',
+    'login login/identify unauthenticated Cancelled  ',
+    begun,
+    begun,
+    'login login/identify denied OtherUser user:own:ada notes',
+    begun,
+    'login login/identify denied NotGranted user:own:eve notes',
+    begun,
+    'login login/identify unauthenticated OtherIssuer  notes',
+    begun,
+    known,
+    'login login/complete allowed  user:own:ada notes',
+    'login login/complete unauthenticated StateUsed  notes',
+    begun,
+    known,
+    'login login/complete denied OtherIssuer user:own:ada notes',
+  ])
+})
+
+test('logins beyond the share of an address have a line with the limit', async t => {
+  const { press, lines } = await start(t, { events: ['Denials'] })
+  const statuses = []
+  for (let at = 0; at < 31; at++) statuses.push((await press('notes')).status)
+  assert.deepEqual([statuses.at(-2), statuses.at(-1)], [303, 429])
+  const found = await lines()
+  assert.deepEqual(
+    found.map(({ decision, reason, rule }) => [decision, reason, rule]),
+    [['limited', 'LoginLimit', '30 logins of an address a minute']],
+  )
+})
+
+test('Refuse: while the sink is blocked the pages get 503, and nothing of a login is begun', async t => {
+  const given = { onOverflow: 'Refuse', arguments: 'Full' } as const
+  const { origin, press, identify, login, sink, router } = await start(t, given)
+  await identify()
+  const [token] = login.tokens
+  sink.block()
+  const call = execute('notes:about', { text: 'a'.repeat(15_000) })
+  // 1 MiB may wait.
+  const statuses: number[] = []
+  while (statuses.at(-1) !== 503 && statuses.length < 100)
+    statuses.push((await send(origin, call, { token })).status)
+  assert.equal(statuses.at(-1), 503, statuses.join())
+  const refused = await press('notes')
+  assert.deepEqual(
+    [refused.status, refused.headers.get('retry-after'), refused.headers.getSetCookie()],
+    [503, '1', []],
+  )
+  assert.match(await refused.text(), /must not go unrecorded; try again in a second/)
+  assert.equal((await fetch(`${origin}/connect/notes`)).status, 503)
+  sink.unblock()
+  await router.close(0)
+})
+
+test('without audit nothing is recorded, and only the events that are asked for are', async t => {
+  const without = await start(t, null)
+  await without.identify()
+  assert.deepEqual(await without.lines(), [])
+  const calls = await start(t, { events: ['Calls'] })
+  await calls.identify()
+  assert.deepEqual(await calls.lines(), [])
+})
