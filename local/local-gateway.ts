@@ -264,12 +264,11 @@ async function end({
   reaper,
 }: Laptop): Promise<void> {
   life.abort()
-  connect.close()
   await Promise.allSettled(stopWatching.map(stop => stop()))
   publisher.close()
   await router?.close()
   await children.close()
-  await Promise.allSettled([tokens.close(), reaper.close()])
+  await Promise.allSettled([connect.close(), tokens.close(), reaper.close()])
 }
 
 /** Ready once every server has a list or has failed and the router serves these; stays ready from then on. */

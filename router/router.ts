@@ -20,7 +20,7 @@ import type { Authenticator } from './http/service-account.ts'
 import type { ClusterLogins } from './logins/cluster-logins.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
-import { openPorts } from './ports.ts'
+import { openPorts, type Ports } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
 import {
   createSemantic,
@@ -171,7 +171,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     async close(drainMs = DRAIN_MS) {
       stop.abort()
       feed?.close()
-      closing ??= Promise.all([ports.agents.close(drainMs), ports.admin?.close(drainMs)])
+      closing ??= closePorts(ports, drainMs, options.logins)
         .then(() => Promise.all([pool.close(), authentication.close(), watching.then(semantic.close)]))
         .then(() => Promise.all([ports.results.close(), ports.scripts.close(), ports.exchange?.close()]))
         .then(() => options.logins?.renewals.close())
@@ -179,6 +179,17 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       await closing
     },
   }
+}
+
+/** Logins are handed over when no call is in flight any more, by which they are renewed; the operator hears of them at the admin port. */
+function closePorts(
+  { agents, admin }: Pick<Ports, 'agents' | 'admin'>,
+  drainMs: number,
+  logins: ClusterLogins | undefined,
+): Promise<unknown> {
+  const closed = agents.close(drainMs)
+  const handOver = logins && (() => closed.then(() => logins.handOver()))
+  return Promise.all([closed, admin?.close(drainMs, handOver)])
 }
 
 function observe(

@@ -37,7 +37,8 @@ export type LocalLogins = ConnectHost & {
   tokens(desired: DesiredServer, user?: User): TokenSource | undefined
   /** Call once the router listens, with its port: what names a page waits for it. */
   open(port: number): void
-  close(): void
+  /** Resolves once no login is being written. */
+  close(): Promise<void>
 }
 
 export function createLocalLogins({
@@ -72,7 +73,10 @@ export function createLocalLogins({
     // Without the default port, as browsers write it.
     open: port => resolve(new URL(`http://127.0.0.1:${port}`).origin),
     see: servers => removed.see(servers.map(({ metadata }) => metadata.name)),
-    close: () => removed.close(),
+    async close() {
+      removed.close()
+      await logins.settled()
+    },
     asked(name) {
       const server = serverOf(name)
       return server && { subject: person.subject, url: server.upstream.url }

@@ -31,8 +31,11 @@ export type OnRequest = (request: FastifyRequest, reply: FastifyReply, done: () 
 
 export type HttpServer = {
   address: { host: string; port: number }
-  /** Stops accepting, waits up to `drainMs` for requests in flight, then closes every connection. Idempotent. */
-  close(drainMs: number): Promise<void>
+  /**
+   * Stops accepting, waits up to `drainMs` for requests in flight, then closes every connection. Idempotent. `before`: what has to be done first, once no request
+   * is in flight; meanwhile others are still answered.
+   */
+  close(drainMs: number, before?: () => Promise<unknown>): Promise<void>
 }
 
 export type AppOptions = {
@@ -62,15 +65,20 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   const quiet = watchQuiet(app.server, clock)
   const inFlight = new InFlight()
   const end = new AbortController()
-  async function close(drainMs: number): Promise<void> {
+  async function close(drainMs: number, before?: () => Promise<unknown>): Promise<void> {
     end.abort()
     connections.end()
     if (lingerMs > 0) {
       await delay(clock, lingerMs)
       await quiet.wait(Math.min(drainMs, LONGEST_LINGER_MS))
     }
+    const endMs = clock.now() + drainMs
+    if (before) {
+      await inFlight.drain(drainMs, clock)
+      await before()
+    }
     app.server.close()
-    await inFlight.drain(drainMs, clock)
+    await inFlight.drain(Math.max(0, endMs - clock.now()), clock)
     await app.close()
   }
   return {
@@ -83,8 +91,8 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
       let closing: Promise<void> | undefined
       return {
         address: { host, port: (app.server.address() as AddressInfo).port },
-        close(drainMs) {
-          closing ??= close(drainMs)
+        close(drainMs, before) {
+          closing ??= close(drainMs, before)
           return closing
         },
       }

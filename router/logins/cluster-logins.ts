@@ -6,6 +6,7 @@ import type { Log } from '../../core/log.ts'
 import { createRemoteGuard, type RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { issuerGuard } from '../access/issuer-keys.ts'
 import { BrowserLogins } from './browser-logins.ts'
+import { handOver } from './hand-over.ts'
 import { Logins } from './logins.ts'
 import { Renewals } from './renewals.ts'
 import { RouterLogins } from './router-logins.ts'
@@ -17,6 +18,8 @@ export type ClusterLogins = {
   logins: Logins
   store: SealedLogins
   renewals: Renewals
+  /** To be called before the router ends, while others still reach its admin port. Never rejects. */
+  handOver(): Promise<void>
 }
 
 export type ClusterLoginsOptions = {
@@ -46,5 +49,7 @@ export function createClusterLogins({
     ...{ logins, browsers, secret: valueOfKey, guard: issuerGuard(remotes), clock },
     share: (login, user) => renewals.share(login, user),
   })
-  return { host, logins, store, renewals }
+  const unwritten = () => store.waiting(name => host.serverOf(name) !== undefined)
+  const handingOver = { logins, renewals, unwritten, clock, log }
+  return { host, logins, store, renewals, handOver: () => handOver(handingOver) }
 }

@@ -45,6 +45,8 @@ export class Logins {
   readonly #renewing = new Map<string, { server: string; renewal: Promise<KeptLogin | undefined> }>()
   /** The same at another process. Apart, since two processes that ask each other would wait for ever. */
   readonly #asking = new Map<string, Promise<{ login: KeptLogin | undefined } | undefined>>()
+  /** What may end with a login that has to be written. */
+  readonly #running = new Set<Promise<unknown>>()
 
   constructor(options: LoginsOptions) {
     this.#options = options
@@ -58,8 +60,12 @@ export class Logins {
     )
   }
 
-  /** `pending`: what the browser that began it came back with. Throws Faults. */
-  async finish(
+  /** `begun`: what the browser that began it came back with. Throws Faults. */
+  finish(server: LoginServer, begun: BegunLogin, answer: BrowserAnswer): Promise<User> {
+    return this.#tracked(this.#finish(server, begun, answer))
+  }
+
+  async #finish(
     server: LoginServer,
     { login: pending, user, of: url }: BegunLogin,
     answer: BrowserAnswer,
@@ -87,11 +93,26 @@ export class Logins {
   }
 
   /** A login whose token is still good, and is not the rejected one; undefined if the user has to log in. Throws Faults. */
-  async newest(
+  newest(server: LoginServer, user: User, rejected?: string, isMine = false): Promise<KeptLogin | undefined> {
+    return this.#tracked(this.#newest(server, user, rejected, isMine))
+  }
+
+  /** Resolves once nothing runs that may end with a renewed login, which would be lost if the process ended now: the token that renews is good once. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+  }
+
+  #tracked<T>(work: Promise<T>): Promise<T> {
+    const running = work.finally(() => this.#running.delete(running))
+    this.#running.add(running)
+    return running
+  }
+
+  async #newest(
     { name, upstream: { url }, clientId, clientSecret }: LoginServer,
     user: User,
-    rejected?: string,
-    isMine = false,
+    rejected: string | undefined,
+    isMine: boolean,
   ): Promise<KeptLogin | undefined> {
     const { store, clock } = this.#options
     const found = await store.read(name, url, user)

@@ -48,6 +48,7 @@ export class Renewals {
   readonly #options: RenewalsOptions
   readonly #agent = createPeerAgent()
   #peers: RenewalPeers | undefined
+  #isRetired = false
 
   constructor(options: RenewalsOptions) {
     this.#options = options
@@ -86,14 +87,25 @@ export class Renewals {
 
   /** Tells the other routers of a login. Those that cannot be reached read it later, from its Secret. */
   async share(login: Pick<KeptLogin, 'name' | 'url'>, user: User): Promise<void> {
-    const peers = this.#peers
     const record = this.#options.store.record(login, user)
-    if (!peers || !record) return
+    if (record) await this.tell(record)
+  }
+
+  /** Tells the other routers of a login. True if one has it now, and will tell the operator of it, too. */
+  async tell(record: LoginRecord): Promise<boolean> {
+    const peers = this.#peers
+    if (!peers) return false
     const others = await peers.peers().catch(() => [])
     const asked = others
       .filter(origin => origin !== peers.own)
       .map(origin => this.#ask(peers, origin, { record }, SHARE_TIMEOUT_MS))
-    await Promise.allSettled(asked)
+    const answers = await Promise.allSettled(asked)
+    return answers.some(({ status }) => status === 'fulfilled')
+  }
+
+  /** From now on the other routers renew, and keep what they are told. */
+  retire(): void {
+    this.#isRetired = true
   }
 
   /** Answers the other routers. */
@@ -111,14 +123,14 @@ export class Renewals {
     addPeerPage(app, { path: RENEWALS_PATH, credentials: () => this.#peers?.credentials, answer })
   }
 
-  /** Undefined: this router does not know the server, or not as the asking one does. Without a record, the user has to log in. */
+  /** Undefined: this router ends, or does not know the server, or not as the asking one does. Without a record, the user has to log in. */
   async #answer(
     { record, subject, rejected }: Asked,
     logins: Logins,
     server: LoginServer | undefined,
   ): Promise<{ record?: LoginRecord } | undefined> {
     const { store } = this.#options
-    if (!server) return undefined
+    if (!server || this.#isRetired) return undefined
     store.adopt(record)
     if (subject === undefined) return {}
     const user: User | undefined = userNamed(subject)

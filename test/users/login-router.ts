@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import { type AccessConfig, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { SecretValues } from '../../core/kube/secret.ts'
 import { createLog } from '../../core/log.ts'
 import { createClusterLogins } from '../../router/logins/cluster-logins.ts'
 import { type RouterOptions, startRouter } from '../../router/router.ts'
@@ -19,19 +20,24 @@ export type LoginRouterOptions = {
   /** Of the server. */
   url: string
   clock?: Clock
+  /** Seals logins. Absent: no other router has it. */
+  key?: Uint8Array
+  /** The Secrets of logins. */
+  secret?: (name: string) => SecretValues | undefined
   access?: Partial<AccessConfig>
   router?: Partial<RouterOptions>
 }
 
 export async function startLoginRouter(
   t: TestContext,
-  { issuer, url, clock = systemClock, access: more, router: options }: LoginRouterOptions,
+  { issuer, url, clock = systemClock, access: more, router: options, ...given }: LoginRouterOptions,
 ) {
   const origin = `http://127.0.0.1:${await freePort()}`
   const log = createLog({ level: 'silent' })
   const logins = createClusterLogins({
     ...{ key: randomBytes(32), secret: () => undefined, remotes: REMOTES },
     ...{ clock, log },
+    ...given,
   })
   const source = createInProcessSource()
   const router = await startRouter({

@@ -1,0 +1,62 @@
+/** What a router that ends waits for, and for how long. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createLog } from '../../core/log.ts'
+import { type User, userNamed } from '../../core/mcp/user.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { HAND_OVER_MS, handOver } from './hand-over.ts'
+import { Renewals } from './renewals.ts'
+import { createSeal } from './seal.ts'
+import { SealedLogins } from './sealed-logins.ts'
+
+const ADA = userNamed('https://login.example.com#ada') as User
+const LOGIN = {
+  ...{ name: 'linear', url: 'https://mcp.example.com/mcp', subject: ADA.subject, sinceMs: 1, renewedMs: 1 },
+  server: { issuer: 'https://login.example.com', metadata: {} as never },
+  client: { client_id: 'portolan' },
+  tokens: { access_token: 'token', token_type: 'bearer' },
+}
+
+function start(settled: Promise<void> = Promise.resolve()) {
+  const clock = createManualClock()
+  const log = createLog({ level: 'silent' })
+  const key = randomBytes(32)
+  const seal = createSeal(key)
+  const store = new SealedLogins({ key, seal, clock, secret: () => undefined })
+  const renewals = new Renewals({ store, seal, log })
+  const unwritten = () => store.waiting(() => true)
+  let isOver = false
+  const begin = () =>
+    handOver({ logins: { settled: () => settled }, renewals, unwritten, clock, log }).then(() => {
+      isOver = true
+    })
+  return { clock, store, begin, isOver: () => isOver }
+}
+
+test('a router without a login of its own ends at once', async () => {
+  const { begin, clock } = start()
+  await begin()
+  assert.equal(clock.pending(), 0)
+})
+
+test('a router whose logins nobody takes ends after eight seconds', async () => {
+  const { begin, clock, store, isOver } = start()
+  await store.write(LOGIN, ADA)
+  const over = begin()
+  for (let ms = 0; ms < HAND_OVER_MS; ms += 100) {
+    assert.equal(isOver(), false)
+    // Both the deadline and the next look wait.
+    while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+    clock.advance(100)
+  }
+  await over
+  assert.equal(clock.pending(), 0)
+})
+
+test('a renewal that goes on is waited for, but no longer', async () => {
+  const { begin, clock } = start(new Promise(() => {}))
+  const over = begin()
+  clock.advance(HAND_OVER_MS)
+  await over
+})

@@ -1,0 +1,45 @@
+/** Before a router ends: the logins that it alone knows go to the operator, or to another router. Of a renewed login, the token that renews was good once. */
+import { type Clock, delay } from '../../core/async.ts'
+import type { LoginRecord } from '../../core/catalog/login-records.ts'
+import { deadline, waitFor } from '../../core/deadline.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Logins } from './logins.ts'
+import type { Renewals } from './renewals.ts'
+
+export type HandOverOptions = {
+  logins: Pick<Logins, 'settled'>
+  renewals: Pick<Renewals, 'retire' | 'tell'>
+  /** What the operator has not written yet, as far as this router has heard. */
+  unwritten: () => readonly LoginRecord[]
+  clock: Clock
+  log: Log
+}
+
+/** The operator looks every two seconds; then a router hears of it by the feed. A pod has 20 s more than its calls may take. */
+export const HAND_OVER_MS = 8_000
+const POLL_MS = 100
+
+/** Resolves when others have all logins, and after some seconds in any case. */
+export async function handOver({ logins, renewals, unwritten, clock, log }: HandOverOptions): Promise<void> {
+  renewals.retire()
+  const limit = deadline(clock, HAND_OVER_MS, 'The logins could not be handed over in time')
+  const told = new Map<string, string>()
+  const left = () => unwritten().filter(({ id, value }) => told.get(id) !== value)
+  const tell = async (record: LoginRecord) => {
+    if (await renewals.tell(record)) told.set(record.id, record.value)
+  }
+  try {
+    await waitFor(logins.settled(), limit.signal)
+    for (let records = left(); records.length > 0; records = left()) {
+      await waitFor(Promise.all(records.map(tell)), limit.signal)
+      if (left().length > 0) await delay(clock, POLL_MS, limit.signal)
+    }
+  } catch (error) {
+    const message =
+      'the router ends with logins that nobody has written: their users may have to log in again'
+    log.warn({ logins: left().length, error: messageOf(error) }, message)
+  } finally {
+    limit.clear()
+  }
+}
