@@ -49,7 +49,7 @@ export function createClusterLogins({
     ...{ logins, browsers, secret: valueOfKey, guard: issuerGuard(remotes), clock },
     share: (login, user) => renewals.share(login, user),
   })
-  const unwritten = () => store.waiting(name => host.serverOf(name) !== undefined)
+  const unwritten = () => store.unwritten(name => host.serverOf(name) !== undefined)
   const handingOver = { logins, renewals, unwritten, clock, log }
   return { host, logins, store, renewals, handOver: () => handOver(handingOver) }
 }

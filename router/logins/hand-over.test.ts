@@ -25,12 +25,20 @@ function start(settled: Promise<void> = Promise.resolve()) {
   const seal = createSeal(key)
   const store = new SealedLogins({ key, seal, clock, secret: () => undefined })
   const renewals = new Renewals({ store, seal, log })
-  const unwritten = () => store.waiting(() => true)
+  const unwritten = () => store.unwritten(() => true)
   let isOver = false
-  const begin = () =>
-    handOver({ logins: { settled: () => settled }, renewals, unwritten, clock, log }).then(() => {
+  const begin = (tell = renewals.tell.bind(renewals)) => {
+    const told = { retire: () => renewals.retire(), tell }
+    return handOver({
+      logins: { settled: () => settled },
+      renewals: told,
+      unwritten,
+      clock,
+      log,
+    }).then(() => {
       isOver = true
     })
+  }
   return { clock, store, begin, isOver: () => isOver }
 }
 
@@ -52,6 +60,26 @@ test('a router whose logins nobody takes ends after eight seconds', async () => 
   }
   await over
   assert.equal(clock.pending(), 0)
+})
+
+test('all logins are handed over, also more than the operator is told of at once', async () => {
+  const { begin, clock, store } = start()
+  for (const name of ['linear', 'notes', 'mail'])
+    for (let at = 0; at < 200; at++) {
+      const user = userNamed(`https://login.example.com#${at}`) as User
+      await store.write({ ...LOGIN, name, subject: user.subject }, user)
+    }
+  const told = new Set<string>()
+  const over = begin(async ({ id }) => {
+    told.add(id)
+    return true
+  })
+  for (let rounds = 0; rounds < 2; rounds++) {
+    while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+    clock.advance(100)
+  }
+  await over
+  assert.equal(told.size, 600)
 })
 
 test('a renewal that goes on is waited for, but no longer', async () => {

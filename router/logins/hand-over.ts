@@ -1,6 +1,6 @@
 /** Before a router ends: the logins that it alone knows go to the operator, or to another router. Of a renewed login, the token that renews was good once. */
 import { type Clock, delay } from '../../core/async.ts'
-import type { LoginRecord } from '../../core/catalog/login-records.ts'
+import { type LoginRecord, MAX_LOGINS_AT_ONCE } from '../../core/catalog/login-records.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -32,7 +32,7 @@ export async function handOver({ logins, renewals, unwritten, clock, log }: Hand
   try {
     await waitFor(logins.settled(), limit.signal)
     for (let records = left(); records.length > 0; records = left()) {
-      await waitFor(Promise.all(records.map(tell)), limit.signal)
+      await waitFor(Promise.all(records.slice(0, MAX_LOGINS_AT_ONCE).map(tell)), limit.signal)
       if (left().length > 0) await delay(clock, POLL_MS, limit.signal)
     }
   } catch (error) {

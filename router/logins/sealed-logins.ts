@@ -61,17 +61,22 @@ export class SealedLogins implements LoginStore {
 
   /** What the operator has to write, of these servers: so many at once that they all have their turn. */
   waiting(isServed: (server: string) => boolean): LoginRecord[] {
-    for (const [id, { server, value }] of this.#waiting) {
-      const kept = this.#kept(server, id)
-      if (!isServed(server) || (kept !== undefined && newerLogin(kept, value) === kept))
-        this.#waiting.delete(id)
-    }
-    const records = [...this.#waiting.values()].slice(0, MAX_LOGINS_AT_ONCE)
+    const records = this.unwritten(isServed).slice(0, MAX_LOGINS_AT_ONCE)
     for (const record of records) {
       this.#waiting.delete(record.id)
       this.#waiting.set(record.id, record)
     }
     return records
+  }
+
+  /** All of that, of which the operator is told a part at a time. */
+  unwritten(isServed: (server: string) => boolean): LoginRecord[] {
+    for (const [id, { server, value }] of this.#waiting) {
+      const kept = this.#kept(server, id)
+      if (!isServed(server) || (kept !== undefined && newerLogin(kept, value) === kept))
+        this.#waiting.delete(id)
+    }
+    return [...this.#waiting.values()]
   }
 
   /** Calls `listener` when something more waits. Returns the function that ends this. */
