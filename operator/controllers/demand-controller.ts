@@ -4,7 +4,7 @@ import { selects } from '../../core/catalog/select.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
-import { isScaled } from '../plan/scaling.ts'
+import { isAtRest, isScaled } from '../plan/scaling.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
@@ -12,13 +12,15 @@ import type { Demand } from './demand.ts'
 import type { KeptLogins } from './kept-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import { RouterEvents } from './router-events.ts'
-import { readRouterLoad } from './router-report.ts'
+import { type RouterLoad, readRouterLoad } from './router-report.ts'
 
 const WORKERS = 4
 /** Carries everything: streams only hasten it. */
 const POLL_MS = 2_000
+/** While only calls that wait can change anything, and the streams of all routers would tell of these. */
+const REST_POLL_MS = 30_000
 /** Events within this time lead to one look. */
-const JOIN_MS = 5
+export const JOIN_MS = 5
 
 export type DemandControllerOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
   manifests: Manifests
@@ -29,7 +31,7 @@ export type DemandControllerOptions = Pick<OperatorContext, 'caches' | 'clock' |
 export type DemandController = { controller: Controller; close(): void }
 
 export function createDemandController(options: DemandControllerOptions): DemandController {
-  const { caches, manifests, demand, logins, clock, random } = options
+  const { caches, demand, logins, clock, random } = options
   const queue = new Queue({ clock, random })
   const events = new RouterEvents({ clock, random })
   caches.gateways.onChange((before, now) => {
@@ -44,7 +46,8 @@ export function createDemandController(options: DemandControllerOptions): Demand
   })
   const reconcile: Controller['reconcile'] = async (key, signal) => {
     const gateway = caches.gateways.get(key)
-    if (!gateway || !hasToAsk(options, gateway)) {
+    const servers = gateway ? serversToAskFor(options, gateway) : []
+    if (!gateway || servers.length === 0) {
       events.follow(key, [], () => {})
       demand.set(key, undefined, clock.now())
       return undefined
@@ -57,26 +60,37 @@ export function createDemandController(options: DemandControllerOptions): Demand
     signal.throwIfAborted()
     // One that ends may not answer any more; its calls are answered before the pods of their servers end.
     const counted = reports.filter((report, at) => report || !pods[at]?.metadata.deletionTimestamp)
-    demand.set(key, counted, clock.now())
+    const isQuiet =
+      servers.every(isAtRest) &&
+      events.hears(key, addresses) &&
+      counted.every(report => report && isIdle(report))
+    const afterMs = isQuiet ? REST_POLL_MS : POLL_MS
+    demand.set(key, counted, clock.now(), afterMs)
     const records = reports.flatMap(report => report?.logins ?? [])
     if (records.length > 0) await logins.write(namespace, records, signal)
-    return { afterMs: POLL_MS }
+    return { afterMs }
   }
   return {
     controller: { name: 'demand', queue, workers: WORKERS, reconcile },
     close: () => events.close(),
   }
+}
 
-  function hasToAsk({ manifests: parsed }: DemandControllerOptions, gateway: Manifest): boolean {
-    const selector = manifests.gateway(gateway).manifest?.spec.servers.selector
-    if (!selector) return false
-    return caches.servers.objects.values().some(object => {
-      const isMeant =
-        object.metadata.namespace === gateway.metadata.namespace && selects(selector, object.metadata.labels)
-      const server: McpServer | undefined = isMeant ? parsed.server(object).manifest : undefined
-      return server !== undefined && (isScaled(server) || server.spec.auth?.perUser?.oauth !== undefined)
-    })
-  }
+/** Those of a gateway whose instances or logins depend on what its routers say. */
+function serversToAskFor({ caches, manifests }: DemandControllerOptions, gateway: Manifest): McpServer[] {
+  const selector = manifests.gateway(gateway).manifest?.spec.servers.selector
+  if (!selector) return []
+  return [...caches.servers.objects.values()].flatMap(object => {
+    const isMeant =
+      object.metadata.namespace === gateway.metadata.namespace && selects(selector, object.metadata.labels)
+    const server = isMeant ? manifests.server(object).manifest : undefined
+    return server && (isScaled(server) || server.spec.auth?.perUser?.oauth !== undefined) ? [server] : []
+  })
+}
+
+/** Nothing waits, and no login is to be written. */
+function isIdle({ waiting, logins }: RouterLoad): boolean {
+  return waiting.length === 0 && logins.length === 0
 }
 
 /** The gateways that select a server, as `namespace/name`. */

@@ -3,8 +3,8 @@ import type { ServerLoad } from '../plan/scale.ts'
 import type { UserDemand } from '../plan/user-instances.ts'
 import type { RouterLoad } from './router-report.ts'
 
-/** Longer than a poll and its answer take: older reports do not count. */
-const FRESH_MS = 10_000
+/** Reports count for so long after the next ones are due: longer than these take. */
+const LATE_MS = 8_000
 
 type Use = {
   calls: number
@@ -15,7 +15,7 @@ type Use = {
   used: Map<string, number>
   isWanted: boolean
 }
-type Said = { atMs: number; isWhole: boolean; servers: Map<string, Use> }
+type Said = { freshUntilMs: number; isWhole: boolean; servers: Map<string, Use> }
 
 export class Demand {
   readonly #said = new Map<string, Said>()
@@ -26,10 +26,18 @@ export class Demand {
     this.#listener = listener
   }
 
-  /** Stores the reports of all routers of a gateway; undefined for a router that did not answer. Absent: no server of the gateway needs them. */
-  set(gateway: string, reports: readonly (RouterLoad | undefined)[] | undefined, now: number): void {
+  /**
+   * Stores the reports of all routers of a gateway; undefined for a router that did not answer. The next ones come after `nextMs` at the latest.
+   * Absent: no server of the gateway needs them.
+   */
+  set(
+    gateway: string,
+    reports: readonly (RouterLoad | undefined)[] | undefined,
+    now: number,
+    nextMs = 0,
+  ): void {
     const before = this.#said.get(gateway)
-    const said = reports && sumOf(reports, now)
+    const said = reports && sumOf(reports, now, nextMs)
     if (said) this.#said.set(gateway, said)
     else this.#said.delete(gateway)
     const [namespace] = gateway.split('/', 1)
@@ -68,12 +76,12 @@ export class Demand {
   }
 }
 
-function isFresh({ atMs }: Said, now: number): boolean {
-  return now - atMs < FRESH_MS
+function isFresh({ freshUntilMs }: Said, now: number): boolean {
+  return now < freshUntilMs
 }
 
 /** Routers report how long ago a server was used, and not when, since their clocks may differ. */
-function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number): Said {
+function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number, nextMs: number): Said {
   const servers = new Map<string, Use>()
   for (const report of reports) {
     const wishes = Map.groupBy(report?.waiting ?? [], ({ server }) => server)
@@ -89,7 +97,8 @@ function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number): Said
       })
     }
   }
-  return { atMs, isWhole: reports.length > 0 && !reports.includes(undefined), servers }
+  const isWhole = reports.length > 0 && !reports.includes(undefined)
+  return { freshUntilMs: atMs + nextMs + LATE_MS, isWhole, servers }
 }
 
 function add(servers: Map<string, Use>, name: string, use: Use): void {

@@ -5,64 +5,94 @@ import { backoffMs } from '../../core/backoff.ts'
 import { adminUrl } from './router-report.ts'
 
 const RETRY = { firstMs: 500, longestMs: 30_000 }
-/** Routers send something at least every 15 s. */
-const SILENCE_MS = 45_000
-/** An event only says that something has changed; the status is then read. */
-const EVENT = 'event: waiting'
+/** Routers send something at least every 15 s: a stream that is silent for longer tells nothing any more. */
+export const SILENCE_MS = 20_000
+/** A sign of life. All else, also a part of an event, only says that something has changed; the status is then read. */
+const BEAT = /^[:\s]*$/
+const CONTENT_TYPE = 'text/event-stream'
 
 export type RouterEventsOptions = { clock: Clock; random: () => number }
 
+type Stream = { stop: AbortController; isOpen: boolean }
+
 export class RouterEvents {
   readonly #options: RouterEventsOptions
-  readonly #streams = new Map<string, AbortController>()
+  readonly #streams = new Map<string, Stream>()
 
   constructor(options: RouterEventsOptions) {
     this.#options = options
   }
 
-  /** Follows the routers of a gateway at these addresses and no others; calls `onEvent` for each event. */
+  /** Follows the routers of a gateway at these addresses and no others; calls `onEvent` for each event, and when a stream has ended. */
   follow(gateway: string, addresses: readonly string[], onEvent: () => void): void {
-    const wanted = new Map(addresses.map(address => [`${gateway} ${address}`, address]))
-    for (const [key, stop] of this.#streams) {
+    const wanted = new Map(addresses.map(address => [keyOf(gateway, address), address]))
+    for (const [key, { stop }] of this.#streams) {
       if (!key.startsWith(`${gateway} `) || wanted.has(key)) continue
       stop.abort()
       this.#streams.delete(key)
     }
     for (const [key, address] of wanted) {
       if (this.#streams.has(key)) continue
-      const stop = new AbortController()
-      this.#streams.set(key, stop)
-      void this.#keep(address, onEvent, stop.signal)
+      const stream = { stop: new AbortController(), isOpen: false }
+      this.#streams.set(key, stream)
+      void this.#keep(address, stream, onEvent)
     }
+  }
+
+  /** Whether each of these routers would tell of an event now. */
+  hears(gateway: string, addresses: readonly string[]): boolean {
+    return addresses.every(address => this.#streams.get(keyOf(gateway, address))?.isOpen)
   }
 
   close(): void {
-    for (const stop of this.#streams.values()) stop.abort()
+    for (const { stop } of this.#streams.values()) stop.abort()
     this.#streams.clear()
   }
 
-  async #keep(address: string, onEvent: () => void, signal: AbortSignal): Promise<void> {
+  async #keep(address: string, stream: Stream, onEvent: () => void): Promise<void> {
     const { clock, random } = this.#options
+    const { signal } = stream.stop
     for (let failures = 0; !signal.aborted; failures++) {
-      if (await listen(address, onEvent, signal)) failures = 0
+      if (await this.#listen(address, stream, onEvent)) failures = 0
       await delay(clock, backoffMs(RETRY, failures, random), signal).catch(() => {})
     }
   }
+
+  /** Until the stream ends or falls silent; true if there was one. Never rejects. */
+  async #listen(address: string, stream: Stream, onEvent: () => void): Promise<boolean> {
+    const { clock } = this.#options
+    const silent = new AbortController()
+    const silence = () => clock.after(SILENCE_MS, () => silent.abort())
+    let timer = silence()
+    let wasOpen = false
+    try {
+      const body = await open(address, AbortSignal.any([stream.stop.signal, silent.signal]))
+      wasOpen = body !== undefined
+      stream.isOpen = wasOpen
+      for await (const chunk of body ?? []) {
+        timer.cancel()
+        timer = silence()
+        if (!BEAT.test(String(chunk))) onEvent()
+      }
+    } catch {
+      // The router has gone.
+    }
+    timer.cancel()
+    stream.isOpen = false
+    if (wasOpen && !stream.stop.signal.aborted) onEvent()
+    return wasOpen
+  }
 }
 
-/** Until the stream ends; true if there was one. Never rejects. */
-async function listen(address: string, onEvent: () => void, signal: AbortSignal): Promise<boolean> {
-  let isOpen = false
-  try {
-    const { statusCode, body } = await request(`${adminUrl(address)}/events`, {
-      signal,
-      headersTimeout: SILENCE_MS,
-      bodyTimeout: SILENCE_MS,
-    })
-    isOpen = statusCode === 200
-    for await (const chunk of body) if (isOpen && String(chunk).includes(EVENT)) onEvent()
-  } catch {
-    // The router has gone, or is one of another version.
-  }
-  return isOpen
+/** undefined for a router of another version, which has no such stream, or no room for one more. */
+async function open(address: string, signal: AbortSignal): Promise<AsyncIterable<unknown> | undefined> {
+  const url = `${adminUrl(address)}/events`
+  const { statusCode, headers, body } = await request(url, { signal, bodyTimeout: 0 })
+  if (statusCode === 200 && String(headers['content-type']).startsWith(CONTENT_TYPE)) return body
+  await body.dump()
+  return undefined
+}
+
+function keyOf(gateway: string, address: string): string {
+  return `${gateway} ${address}`
 }

@@ -45,6 +45,14 @@ export function isScaled(server: McpServer): boolean {
   return hasInstances(server) || (!external && (min === 0 || max > min))
 }
 
+/** Whether only a call that waits, or a changed manifest, can change how many instances it has: it sleeps, and no user has a pod. */
+export function isAtRest(server: McpServer): boolean {
+  const { metadata, status } = server
+  if (!isScaled(server)) return true
+  const wanted = hasInstances(server) ? status?.users?.wanted : status?.replicas?.wanted
+  return wanted === 0 && status?.observedGeneration === metadata.generation
+}
+
 /** Whether it may be asleep, so that calls may have to wait until it is woken. */
 export function maySleep(server: McpServer): boolean {
   return hasPods(server) && server.spec.scaling.min === 0

@@ -1,6 +1,6 @@
 /** A router as the operator sees it, without the router: its pod, and what its admin port says. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
 import { delay, systemClock } from '../../core/async.ts'
@@ -9,11 +9,24 @@ import { ADMIN_PORT } from '../../operator/plan/names.ts'
 import type { World } from './world.ts'
 
 const POLL_MS = 20
+const EVENT = 'event: waiting\ndata: []\n\n'
 
-/** What a router says at its admin port; `address` is one of the loopback. */
-export async function startRouter(t: TestContext, address: string) {
+/** What a router says at its admin port; `address` is one of the loopback. Without `streams` it has no stream of events. */
+export async function startRouter(t: TestContext, address: string, { streams = false } = {}) {
   let status: object = { generation: 1, exposedTokens: 5 }
-  const server = createServer((_request, response) => response.end(JSON.stringify(status)))
+  let asked = 0
+  const open = new Set<ServerResponse>()
+  let hasStream = streams
+  const server = createServer(({ url }, response) => {
+    if (url === '/events') return hasStream ? stream(response) : response.writeHead(404).end()
+    asked++
+    response.end(JSON.stringify(status))
+  })
+  const stream = (response: ServerResponse) => {
+    response.once('close', () => open.delete(response))
+    open.add(response.writeHead(200, { 'content-type': 'text/event-stream' }))
+    response.write(EVENT)
+  }
   server.listen(ADMIN_PORT, address)
   await once(server, 'listening')
   t.after(() => {
@@ -24,6 +37,22 @@ export async function startRouter(t: TestContext, address: string) {
     says: (said: object) => {
       status = said
     },
+    /** A sign of life, without news. */
+    beats: () => {
+      for (const response of open) response.write(':\n\n')
+    },
+    /** Tells whoever follows the stream that its status has changed. */
+    tells: () => {
+      for (const response of open) response.write(EVENT)
+    },
+    /** Ends its streams, and has none from now on. */
+    breaks: () => {
+      hasStream = false
+      for (const response of open) response.destroy()
+    },
+    isFollowed: () => open.size > 0,
+    /** How often its status was read. */
+    asked: () => asked,
   }
 }
 

@@ -1,0 +1,111 @@
+/** How often the routers of a gateway are asked what uses its servers: routers that answer over HTTP and have a stream of events. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type McpServerInput, mcpServerSchema } from '../../crds/server.ts'
+import { startRouter } from '../../test/operator/router.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import type { Caches } from '../runtime/caches.ts'
+import { Demand } from './demand.ts'
+import { createDemandController, JOIN_MS } from './demand-controller.ts'
+import { createManifests } from './parsed-manifests.ts'
+
+const OURS = 'portolan.dev/v1alpha1'
+const GATEWAY = 'mcp/tools'
+const SELDOM = { afterMs: 30_000 }
+const OFTEN = { afterMs: 2_000 }
+const ASLEEP = { observedGeneration: 1, replicas: { wanted: 0, ready: 0 }, conditions: [] }
+const AWAKE = { ...ASLEEP, replicas: { wanted: 1, ready: 1 } }
+const IDLE = { servers: [{ name: 'web', idleMs: 1_000 }], waiting: [] }
+const WAITING = {
+  servers: [{ name: 'web', held: 1 }],
+  waiting: [{ server: 'web', since: '2026-01-01T00:00:00Z' }],
+}
+
+test('routers are asked seldom while every server sleeps, and at once when a call waits', async t => {
+  const { look, told, router, demand } = await start(t, '127.0.9.31', ASLEEP)
+  await look()
+  await told()
+  assert.deepEqual(await look(), SELDOM)
+  assert.equal(demand.of('mcp/web', [GATEWAY], 30_000).isKnown, true)
+  router.says(WAITING)
+  router.tells()
+  await told()
+  assert.deepEqual(await look(), OFTEN)
+  assert.equal(demand.of('mcp/web', [GATEWAY], 0).isWanted, true)
+})
+
+test('routers are asked often while a server is awake, or one of them does not answer', async t => {
+  const awake = await start(t, '127.0.9.32', AWAKE)
+  await awake.look()
+  await awake.told()
+  assert.deepEqual(await awake.look(), OFTEN)
+  const silent = await start(t, '127.0.9.33', ASLEEP)
+  await silent.look()
+  await silent.told()
+  silent.router.says({ servers: 'none' })
+  assert.deepEqual(await silent.look(), OFTEN)
+})
+
+test('a router whose stream ends is asked at once, and often from then on', async t => {
+  const { look, told, router } = await start(t, '127.0.9.34', ASLEEP)
+  await look()
+  await told()
+  assert.deepEqual(await look(), SELDOM)
+  router.breaks()
+  await told()
+  assert.deepEqual(await look(), OFTEN)
+})
+
+async function start(t: TestContext, address: string, status: McpServerInput['status']) {
+  const clock = createManualClock()
+  const router = await startRouter(t, address, { streams: true })
+  router.says(IDLE)
+  const demand = new Demand()
+  const { controller, close } = createDemandController({
+    caches: cachesOf(address, status),
+    manifests: createManifests(),
+    demand,
+    logins: { write: async () => {} },
+    clock,
+    random: () => 0.5,
+  })
+  const { queue } = controller
+  const stop = new AbortController()
+  t.after(() => {
+    stop.abort()
+    close()
+  })
+  return {
+    router,
+    demand,
+    look: () => controller.reconcile(GATEWAY, stop.signal),
+    /** Once an event was heard, and the gateway is queued for it. */
+    async told() {
+      // One timer is that of the stream, or of its next attempt.
+      while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+      clock.advance(JOIN_MS)
+      queue.done((await queue.next(stop.signal)) ?? '')
+    },
+  }
+}
+
+/** A gateway with a router at the address, and a server that may sleep. */
+function cachesOf(address: string, status: McpServerInput['status']): Caches {
+  const place = { namespace: 'mcp', uid: '1', generation: 1 }
+  const spec = { image: { name: 'web:1', command: ['/web'] }, scaling: { min: 0 } }
+  const metadata = { ...place, name: 'web' }
+  const server = mcpServerSchema.parse({ apiVersion: OURS, kind: 'McpServer', metadata, spec, status })
+  const gateway = { apiVersion: OURS, kind: 'McpGateway', metadata: { ...place, name: 'tools' }, spec: {} }
+  const pod = { metadata: { ...place, name: 'router' }, status: { phase: 'Running', podIP: address } }
+  const cache = (name: string, object: object) => ({
+    objects: new Map([[name, object]]),
+    get: (key: string) => (key === name ? object : undefined),
+    onChange: () => {},
+  })
+  return {
+    servers: cache('mcp/web', server),
+    gateways: cache(GATEWAY, gateway),
+    podsOf: () => [pod],
+    onOwnedChange: () => {},
+  } as unknown as Caches
+}
