@@ -1,6 +1,9 @@
 /** How Node is started for a gateway: by a clone, the npm package and the image. Plain JavaScript for Node 20. */
 
-/** Calls allocate much that dies at once: with 16 MB instead of 8 for it, a call takes 14 % less CPU time. */
+/**
+ * Calls allocate much that dies at once: with 16 MB instead of 8 for it, a call takes 14 % less CPU time. Operators, which answer no
+ * calls, are started by the chart with 4 MB: V8 keeps twice what it once needed.
+ */
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16']
 
 /**

@@ -136,6 +136,19 @@ test('equal sources give equal bytes', async () => {
   for (const file of files) assert.equal(read(file, 'second'), read(file), file)
 })
 
+test('the chart starts an operator like the image, with a smaller young generation of the heap', () => {
+  const template = readFileSync(join(root, 'charts/portolan/templates/operator/deployment.yaml'), 'utf8')
+  const [, lines = ''] = /\n {10}command:\n((?: {12}- .*\n)+)/.exec(template) ?? []
+  const command = lines
+    .trim()
+    .split('\n')
+    .map(line => line.trim().slice(2))
+  const wanted = IMAGE_START.entrypoint.map(word =>
+    word.startsWith('--max-semi-space-size=') ? '--max-semi-space-size=4' : word,
+  )
+  assert.deepEqual(command, wanted)
+})
+
 test('the entry point, user and environment in the Dockerfile equal those of the test image', () => {
   const lines = readFileSync(join(root, 'Dockerfile'), 'utf8').replaceAll(/\\\n/g, '').split('\n')
   const last = (instruction: string) =>
