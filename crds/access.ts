@@ -82,7 +82,7 @@ const jwt = z.strictObject({
   login: loginClient('`requiredScopes`')
     .optional()
     .describe(
-      'The client with which browsers log in at this issuer, before a user logs in to a server with `auth.perUser.oauth`. Clusters only. Its redirect URI is the `url` of the gateway with `/connect`. Absent: Portolan registers itself.',
+      'The client with which browsers log in at this issuer, before a user logs in to a server with `auth.perUser.oauth`. Its redirect URI is the `url` of the gateway with `/connect`. Absent: Portolan registers itself.',
     ),
 })
 

@@ -52,7 +52,7 @@ export const loginClient = (asked: string) =>
   })
 
 const oauth = loginClient('those that the upstream names').describe(
-  'A login of each user in a browser, at the authorization server that the upstream names (RFC 9728). For servers over HTTP. In a cluster, the gateway must admit its callers by `auth.jwt`.',
+  'A login of each user in a browser, at the authorization server that the upstream names (RFC 9728). For servers over HTTP. The gateway must admit its callers by `auth.jwt`; on a laptop it may also be without `auth`, and you are its only user.',
 )
 
 const perUser = z.strictObject({

@@ -23,11 +23,19 @@ export type DesiredServer = {
   inputs: LaunchInputs
   /** The credentials of its users. */
   users: readonly UserInputs[]
+  /** Whether the gateway has `auth`: then the person at this machine is a user like others, whose login reads no lists. */
+  knowsCallers: boolean
 }
 
 /** Identifies what produces a server's list, as the cache's key. */
-export function listRevision({ server, folder, inputs }: DesiredServer): string {
-  return `${sourceDigest(server)} ${folder} ${inputs.files}`
+export function listRevision(wanted: DesiredServer): string {
+  const { server, folder, inputs } = wanted
+  return `${sourceDigest(server)} ${folder} ${inputs.files}${readerOf(wanted)}`
+}
+
+/** Distinguishes a list that was read without a user from one that was read with the login of the person at this machine. */
+function readerOf({ server, knowsCallers }: DesiredServer): string {
+  return knowsCallers && server.spec.auth?.perUser?.oauth ? '-nobody' : ''
 }
 
 /** Identifies a server to what was approved of it. */
@@ -174,7 +182,8 @@ export class Children {
   #keepOrBegin(wanted: DesiredServer): Child {
     const { server, folder, inputs } = wanted
     const restarts = this.#restarts.get(server.metadata.name)
-    const connection = `${connectionDigest(server, inputs.digest)}${restarts === undefined ? '' : `-${restarts}`}`
+    const digest = `${connectionDigest(server, inputs.digest)}${readerOf(wanted)}`
+    const connection = `${digest}${restarts === undefined ? '' : `-${restarts}`}`
     const current = this.#children.get(server.metadata.name)
     if (current?.connection === connection) {
       const isAsked = refreshOf(current.server) !== refreshOf(server)

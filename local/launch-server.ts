@@ -87,6 +87,7 @@ function authOf(
     return exchange && createTokenExchange({ ...exchange, ...client }, user, clock)
   }
   if (oauth) return createTokenSource({ ...oauth, clientSecret, upstream, guard }, clock)
+  if (desired.knowsCallers) return undefined
   // The person at this machine is the only user, and most servers show their lists to no one else.
   return perUser?.oauth && Object.keys(inputs.headers).length === 0 ? loginTokens(desired) : undefined
 }

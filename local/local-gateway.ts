@@ -23,6 +23,7 @@ import { Children } from './children.ts'
 import { createConsoleHost } from './console-host.ts'
 import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
+import type { GatewaySecrets } from './gateway-secrets.ts'
 import { launch } from './launch-server.ts'
 import { type LocalStatus, plainStatus, statusOf } from './local-status.ts'
 import { createLocalLogins, type LocalLogins } from './logins/local-logins.ts'
@@ -133,7 +134,7 @@ type Laptop = {
   cache: CatalogCache
   approvals: Approvals
   tails: StderrTails
-  connect: LocalLogins
+  logins: LocalLogins
   tokens: TokenCounter
   reaper: Reaper
   files: ManifestFiles
@@ -144,8 +145,8 @@ type Laptop = {
   router?: Router
   stopWatching: (() => Promise<void>)[]
   wasReady: boolean
-  embeddingsKey?: string
-  callerTokens?: Record<string, string>
+  /** Of the manifests that were read last. */
+  secrets?: GatewaySecrets
 }
 
 function assemble(options: LocalOptions, clock: Clock): Laptop {
@@ -168,8 +169,8 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
   const approvals = createApprovals(cacheFolder)
   const parts = { hosts, packages, cache, approvals, clock, life, tokens, reaper, files, source }
-  const connect = createLocalLogins({ ...options, clock, hosts, children: () => laptop.children })
-  const base = { ...parts, connect, tails: createStderrTails(), stopWatching: [], wasReady: false }
+  const logins = createLocalLogins({ ...options, clock, hosts, running: () => laptop })
+  const base = { ...parts, logins, tails: createStderrTails(), stopWatching: [], wasReady: false }
   const children: Children = createChildren(options, base, {
     onChange: () => laptop.publisher.soon(),
     onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
@@ -180,11 +181,10 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const { runsScripts } = options
   const publishing = { source, clock, children, countTokens, override, assumed, runsScripts }
   const publisher = new Publisher(publishing, nothing)
-  const onRead = ({ servers, desired, embeddingsKey, callerTokens }: Reading) => {
-    laptop.embeddingsKey = embeddingsKey
-    laptop.callerTokens = callerTokens
+  const onRead = ({ servers, desired, secrets }: Reading) => {
+    laptop.secrets = secrets
     children.apply(servers)
-    connect.see(desired.servers)
+    logins.see(desired.servers)
     publisher.adopt(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
@@ -206,8 +206,8 @@ function createChildren(
   laptop: Omit<Laptop, 'children' | 'publisher' | 'reloader'>,
   told: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
 ): Children {
-  const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, connect } = laptop
-  const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: connect.tokens }
+  const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, logins } = laptop
+  const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: logins.tokens }
   const starts = createSlots({ ...STARTS, clock })
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   return new Children({
@@ -233,23 +233,23 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     clock,
     sessionKey: await sessionKey(cacheFolder),
     credentials: {
-      ...callerCredentials(options.token, () => laptop.callerTokens),
+      ...callerCredentials(options.token, () => laptop.secrets?.callerTokens),
       remotes: { proxyFor: hosts?.proxyFor },
     },
     assumed: options.as,
-    semantic: semanticDependencies(options, hosts, () => laptop.embeddingsKey),
+    semantic: semanticDependencies(options, hosts, () => laptop.secrets?.embeddingsKey),
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => plainStatus(status(laptop)),
     tracer: options.tracer,
     auditStream: options.auditStream,
-    connectHost: laptop.connect,
+    logins: laptop.logins.pages,
     console: options.page && {
       page: options.page,
       host: createConsoleHost({ ...laptop, isReady: () => isReady(laptop) }),
     },
   })
-  laptop.connect.open(laptop.router.address.port)
+  laptop.logins.open(laptop.router.address.port)
   if (options.watch) await watch(laptop, options)
 }
 
@@ -259,7 +259,7 @@ async function end({
   publisher,
   router,
   children,
-  connect,
+  logins,
   tokens,
   reaper,
 }: Laptop): Promise<void> {
@@ -268,7 +268,7 @@ async function end({
   publisher.close()
   await router?.close()
   await children.close()
-  await Promise.allSettled([connect.close(), tokens.close(), reaper.close()])
+  await Promise.allSettled([logins.close(), tokens.close(), reaper.close()])
 }
 
 /** Ready once every server has a list or has failed and the router serves these; stays ready from then on. */

@@ -3,14 +3,13 @@ import { reportAccess } from '../core/catalog/access-report.ts'
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
 import { placedIn } from '../core/manifests.ts'
-import { REASON } from '../crds/conditions.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import type { McpScript } from '../crds/script.ts'
 import type { McpServer } from '../crds/server.ts'
-import { readTokens } from '../router/access/named-tokens.ts'
 import type { DesiredServer } from './children.ts'
 import { type Desired, desire, type PlacedServer } from './desire.ts'
 import type { Loaded, ManifestFiles, PlacedManifest } from './files.ts'
+import { type GatewaySecrets, NO_SECRETS, readGatewaySecrets } from './gateway-secrets.ts'
 import { resolveInputs } from './inputs.ts'
 import { ValueResolver } from './secrets.ts'
 import { resolveUserSecrets } from './user-secrets.ts'
@@ -35,10 +34,8 @@ export type Reading = {
   desired: Desired
   servers: DesiredServer[]
   manifests: readonly PlacedManifest[]
-  /** The API key of the gateway's embeddings service, if it has one. */
-  embeddingsKey?: string
-  /** The values of the Secret with the named tokens of callers, if the gateway has one. */
-  callerTokens?: Record<string, string>
+  /** What the gateway refers to. */
+  secrets: GatewaySecrets
   /** All errors, with file, line and field. */
   problems: Problem[]
   /** What is useless in the gateway's rules, as far as the manifests alone say it: the router logs that, and more. */
@@ -63,22 +60,14 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   const missing = servers.flatMap(({ server, inputs }) =>
     inputs.problems.map(problem => placed(problem, server, loaded.manifests)),
   )
-  const embeddings = await embeddingsKey(desired, loaded, options)
-  const callers = await callerTokens(desired, loaded, options)
+  const { secrets, problems } = await gatewaySecrets(desired, loaded, options)
   return {
     desired,
     servers,
     manifests,
-    embeddingsKey: embeddings.value,
-    callerTokens: callers.values,
-    problems: [
-      ...loaded.problems,
-      ...desired.problems,
-      ...missing,
-      ...embeddings.problems,
-      ...callers.problems,
-    ],
-    access: accessFindings(desired, manifests, callers.values),
+    secrets,
+    problems: [...loaded.problems, ...desired.problems, ...missing, ...problems],
+    access: accessFindings(desired, manifests, secrets.callerTokens),
     notes: loaded.notes,
     files: loaded.files,
   }
@@ -107,6 +96,7 @@ async function withInputs(
     folder,
     inputs: await resolveInputs(server, folder, values, options.digestKey),
     users: resolveUserSecrets(server, desired.secrets, options.digestKey),
+    knowsCallers: desired.config.access.auth !== undefined,
   }
 }
 
@@ -121,46 +111,18 @@ function valuesFor(
   return new ValueResolver({ secrets, configMaps, imported, secretsFolder, env }, namespace)
 }
 
-async function embeddingsKey(
+async function gatewaySecrets(
   desired: Desired,
   loaded: Loaded,
   options: ReadOptions,
-): Promise<{ value?: string; problems: Problem[] }> {
+): Promise<{ secrets: GatewaySecrets; problems: Problem[] }> {
   const { gateway } = desired
-  const ref = gateway?.spec.search.embeddings?.secretRef
-  if (!gateway || !ref) return { problems: [] }
-  const found = await valuesFor(gateway, desired, loaded, options).secret(ref)
-  if ('value' in found) return { value: found.value, problems: [] }
-  const problem = { ...found.problem, path: 'spec.search.embeddings.secretRef' }
-  return { problems: ref.optional ? [] : [placed(problem, gateway, loaded.manifests)] }
-}
-
-async function callerTokens(
-  desired: Desired,
-  loaded: Loaded,
-  options: ReadOptions,
-): Promise<{ values?: Record<string, string>; problems: Problem[] }> {
-  const { gateway } = desired
-  const name = gateway?.spec.auth?.tokens?.secretName
-  if (!gateway || name === undefined) return { problems: [] }
-  const path = 'spec.auth.tokens.secretName'
-  const values = await valuesFor(gateway, desired, loaded, options).wholeSecret(name)
-  const problem = values
-    ? unusableTokens(values)
-    : {
-        reason: REASON.secretNotFound,
-        message: `there is no Secret "${name}": nobody is admitted by a token`,
-      }
-  return { values, problems: problem ? [placed({ ...problem, path }, gateway, loaded.manifests)] : [] }
-}
-
-function unusableTokens(values: Record<string, string>): Problem | undefined {
-  const { unusable } = readTokens(values)
-  if (unusable.length === 0) return undefined
-  return {
-    reason: REASON.invalid,
-    message: `the tokens of ${unusable.join(', ')} are not usable: each needs 32 characters or more, or sha256: and 64 hexadecimal digits`,
-  }
+  if (!gateway) return { secrets: NO_SECRETS, problems: [] }
+  const { secrets, problems } = await readGatewaySecrets(
+    gateway,
+    valuesFor(gateway, desired, loaded, options),
+  )
+  return { secrets, problems: problems.map(problem => placed(problem, gateway, loaded.manifests)) }
 }
 
 /** The problem with the place of its manifest, as far as it is known. */

@@ -102,7 +102,7 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const identify: Identify = (config, authorization) =>
     (authorization === undefined ? options.assumed : credentials.read(authorization)) ??
     authentication.identify(config, authorization)
-  options.logins?.host.attach({ config, identify: authentication.identify, seenBy: configSeenBy })
+  options.logins?.attach({ config, identify: authentication.identify, seenBy: configSeenBy })
   const openRequests = createOpenRequests(identify)
   void reviewOpenRequests(openRequests, { served, clock: given.clock, log: options.log }, given.closing)
   const agents: ServeOptions = {
@@ -164,7 +164,7 @@ async function openAdmin(
     const config = given.served.current()?.config
     if (config) given.audit.decided(config, loginRefused(NOT_OF_A_REPLICA, peerAddress(raw.socket)))
   }
-  const { logins } = given.options
+  const { logins } = admin
   if (logins && admin.peers && admin.own !== undefined)
     logins.renewals.attach({ peers: admin.peers, own: admin.own, credentials })
   const opened = await serveAdmin({
@@ -183,7 +183,7 @@ async function openAdmin(
 }
 
 function sharedOptions({ options, clock, metrics, served, pool, semantic }: PortsOptions) {
-  const { ready, debugStatus: more, log, lingerMs } = options
+  const { ready, debugStatus: more, log, lingerMs, logins } = options
   return {
     ready: () =>
       served.current() ? (ready?.() ?? { ready: true }) : { ready: false, reason: 'no catalog yet' },
@@ -204,8 +204,7 @@ function sharedOptions({ options, clock, metrics, served, pool, semantic }: Port
       text: await metrics.registry.metrics(),
     }),
     users: pool,
-    connectHost: options.connectHost ?? options.logins?.host,
-    knowsByMachine: options.connectHost !== undefined,
+    connectHost: logins && (() => logins.host()),
     log,
     clock,
     lingerMs,
@@ -236,7 +235,7 @@ function keptResults(
 
 function adminOptions(
   given: PortsOptions,
-  { host, port, pod, gateway, missing, stale, authenticate }: AdminPort,
+  { host, port, pod, gateway, missing, stale, authenticate, logins }: AdminPort,
   key: string | Uint8Array,
   { access, limits }: { access: Access; limits: Limits },
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wishes' | 'logins'> {
@@ -248,7 +247,7 @@ function adminOptions(
     host,
     port,
     wishes,
-    logins: given.options.logins,
+    logins,
     status: () =>
       routerStatus(
         {
@@ -259,9 +258,7 @@ function adminOptions(
           search: semantic.status(),
           tokens: metrics.tokens(),
           waiting: given.wishes.list(),
-          logins: given.options.logins?.store.waiting(
-            name => given.options.logins?.host.serverOf(name) !== undefined,
-          ),
+          logins: logins?.store.waiting(name => logins.host.serverOf(name) !== undefined),
         },
         served.current(),
         pool.status(),

@@ -9,7 +9,7 @@ import { findAccess } from '../core/kube/config.ts'
 import type { SecretValues } from '../core/kube/secret.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
-import { type ConnectorOptions, createConnector } from '../core/mcp/client/connector.ts'
+import { createConnector } from '../core/mcp/client/connector.ts'
 import { createRemoteGuard } from '../core/mcp/client/remote-guard.ts'
 import { openTracing } from '../core/tracing.ts'
 import { trustCertificates } from '../core/trusted-certificates.ts'
@@ -102,9 +102,10 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
       peers:
         name === undefined ? undefined : createPeers({ name, port: adminPort, own: address }, systemClock),
       own: address === undefined ? undefined : originAt(address, adminPort),
+      logins: feeding.logins,
     },
     credentials: { secret, accounts, remotes: settings.remotes },
-    logins: feeding.logins,
+    logins: feeding.logins?.host,
     lingerMs: LINGER_MS,
     tracer: tracing?.tracer,
   })
@@ -150,10 +151,9 @@ async function feedByKubernetes(
   const { secret } = source
   const key = loginKeyFile === undefined ? undefined : await readKey(loginKeyFile)
   const logins = key && createClusterLogins({ key, secret, remotes, clock, log })
-  const tokens: ConnectorOptions['logins'] = logins && ((server, user) => logins.host.tokens(server, user))
   return {
     source,
-    connect: createConnector({ secret, clock, guard: createRemoteGuard(remotes), logins: tokens }),
+    connect: createConnector({ secret, clock, guard: createRemoteGuard(remotes), logins: logins?.tokens }),
     logins,
     missing: source.missing,
     stale: source.stale,

@@ -14,10 +14,10 @@ import type { Catalog } from './catalog/catalog.ts'
 import { type ConsoleFeed, createConsoleFeed } from './console/feed.ts'
 import type { ConsoleHost } from './console/host.ts'
 import type { HttpServer } from './http/app.ts'
-import type { ConnectHost } from './http/connect-pages.ts'
 import type { Readiness } from './http/serve.ts'
 import type { Authenticator } from './http/service-account.ts'
 import type { ClusterLogins } from './logins/cluster-logins.ts'
+import type { LoginPages } from './logins/router-logins.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
 import { openPorts, type Ports } from './ports.ts'
@@ -59,9 +59,7 @@ export type RouterOptions = {
   /** Serves the console at /, to callers on this machine only. */
   console?: { page: ConsolePage; host: ConsoleHost }
   /** Who logs in at which server. Absent: there are no pages for logins. */
-  connectHost?: ConnectHost
-  /** In a cluster: logins of the gateway's users. Absent: nobody logs in. */
-  logins?: ClusterLogins
+  logins?: LoginPages
   /** A second port for the cluster, which then serves metrics and status. */
   admin?: AdminPort
   /** What search by meaning needs. Absent: search uses words alone. */
@@ -96,6 +94,8 @@ export type AdminPort = {
   peers?: () => Promise<readonly string[]>
   /** The origin of this admin port, as the others reach it. */
   own?: string
+  /** What the operator writes, and the other routers are told, of the logins of users. Absent: nobody logs in. */
+  logins?: ClusterLogins
 }
 
 export type Router = {
@@ -171,10 +171,10 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     async close(drainMs = DRAIN_MS) {
       stop.abort()
       feed?.close()
-      closing ??= closePorts(ports, drainMs, options.logins)
+      closing ??= closePorts(ports, drainMs, admin?.logins)
         .then(() => Promise.all([pool.close(), authentication.close(), watching.then(semantic.close)]))
         .then(() => Promise.all([ports.results.close(), ports.scripts.close(), ports.exchange?.close()]))
-        .then(() => options.logins?.renewals.close())
+        .then(() => admin?.logins?.renewals.close())
         .then(audit.close)
       await closing
     },

@@ -206,20 +206,12 @@ export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placemen
       'spec.auth.perUser.tokenExchange',
       `exchanges the JSON Web Tokens of callers, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
     )
-  if (spec.auth?.perUser?.oauth && placement === 'cluster' && !auth?.jwt.length)
+  const isOfPerson = placement === 'local' && !auth
+  if (spec.auth?.perUser?.oauth && !isOfPerson && !auth?.jwt.length)
     return objection(
       'spec.auth.perUser.oauth',
       `lets users log in in a browser, who are known by JSON Web Tokens, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
     )
-  if (spec.auth?.perUser?.oauth && placement === 'local' && auth)
-    return [
-      {
-        reason: REASON.notYetSupported,
-        path: 'spec.auth.perUser.oauth',
-        message: `logs in the person at this machine, and McpGateway ${name} has spec.auth, so that its callers may be others: use secrets or tokenExchange`,
-        refuses: true,
-      },
-    ]
   return []
 }
 

@@ -1,19 +1,21 @@
-/** The logins of the person at this machine: what the pages /connect/<server> show and do, and the tokens that servers get. */
+/** The logins at the servers of this machine's gateway: of its users, as in a cluster, if it knows its callers; else of the person at this machine. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
-import { Fault } from '../../core/errors.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
 import type { Log } from '../../core/log.ts'
 import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import { LOCAL_USER, type User, userOf } from '../../core/mcp/user.ts'
 import type { McpServer } from '../../crds/server.ts'
-import { type ConnectHost, pathOf } from '../../router/http/connect-pages.ts'
+import { issuerGuard } from '../../router/access/issuer-keys.ts'
 import { BrowserLogins } from '../../router/logins/browser-logins.ts'
 import { type LoginServer, Logins } from '../../router/logins/logins.ts'
+import { type LoginPages, RouterLogins } from '../../router/logins/router-logins.ts'
 import { createSeal } from '../../router/logins/seal.ts'
 import type { Children, DesiredServer } from '../children.ts'
+import type { GatewaySecrets } from '../gateway-secrets.ts'
 import { LoginFiles } from './login-files.ts'
+import { PersonLogins } from './person-logins.ts'
 import { RemovedServers } from './removed-servers.ts'
 
 const KEY_BYTES = 32
@@ -22,20 +24,21 @@ export type LocalLoginsOptions = {
   cacheFolder: string
   clock: Clock
   log: Log
-  /** Without a router until its port is open. */
-  children: () => Pick<Children, 'wantedAs' | 'refresh'>
-  /** How authorization servers are reached. Absent: directly. */
+  /** What runs now. */
+  running: () => { children: Pick<Children, 'wantedAs' | 'refresh'>; secrets?: GatewaySecrets }
+  /** How upstreams, authorization servers and issuers are reached. Absent: directly. */
   hosts?: HostGuard
   /** Who the callers of this machine are. Absent: `local#user`. */
   as?: Identity
 }
 
-export type LocalLogins = ConnectHost & {
+export type LocalLogins = {
+  pages: LoginPages
   /** Deletes the logins at servers that stay away. `servers`: all that there are manifests of, running or not. */
   see(servers: readonly McpServer[]): void
   /** Tokens of a user, or of the person at this machine. */
   tokens(desired: DesiredServer, user?: User): TokenSource | undefined
-  /** Call once the router listens, with its port: what names a page waits for it. */
+  /** Call once the router listens, with its port: what names a page of the person at this machine waits for it. */
   open(port: number): void
   /** Resolves once no login is being written. */
   close(): Promise<void>
@@ -45,31 +48,38 @@ export function createLocalLogins({
   cacheFolder,
   clock,
   log,
-  children,
+  running,
   as,
   hosts,
 }: LocalLoginsOptions): LocalLogins {
   const store = new LoginFiles(cacheFolder)
+  // Nobody else has the key: what a browser began before this gateway started is over.
   const browsers = new BrowserLogins(createSeal(randomBytes(KEY_BYTES)), clock)
   const logins = new Logins({ store, browsers, clock, guard: hosts })
-  const person = (as && userOf(as)) ?? LOCAL_USER
-  const who = as ?? ANONYMOUS
+  const serverOf = (name: string) => {
+    const found = running().children.wantedAs(name)
+    return found && loginServer(found)
+  }
+  const users = new RouterLogins({
+    ...{ logins, browsers, clock, guard: issuerGuard({ proxyFor: hosts?.proxyFor }) },
+    loginServer: ({ name }) => serverOf(name),
+    secret: key => running().secrets?.loginSecret(key),
+  })
+  const { promise: origin, resolve } = Promise.withResolvers<string>()
+  const person = new PersonLogins({
+    ...{ logins, browsers, origin, serverOf },
+    ...{ person: (as && userOf(as)) ?? LOCAL_USER, who: as ?? ANONYMOUS },
+    refresh: server => running().children.refresh(server),
+  })
   const removed = new RemovedServers(clock, server => {
     const deleteAll = () => store.deleteOf(server)
     logins.forget(server, deleteAll).catch(err => log.error({ err, server }, 'logins could not be deleted'))
   })
-  const { promise: origin, resolve } = Promise.withResolvers<string>()
-  const serverOf = (name: string) => {
-    const found = children().wantedAs(name)
-    return found && loginServer(found)
-  }
-  const found = (name: string) => {
-    const server = serverOf(name)
-    if (!server) throw new Fault('not_found', 'There is no such server')
-    return server
-  }
   return {
-    base: () => origin,
+    pages: {
+      attach: means => users.attach(means),
+      host: () => (users.knowsUsers() ? users : person),
+    },
     // Without the default port, as browsers write it.
     open: port => resolve(new URL(`http://127.0.0.1:${port}`).origin),
     see: servers => removed.see(servers.map(({ metadata }) => metadata.name)),
@@ -77,38 +87,13 @@ export function createLocalLogins({
       removed.close()
       await logins.settled()
     },
-    asked(name) {
-      const server = serverOf(name)
-      return server && { subject: person.subject, url: server.upstream.url }
-    },
-    async begin(name, _choice, known) {
-      known(who)
-      return logins.begin(found(name), person, `${await origin}${pathOf(name)}/callback`)
-    },
-    async finish(name, answer, cookie, known) {
-      known(who)
-      const begun = browsers.take(answer.state, cookie, name)
-      const { subject } = await logins.finish(found(begun.server), begun, answer)
-      // Its lists could not be read before.
-      children().refresh(begun.server)
-      return { subject }
-    },
-    tokens(desired, user = person) {
+    tokens(desired, user) {
       const server = loginServer(desired)
-      if (server && user.key !== person.key) return NOBODY_ELSE
-      const page = async () => `${await origin}${pathOf(desired.server.metadata.name)}`
-      return server && logins.tokens(server, user, page)
+      if (!server) return undefined
+      if (!desired.knowsCallers) return person.tokens(server, user)
+      return user && users.tokens(server.name, user, () => server)
     },
   }
-}
-
-/** Where callers need a token (`up --host`), whoever has it can call, but only the person at this machine can log in. */
-const NOBODY_ELSE: TokenSource = {
-  token: async () => {
-    throw new Fault('user_refused', 'only the person at this machine can log in', {
-      details: { reason: 'LoginElsewhere' },
-    })
-  },
 }
 
 /** Undefined if users do not log in to it. */

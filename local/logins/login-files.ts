@@ -1,27 +1,36 @@
 /** The logins of users at upstreams, on a laptop: a file for each, which only its owner can read. */
 import { hash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { Fault } from '../../core/errors.ts'
 import type { User } from '../../core/mcp/user.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 import { isKeptLogin, type KeptLogin, type LoginStore } from '../../router/logins/kept-login.ts'
 
-/** Files that are listed; more there never are. */
+/** More are not kept: users come from outside. */
 const MAX_LOGINS = 10_000
 
 export class LoginFiles implements LoginStore {
   readonly #folder: string
+  readonly #max: number
 
-  constructor(cacheFolder: string) {
+  constructor(cacheFolder: string, max = MAX_LOGINS) {
     this.#folder = join(cacheFolder, 'logins')
+    this.#max = max
   }
 
   async read(name: string, url: string, user: User): Promise<KeptLogin | undefined> {
-    return readLogin(this.#fileOf(name, url, user.key))
+    const login = await readLogin(this.#fileOf(name, url, user.key))
+    return login?.name === name && login.url === url && login.subject === user.subject ? login : undefined
   }
 
+  /** Throws Fault unavailable if there are too many. */
   async write(login: KeptLogin, user: User): Promise<void> {
-    await replaceFile(this.#fileOf(login.name, login.url, user.key), JSON.stringify(login))
+    const file = this.#fileOf(login.name, login.url, user.key)
+    const others = (await this.#names()).filter(name => name !== basename(file))
+    if (others.length >= this.#max)
+      throw new Fault('unavailable', 'This machine keeps too many logins: delete some with portolan logins')
+    await replaceFile(file, JSON.stringify(login))
   }
 
   async delete(name: string, url: string, user: User): Promise<void> {
@@ -30,8 +39,7 @@ export class LoginFiles implements LoginStore {
 
   /** All, by server and user, with the file of each. */
   async list(): Promise<{ file: string; login: KeptLogin }[]> {
-    const names = await readdir(this.#folder).catch(() => [])
-    const files = names.filter(name => name.endsWith('.json')).slice(0, MAX_LOGINS)
+    const files = (await this.#names()).slice(0, this.#max)
     const read = await Promise.all(
       files.map(async name => {
         const file = join(this.#folder, name)
@@ -50,6 +58,11 @@ export class LoginFiles implements LoginStore {
     )
     await Promise.all(found.map(({ file }) => rm(file, { force: true })))
     return found.length
+  }
+
+  async #names(): Promise<string[]> {
+    const names = await readdir(this.#folder).catch(() => [])
+    return names.filter(name => name.endsWith('.json'))
   }
 
   #fileOf(name: string, url: string, userKey: string): string {

@@ -14,6 +14,8 @@ import { AUDIT_BLOCKED } from './mcp-route.ts'
 
 /** Who logs in where. */
 export type ConnectHost = {
+  /** Whether whoever is at this machine is the user: then only browsers of this machine are served. */
+  readonly knowsByMachine: boolean
   /** The URL that `/connect` of these pages is under, which authorization servers send the browser back to. Never taken from a request. */
   base(): Promise<string>
   /** For the page. Undefined: nobody logs in to this server, or, where the user is not known yet, to any. */
@@ -50,28 +52,35 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 export type ConnectPagesOptions = {
-  host: ConnectHost
-  /** Where the user of the browser is known by being at this machine, it admits requests of this machine alone. */
-  admit: OnRequest
+  /** Who answers a request that comes now. */
+  host: () => ConnectHost
+  /** Which requests a host answers. */
+  admit: (host: ConnectHost) => OnRequest
   shares: LoginShares
   steps: LoginSteps
   log: Log
 }
 
-type Answer = (options: ConnectPagesOptions, request: PageRequest, reply: FastifyReply) => Promise<void>
+type Answer = (
+  means: Pick<ConnectPagesOptions, 'shares' | 'steps'> & { host: ConnectHost },
+  request: PageRequest,
+  reply: FastifyReply,
+) => Promise<void>
 
 export function addConnectPages({ fastify }: App, options: ConnectPagesOptions): void {
-  const { admit, steps, log } = options
+  const { host: hostNow, admit, shares, steps, log } = options
   // Handled before the body of a form is parsed, which nothing reads.
   const route = (method: 'GET' | 'POST', url: string, answer: Answer) =>
     fastify.route<{ Params: { server: string }; Querystring: Query }>({
       method,
       url,
-      onRequest: (request, reply) =>
-        admit(request, reply, () => {
+      onRequest(request, reply) {
+        const host = hostNow()
+        admit(host)(request, reply, () => {
           if (steps.isBlocked()) return unavailablePage(reply, AUDIT_BLOCKED)
-          void answering(reply, log, () => answer(options, request, reply))
-        }),
+          void answering(reply, log, () => answer({ host, shares, steps }, request, reply))
+        })
+      },
       handler: () => {},
     })
   route('GET', `${CONNECT_PATH}/:server`, invite)

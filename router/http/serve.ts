@@ -56,10 +56,8 @@ export type ServeOptions = AppOptions &
     debugStatus?: () => JsonObject
     /** Content of /debug/users; served if the status page is. */
     users?: UsersPage
-    /** The pages at /connect. Absent: they are not served. */
-    connectHost?: ConnectHost
-    /** Whether their host takes whoever is at this machine for the user. */
-    knowsByMachine?: boolean
+    /** The pages at /connect, by whoever answers them now. Absent: they are not served. */
+    connectHost?: () => ConnectHost
     /** The console at /. Absent: it is not served. */
     laptopConsole?: LaptopConsole
     /** Content of /debug/explain for a query; served if the status page is. */
@@ -156,8 +154,7 @@ export function addHealth({ fastify, draining }: App, ready: () => Readiness): v
 }
 
 function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
-  const { config, metrics, debugStatus, users, connectHost, knowsByMachine, explain, audit, log, clock } =
-    options
+  const { config, metrics, debugStatus, users, connectHost, explain, audit, log, clock } = options
   const { fastify } = app
   const here = (request: FastifyRequest, reply: FastifyReply, done: () => void) =>
     onRequest(request, reply, () => {
@@ -171,7 +168,7 @@ function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
     fastify.get('/metrics', { onRequest: admitted }, async (_request, reply) => sendMetrics(metrics, reply))
   // Where the user is not known by the machine, the pages themselves compare the Origin with the gateway's own.
   if (connectHost) {
-    const admit = knowsByMachine ? here : anyone
+    const admit = ({ knowsByMachine }: ConnectHost) => (knowsByMachine ? here : anyone)
     const steps = createLoginSteps({ audit, config })
     addConnectPages(app, { host: connectHost, admit, shares: createLoginShares(clock), steps, log })
   }

@@ -3,18 +3,20 @@ import type { Clock } from '../../core/async.ts'
 import type { SecretKey } from '../../core/catalog/router-config.ts'
 import type { SecretValues } from '../../core/kube/secret.ts'
 import type { Log } from '../../core/log.ts'
+import type { ConnectorOptions } from '../../core/mcp/client/connector.ts'
 import { createRemoteGuard, type RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { issuerGuard } from '../access/issuer-keys.ts'
 import { BrowserLogins } from './browser-logins.ts'
 import { handOver } from './hand-over.ts'
-import { Logins } from './logins.ts'
+import { type LoginServer, Logins } from './logins.ts'
 import { Renewals } from './renewals.ts'
-import { RouterLogins } from './router-logins.ts'
+import { type LoginServerOf, RouterLogins } from './router-logins.ts'
 import { createSeal } from './seal.ts'
 import { SealedLogins } from './sealed-logins.ts'
 
 export type ClusterLogins = {
   host: RouterLogins
+  tokens: NonNullable<ConnectorOptions['logins']>
   logins: Logins
   store: SealedLogins
   renewals: Renewals
@@ -45,11 +47,30 @@ export function createClusterLogins({
   const elsewhere: Renewals['elsewhere'] = renewal => renewals.elsewhere(renewal)
   const logins = new Logins({ store, browsers, clock, guard: createRemoteGuard(remotes), elsewhere })
   const valueOfKey = ({ name, key }: SecretKey) => secret(name)?.[key]?.trim()
+  const loginServer = (server: LoginServerOf) => loginServerAt(server, valueOfKey)
   const host = new RouterLogins({
-    ...{ logins, browsers, secret: valueOfKey, guard: issuerGuard(remotes), clock },
+    ...{ logins, browsers, loginServer, secret: valueOfKey, guard: issuerGuard(remotes), clock },
     share: (login, user) => renewals.share(login, user),
   })
+  const tokens: ClusterLogins['tokens'] = (server, user) =>
+    host.tokens(server.name, user, () => loginServer(server))
   const unwritten = () => store.unwritten(name => host.serverOf(name) !== undefined)
   const handingOver = { logins, renewals, unwritten, clock, log }
-  return { host, logins, store, renewals, handOver: () => handOver(handingOver) }
+  return { host, tokens, logins, store, renewals, handOver: () => handOver(handingOver) }
+}
+
+function loginServerAt(
+  { name, endpoint }: LoginServerOf,
+  secret: (key: SecretKey) => string | undefined,
+): LoginServer | undefined {
+  if (endpoint.kind !== 'http' || !endpoint.login) return undefined
+  const { url, transport } = endpoint
+  const { scopes, clientId, clientSecret } = endpoint.login
+  return {
+    name,
+    upstream: { url, transport },
+    scopes,
+    ...(clientId !== undefined && { clientId }),
+    ...(clientSecret && { clientSecret: secret(clientSecret) }),
+  }
 }

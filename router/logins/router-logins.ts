@@ -31,24 +31,37 @@ export type LoginMeans = {
   seenBy: (identity: Identity) => RouterConfig
 }
 
+/** The pages of logins, for a router to serve. */
+export type LoginPages = {
+  /** To be called before there are callers. */
+  attach(means: LoginMeans): void
+  /** Who answers a request that comes now. */
+  host(): ConnectHost
+}
+
 export type RouterLoginsOptions = {
   logins: Logins
   browsers: BrowserLogins
-  /** A value of a Secret. */
+  /** What users log in to; undefined if they do not log in to this server. */
+  loginServer: (server: LoginServerOf) => LoginServer | undefined
+  /** The client secret of an issuer. */
   secret: (key: SecretKey) => string | undefined
   /** How issuers are reached. */
   guard: HostGuard
   clock: Clock
-  /** Tells the other routers of a new login, since the next call may reach any of them. */
-  share: (login: Pick<KeptLogin, 'name' | 'url'>, user: User) => Promise<void>
+  /** Tells the other routers of a new login, since the next call may reach any of them. Absent: there are no others. */
+  share?: (login: Pick<KeptLogin, 'name' | 'url'>, user: User) => Promise<void>
 }
+
+export type LoginServerOf = Pick<RouterServer, 'name' | 'endpoint'>
 
 /** Logins that are begun at a time by browsers of which nothing is known. */
 const MAX_BEGINNING = 16
 /** Of a client that registered itself at an issuer: then it registers anew. */
 const CLIENT_MS = 60 * 60_000
 
-export class RouterLogins implements ConnectHost {
+export class RouterLogins implements ConnectHost, LoginPages {
+  readonly knowsByMachine = false
   readonly #options: RouterLoginsOptions
   /** Clients that registered themselves, by issuer and address of this gateway. */
   readonly #clients = new Map<string, { client: OAuthClientInformationMixed; untilMs: number }>()
@@ -59,29 +72,37 @@ export class RouterLogins implements ConnectHost {
     this.#options = options
   }
 
-  /** To be called before there are callers. */
   attach(means: LoginMeans): void {
     this.#means = means
+  }
+
+  host(): ConnectHost {
+    return this
+  }
+
+  /** Whether the gateway knows its callers by an issuer, at which they can log in. */
+  knowsUsers(): boolean {
+    return this.#issuers().length > 0
   }
 
   /** Undefined: nobody logs in to a server of this name. */
   serverOf(name: string, config = this.#config()): LoginServer | undefined {
     const found = config?.servers.find(server => server.name === name)
-    return found && found.status.state !== 'notAccepted' ? this.#loginServer(found) : undefined
+    return found && found.status.state !== 'notAccepted' ? this.#options.loginServer(found) : undefined
   }
 
   /** Names of the servers that users log in to. */
   servers(): string[] {
     const servers = this.#config()?.servers ?? []
-    return servers.filter(server => this.#loginServer(server)).map(({ name }) => name)
+    return servers.filter(this.#options.loginServer).map(({ name }) => name)
   }
 
-  /** Tokens of the user at the server. */
-  tokens({ name, endpoint }: Pick<RouterServer, 'name' | 'endpoint'>, user: User): TokenSource {
+  /** Tokens of the user at the server, which is asked for each time, because Secrets change. */
+  tokens(name: string, user: User, serverNow: () => LoginServer | undefined): TokenSource {
     const page = async () => `${await this.base()}${pathOf(name)}?for=${user.id}`
     return {
       token: async (signal, rejected) => {
-        const server = this.#loginServer({ name, endpoint })
+        const server = serverNow()
         if (!server || !this.#isPerson(user)) throw notByPerson()
         return this.#options.logins.tokens(server, user, page).token(signal, rejected)
       },
@@ -96,10 +117,9 @@ export class RouterLogins implements ConnectHost {
 
   /** The same for every name, as long as anybody logs in to any server here: who is asked for comes later. */
   asked(): { issuers: readonly JwtIssuerConfig[] } | undefined {
-    const config = this.#config()
-    const some = config?.servers.some(({ endpoint }) => endpoint.kind === 'http' && endpoint.login)
-    const issuers = config?.access.auth?.jwt ?? []
-    return some && config?.access.url !== undefined && issuers.length > 0 ? { issuers } : undefined
+    const issuers = this.#issuers()
+    const hasPages = this.servers().length > 0 && this.#config()?.access.url !== undefined
+    return hasPages && issuers.length > 0 ? { issuers } : undefined
   }
 
   async begin(
@@ -134,7 +154,7 @@ export class RouterLogins implements ConnectHost {
     if (who) known(who)
     const target = this.#found(begun.server)
     const user = await logins.finish(target, begun, answer)
-    await share({ name: target.name, url: target.upstream.url }, user)
+    await share?.({ name: target.name, url: target.upstream.url }, user)
     return { subject: user.subject }
   }
 
@@ -212,29 +232,20 @@ export class RouterLogins implements ConnectHost {
     return this.#means?.config()
   }
 
+  #issuers(): readonly JwtIssuerConfig[] {
+    return this.#config()?.access.auth?.jwt ?? []
+  }
+
   #found(name: string): LoginServer {
     const found = this.serverOf(name)
     if (!found) throw noServer('NotFound')
     return found
   }
 
-  #loginServer({ name, endpoint }: Pick<RouterServer, 'name' | 'endpoint'>): LoginServer | undefined {
-    if (endpoint.kind !== 'http' || !endpoint.login) return undefined
-    const { url, transport } = endpoint
-    const { scopes, clientId, clientSecret } = endpoint.login
-    return {
-      name,
-      upstream: { url, transport },
-      scopes,
-      ...(clientId !== undefined && { clientId }),
-      ...(clientSecret && { clientSecret: this.#options.secret(clientSecret) }),
-    }
-  }
-
   /** For the audit stream; undefined if the gateway does not know the user's issuer any more. */
   #whoIs({ key }: User): Who | undefined {
     const [url, subject = ''] = key.split('\0')
-    const issuer = this.#config()?.access.auth?.jwt.find(({ issuer }) => issuer === url)?.name
+    const issuer = this.#issuers().find(({ issuer }) => issuer === url)?.name
     return issuer === undefined
       ? undefined
       : { id: userId(issuer, subject), kind: 'user', issuer, subject, actor: undefined }
@@ -242,8 +253,7 @@ export class RouterLogins implements ConnectHost {
 
   /** Whether the user can log in at an issuer, too. */
   #isPerson({ key }: User): boolean {
-    const issuers = this.#config()?.access.auth?.jwt ?? []
-    return issuers.some(({ issuer }) => key.startsWith(`${issuer}\0`))
+    return this.#issuers().some(({ issuer }) => key.startsWith(`${issuer}\0`))
   }
 }
 

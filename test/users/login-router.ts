@@ -42,8 +42,9 @@ export async function startLoginRouter(
   const source = createInProcessSource()
   const router = await startRouter({
     ...{ source, connect: () => upstreamOf(echo), host: '127.0.0.1', port: Number(new URL(origin).port) },
-    ...{ log, clock, logins, credentials: { secret: () => undefined, remotes: REMOTES } },
+    ...{ log, clock, logins: logins.host, credentials: { secret: () => undefined, remotes: REMOTES } },
     ...options,
+    ...(options?.admin && { admin: { ...options.admin, logins } }),
   })
   t.after(() => router.close(0))
   const jwt = {

@@ -35,7 +35,7 @@ async function start(t: TestContext) {
   const source = createInProcessSource()
   const router = await startRouter({
     ...{ source, connect: () => upstreamOf(echo), host: '127.0.0.1', port: Number(new URL(origin).port) },
-    ...{ log, logins, remotes: REMOTES },
+    ...{ log, logins: logins.host, remotes: REMOTES },
   })
   t.after(async () => {
     await router.close(0)

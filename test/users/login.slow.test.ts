@@ -93,7 +93,7 @@ test('the person at the machine is whom --as names', async t => {
   assert.ok(!(await callAs(origin, undefined, 'notes:about')).isError)
 })
 
-test('a gateway of a laptop with auth refuses it with its path, and serves no page', async t => {
+test('a gateway that knows no caller by an issuer leaves the server out, and serves no page', async t => {
   const { space } = await start(t)
   const portolan = (...args: string[]) =>
     run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'check', ...args, space.folder])
@@ -114,7 +114,7 @@ test('a gateway of a laptop with auth refuses it with its path, and serves no pa
   const { stdout, code } = await portolan('--output', 'json')
   const { problems } = JSON.parse(stdout) as { problems: { path?: string; reason: string }[] }
   assert.ok(
-    problems.some(({ path, reason }) => path === 'spec.auth.perUser.oauth' && reason === 'NotYetSupported'),
+    problems.some(({ path, reason }) => path === 'spec.auth.perUser.oauth' && reason === 'CallersUnknown'),
     stdout,
   )
   assert.equal(code, 1)

@@ -11,7 +11,7 @@ export function userSentence({ details }: Fault, name: string): string {
     case 'NeedsLogin':
       return `Server ${name} is used with the account of each user, and this user has not logged in. Show the user this link, to be opened in ${details.here ? 'a browser on the machine of the gateway' : "the user's browser"}, and repeat the call after the login: ${details.page}`
     case 'LoginElsewhere':
-      return `Server ${name} is used with the login of the person at the gateway's machine, and this caller came with a credential of its own. Whoever runs the gateway has to admit callers without one (portolan up without --host, and no spec.auth); trying again does not help.`
+      return `Server ${name} is used with the login of the person at the gateway's machine, and this caller came with a credential of its own. Whoever runs the gateway has to admit callers without one (portolan up without --host), or users of an identity provider (spec.auth.jwt); trying again does not help.`
     case 'LoginNeedsPerson':
       return `Server ${name} is used with the account of each user, who logs in in a browser, and this caller has a credential that no person logs in with. Log in to the gateway at its identity provider; trying again before does not help.`
     case 'NeedsToken':

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { userNamed } from '../../../core/mcp/user.ts'
 import { logIn } from '../../login/person.ts'
+import { logInTwice } from '../../login/twice.ts'
 import { run } from '../../support/run.ts'
 import { FOR_LISTS, LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
 import { tokenOf } from '../../users/as-user.ts'
@@ -238,32 +239,7 @@ async function open(agent: Agent, link: string, who: string, account: string): P
   return agent.script(`
     const MOST_PAGES = 12
     ${logIn.toString()}
-    ${opening.toString()}
-    process.stdout.write(await opening(logIn, ${JSON.stringify(link)}, ${JSON.stringify([who, account])}))
+    ${logInTwice.toString()}
+    process.stdout.write(await logInTwice(logIn, ${JSON.stringify(link)}, ${JSON.stringify([who, account])}))
   `)
-}
-
-/** Runs in the pod; a connection for each request, so that the Service spreads them over the replicas. */
-async function opening(log: typeof logIn, link: string, [who, account]: [string, string]): Promise<string> {
-  const { origin, pathname } = new URL(link)
-  const anew = { connection: 'close' }
-  let cookie = ''
-  const keepCookie = (response: Response) => {
-    cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie
-    return response
-  }
-  const told = async (response: Response) => `${response.status} ${await response.text()}`
-  const page = await (await fetch(link, { headers: anew })).text()
-  const action = (/action="([^"]+)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&')
-  const headers = { ...anew, origin }
-  const begun = keepCookie(
-    await fetch(new URL(action, link), { method: 'POST', headers, redirect: 'manual' }),
-  )
-  if (begun.status !== 303) return told(begun)
-  const known = await log(new URL(begun.headers.get('location') ?? ''), `${origin}/connect?`, who)
-  const next = keepCookie(await fetch(known, { headers: { ...anew, cookie } }))
-  if (next.status !== 200) return told(next)
-  const upstream = /href="([^"]+)"/.exec(await next.text())?.[1] ?? ''
-  const back = await log(new URL(upstream.replaceAll('&amp;', '&')), `${origin}${pathname}/callback`, account)
-  return told(await fetch(back, { headers: { ...anew, cookie } }))
 }

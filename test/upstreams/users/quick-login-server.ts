@@ -11,6 +11,8 @@ export type QuickLoginServer = Served & {
   url: string
   /** Every token that it gave away. */
   tokens: string[]
+  /** Requests for tokens so far, by grant. */
+  grants: string[]
   /** Awaited before each answer to a request for a token. */
   before: { token: () => Promise<unknown> }
 }
@@ -19,6 +21,7 @@ export async function startQuickLoginServer(): Promise<QuickLoginServer> {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] }
   const tokens: string[] = []
+  const grants: string[] = []
   const before = { token: async (): Promise<unknown> => undefined }
   let refreshes = 0
   const tokenOf = async (form: URLSearchParams, issuer: string) => {
@@ -61,9 +64,11 @@ export async function startQuickLoginServer(): Promise<QuickLoginServer> {
     if (path === '/register') return send({ ...JSON.parse(body), client_id: 'portolan' })
     if (path !== '/token') return void response.writeHead(401).end()
     await before.token()
-    send(await tokenOf(new URLSearchParams(body), origin))
+    const form = new URLSearchParams(body)
+    grants.push(form.get('grant_type') ?? '')
+    send(await tokenOf(form, origin))
   })
-  return { ...served, issuer: served.origin, url: `${served.origin}/mcp`, tokens, before }
+  return { ...served, issuer: served.origin, url: `${served.origin}/mcp`, tokens, grants, before }
 }
 
 /** Where the page that a browser was sent to sends it back, as this user. `iss`: the issuer that says so. */

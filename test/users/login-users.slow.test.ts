@@ -1,0 +1,139 @@
+/** Logins of the users of a laptop's gateway, at real authorization servers: at the issuer of the callers first, then at the upstream, each for themselves alone. */
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
+import { createLeapClock } from '../support/leap-clock.ts'
+import { run } from '../support/run.ts'
+import { FOR_LISTS } from '../upstreams/users/login-world.ts'
+import { cameBack } from '../upstreams/users/quick-login-server.ts'
+import { gatewayOf, type Provider, pageOf, press, QUICK, REAL, secretOf, start } from './issuer-gateway.ts'
+import { until } from './laptop-users.ts'
+
+const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
+const AT_ONCE = 8
+
+test('two users log in at once, and each uses their own account, which is renewed once and shown nowhere', async t => {
+  const world = await start(t, { providers: REAL })
+  const { origin, login, notes, issuer, about, open, linkOf, accountIn, kept, log } = world
+  const asked = await Promise.all(['ada', 'ben'].map(about))
+  assert.ok(asked[0]?.text.endsWith(linkOf('ada')) && asked[1]?.text.endsWith(linkOf('ben')), asked[0]?.text)
+  assert.match((await about('robot')).text, /no person logs in with/)
+  assert.match(await open(linkOf('ada'), 'ben', 'eve'), /^403 .*This link is for somebody else/s)
+  assert.deepEqual(login.grants, [])
+  const done = await Promise.all(['ada', 'ben'].map(who => open(linkOf(who), who)))
+  assert.match(done[0] ?? '', /^200 .*Logged in to <b>notes<\/b> for http:\S+#ada/s)
+  assert.match(done[1] ?? '', /^200 .*Logged in to <b>notes<\/b> for http:\S+#ben/s)
+  const callers = Array.from({ length: AT_ONCE }, (_, at) => (at % 2 === 0 ? 'ada' : 'ben'))
+  const accounts = async () =>
+    Promise.all(callers.map(async who => [who, await accountIn(await about(who))] as const))
+  for (const [who, account] of await accounts()) assert.equal(account, `${who}-at-notes`)
+  login.grants.length = 0
+  notes.refuse(await about('ada'))
+  for (const [who, account] of await accounts()) assert.equal(account, `${who}-at-notes`)
+  assert.deepEqual(login.grants, ['refresh_token'])
+
+  assert.deepEqual(
+    kept().map(file => statSync(file).mode & 0o777),
+    [0o600, 0o600],
+  )
+  const files = kept().map(file => JSON.parse(readFileSync(file, 'utf8')) as { tokens: object })
+  const tokens = files.flatMap(file => Object.values(file.tokens).filter(value => String(value).length > 40))
+  const pages = await Promise.all(
+    ['/metrics', '/debug/status', '/debug/users', '/connect/notes'].map(async path =>
+      (await fetch(`${origin}${path}`)).text(),
+    ),
+  )
+  const shown = [log(), ...pages, (await about('ben')).text.replaceAll(/Bearer [\w.-]+/g, '')]
+  for (const token of [...tokens, await issuer.tokenFor('ada', `${origin}/mcp`)])
+    for (const text of shown) assert.ok(!text.includes(String(token).slice(-40)))
+  const lists = notes.requests.filter(({ method }) => method === 'tools/list')
+  assert.deepEqual([...new Set(lists.map(({ authorization }) => authorization))], [FOR_LISTS])
+})
+
+test('logins outlive the gateway, and are listed, deleted, and gone with the manifest', async t => {
+  const clock = createLeapClock()
+  const world = await start(t, { providers: REAL, clock, watch: true })
+  const { space, issuer, about, open, linkOf, accountIn, kept, restart, status } = world
+  for (const who of ['ada', 'ben']) await open(linkOf(who), who)
+  await restart()
+  for (const who of ['ada', 'ben']) assert.equal(await accountIn(await about(who)), `${who}-at-notes`)
+  const portolan = (...args: string[]) =>
+    run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'logins', ...args], {
+      env: { ...process.env, PORTOLAN_CACHE: space.cache },
+    })
+  const shown = await portolan()
+  assert.match(shown.stdout, /\nnotes +http:\S+#ada +http:\S+ .*\nnotes +http:\S+#ben +http:\S+ /)
+  const deleted = await portolan('notes', `${issuer.issuer}#ada`, '--delete')
+  assert.deepEqual([deleted.code, deleted.stdout], [0, 'deleted: 1\n'], deleted.stderr)
+  // The gateway that runs keeps no copy.
+  assert.ok((await about('ada')).text.endsWith(linkOf('ada')))
+  assert.equal(await accountIn(await about('ben')), 'ben-at-notes')
+  await open(linkOf('ada'), 'ada')
+  space.delete('notes')
+  await until(() => status().servers.length === 0)
+  clock.leap(REMOVED_AFTER_MS)
+  await until(() => kept().length === 0)
+})
+
+test('a gateway logs in at the issuer as the client of its manifest, with the secret of its Secret', async t => {
+  const client = { id: '', secret: '' }
+  const register = async (issuer: Provider, origin: string) => {
+    const response = await fetch(`${issuer.issuer}/reg`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [`${origin}/connect`], scope: 'openid read' }),
+    })
+    const made = (await response.json()) as { client_id: string; client_secret: string }
+    Object.assign(client, { id: made.client_id, secret: made.client_secret })
+    return { clientId: client.id, clientSecretRef: { name: 'client', key: 'secret' }, scopes: ['read'] }
+  }
+  const { origin, issuer, write, open, linkOf, restart, about, accountIn } = await start(t, {
+    ...{ providers: REAL, client: register },
+  })
+  const begun = await press(origin)
+  assert.equal(new URL(begun.headers.get('location') ?? '').searchParams.get('client_id'), client.id)
+  assert.match(await open(linkOf('ada'), 'ada'), /^502 .*refuses the login/s)
+  write('client', secretOf('client', { secret: client.secret }))
+  await restart()
+  issuer.grants.length = 0
+  assert.match(await open(linkOf('ada'), 'ada'), /^200 .*Logged in/s)
+  assert.deepEqual(issuer.grants, ['authorization_code'])
+  assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
+})
+
+test('once the gateway knows its callers, the login of the person at the machine serves nobody', async t => {
+  const world = await start(t, { providers: QUICK, watch: true })
+  const { space, spec, gateway, origin, issuer, login, notes, write } = world
+  const { about, open, linkOf, accountIn, status } = world
+  const state = () => status().servers[0]?.state
+  const { headers: _, ...bare } = spec
+  write('gateway', gatewayOf({}))
+  space.write('notes', bare)
+  await until(() => status().servers[0]?.reason === 'NeedsLogin')
+  const personal = await fetch(`${origin}/connect/notes`)
+  assert.match(await personal.text(), /used by <b>local#user<\/b>/)
+  const begun = await press(origin)
+  const cookie = begun.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const back = cameBack(pageOf(begun), 'owner')
+  assert.equal((await fetch(back, { headers: { cookie } })).status, 200)
+  await until(() => state() === 'ready')
+  const before = notes.requests.length
+  write('gateway', gateway)
+  await until(() => status().servers[0]?.reason === 'AuthRequired')
+  const page = await (await fetch(`${origin}/connect/notes`)).text()
+  assert.ok(page.includes(`Log in at ${issuer.issuer}`) && !page.includes('local#user'), page)
+  space.write('notes', spec)
+  await until(() => state() === 'ready')
+  assert.ok((await about('ada')).text.endsWith(linkOf('ada')))
+  await open(linkOf('ada'), 'ada')
+  assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
+  // The session of the person's login is ended with its own token.
+  const sent = notes.requests.slice(before).filter(({ method }) => method !== 'DELETE')
+  const others = sent.flatMap(({ authorization = FOR_LISTS }) =>
+    authorization === FOR_LISTS ? [] : authorization,
+  )
+  for (const authorization of others)
+    assert.equal(await login.verify(authorization.replace('Bearer ', ''), notes.url), 'ada-at-notes')
+})
