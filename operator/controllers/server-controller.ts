@@ -3,7 +3,7 @@ import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import { isDenied } from '../../core/kube/api-error.ts'
-import { keyOf, refOf } from '../../core/kube/object.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
@@ -82,7 +82,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   const scales = new Scales()
   const instances = new Instances(caches)
 
-  const settle = async (object: Manifest, observed: ServerWorld, signal: AbortSignal) => {
+  const settle = async (object: Manifest, { standing, ...observed }: Observed, signal: AbortSignal) => {
     const { certificate, afterMs } = await certified(options, object, observed, signal)
     const seen = { ...observed, certificate }
     const key = keyOf(object)
@@ -99,7 +99,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     if (obstacle) plan = planServer({ ...world, ...obstacle })
     // ConfigMaps are slices: discovery writes and deletes them.
     if (!plan.keep) {
-      await writers.prune(object, plan, signal, ['ConfigMap'])
+      await writers.prune(object, plan, standing, signal, ['ConfigMap'])
       await labelInstalled(options, world, instances.pods(object), signal)
     }
     const [last, target] = [targets.get(key), targetOf(world, plan)]
@@ -134,22 +134,27 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   }
 }
 
+/** `standing`: what the server owned before the rest was observed. */
+type Observed = ServerWorld & { standing: readonly KubeObject[] }
+
 async function observe(
   options: ServerControllerOptions,
   { scales, instances }: { scales: Scales; instances: Instances },
   object: Manifest,
   server: McpServer,
   signal: AbortSignal,
-): Promise<ServerWorld> {
+): Promise<Observed> {
   const { caches, references, packages, demand, settings, clock } = options
   const { namespace = '', name } = object.metadata
   const key = keyOf(object)
+  const standing = caches.ownedBy(object.metadata.uid ?? '')
   const deployment = caches.deployments.get(`${namespace}/${serverObjectName(name)}`)
   const pods = caches.podsOf(namespace, 'server', name)
   const gateways = gatewaysOf(options, object)
   const users = instances.observe(key, object, server, demand.ofUsers(key, gateways, clock.now()))
   const ofUsers = [...(users?.secrets?.values() ?? [])].map(name => ({ kind: 'Secret' as const, name }))
   return {
+    standing,
     server,
     deployment,
     pods,

@@ -1,5 +1,5 @@
 /** A controller's writes for an owner, under one field manager: Secrets, objects, deletions, status and events. */
-import { refOf } from '../../core/kube/object.ts'
+import { type KubeObject, refOf } from '../../core/kube/object.ts'
 import type { OperatorContext } from '../operator.ts'
 import type { Plan, PlannedCondition, Taken } from '../plan/plan.ts'
 import { createApplier } from '../runtime/apply.ts'
@@ -20,8 +20,17 @@ export type Writers<Status> = {
   ensureSecrets(owner: Manifest, plan: Planned, signal: AbortSignal): Promise<Secrets>
   /** Writes the objects, unless a Secret has another owner; resolves with the reasons why some were not written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
-  /** Deletes what the owner owns but the plan lacks, except kinds that another controller writes. */
-  prune(owner: Manifest, plan: Planned, signal: AbortSignal, othersKinds?: readonly string[]): Promise<void>
+  /**
+   * Deletes what the owner owned but the plan lacks, except kinds that another controller writes. `standing`: from before the plan's world was
+   * observed. The plan knows nothing of what others have written since, such as a new Secret of logins.
+   */
+  prune(
+    owner: Manifest,
+    plan: Planned,
+    standing: readonly KubeObject[],
+    signal: AbortSignal,
+    othersKinds?: readonly string[],
+  ): Promise<void>
   /** Writes the status if it changed, and an event for each condition that changed. */
   report(owner: Manifest, status: Status, signal: AbortSignal): Promise<void>
 }
@@ -43,13 +52,11 @@ export function createWriters<Status extends { conditions: PlannedCondition[] }>
       for (const found of drift) void events.driftRemoved(owner, found)
       return taken.length > 0 || refused !== undefined ? { taken, refused } : undefined
     },
-    async prune(owner, plan, signal, othersKinds = []) {
-      const standing = caches
-        .ownedBy(owner.metadata.uid ?? '')
-        .filter(({ kind }) => !othersKinds.includes(kind))
+    async prune(owner, plan, standing, signal, othersKinds = []) {
+      const ours = standing.filter(({ kind }) => !othersKinds.includes(kind))
       const secrets = plan.secrets.map(({ name, namespace }) => ({ ...SECRET, name, namespace }))
       const kept = [...plan.objects.map(refOf), ...(plan.untouched ?? []), ...secrets]
-      await applier.prune(owner, kept, standing, signal)
+      await applier.prune(owner, kept, ours, signal)
     },
     async report(owner, status, signal) {
       const { changed } = await writeStatus(owner, status, signal)
