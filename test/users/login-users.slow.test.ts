@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
+import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
 import { run } from '../support/run.ts'
 import { FOR_LISTS } from '../upstreams/users/login-world.ts'
@@ -50,6 +51,34 @@ test('two users log in at once, and each uses their own account, which is renewe
     for (const text of shown) assert.ok(!text.includes(String(token).slice(-40)))
   const lists = notes.requests.filter(({ method }) => method === 'tools/list')
   assert.deepEqual([...new Set(lists.map(({ authorization }) => authorization))], [FOR_LISTS])
+})
+
+test('a browser logs in twice by the link, wherever the link names this machine', {
+  skip: skipBrowser(),
+}, async t => {
+  const { origin, issuer, login, about, linkOf, accountIn } = await start(t, { providers: REAL })
+  const browser = await openBrowser()
+  t.after(() => browser.close())
+  const page = await browser.newPage()
+  const logInAs = async (who: string) => {
+    await page.locator('[name=login]').fill(who)
+    await page.locator('[name=password]').fill('any')
+    await page.locator('[type=submit]').click()
+    await page.locator('[type=submit]').click()
+  }
+  await page.goto(linkOf('ada').replace('127.0.0.1', 'localhost'))
+  await page.getByRole('button', { name: `Log in at ${issuer.issuer}` }).click()
+  await logInAs('ada')
+  await page.getByText(`You are ${issuer.issuer}#ada`).waitFor()
+  assert.equal(new URL(page.url()).origin, origin)
+  await page.getByRole('link', { name: `Log in at ${login.issuer}` }).click()
+  await logInAs('ada-at-notes')
+  await page.getByText('Logged in to notes').waitFor()
+  assert.deepEqual(
+    (await page.context().cookies(origin)).filter(({ name }) => name.startsWith('portolan')),
+    [],
+  )
+  assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
 })
 
 test('logins outlive the gateway, and are listed, deleted, and gone with the manifest', async t => {
