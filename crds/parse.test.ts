@@ -25,7 +25,7 @@ test('a manifest comes back with every default filled in', () => {
     sessions: 'shared',
     scaling: { max: 1, callsPerPod: 10, external: false, idleAfter: '3m' },
     tools: { allow: ['*'], deny: [], overrides: {}, trustHints: false },
-    discovery: { interval: '10m' },
+    discovery: { interval: '10m', perUser: false },
     limits: { callTimeout: '60s', startTimeout: '60s', concurrency: 16, maxResultBytes: '1Mi' },
     logging: { requests: true, payloads: 'none' },
     egress: [],

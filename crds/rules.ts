@@ -18,6 +18,8 @@ const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
 const SOURCE_LIST = 'npm, pypi, image, remote or command'
 const USER_CREDENTIALS = ['secrets', 'tokenExchange', 'oauth'] as const
 const HTTP_CEL = "(has(self.remote) || (has(self.image) && self.image.transport == 'http'))"
+/** Whether lists are the same for all users. */
+const ONE_LIST_CEL = '!has(self.discovery) || !has(self.discovery.perUser) || !self.discovery.perUser'
 
 export const SERVER_RULES: readonly Rule[] = [
   {
@@ -147,6 +149,20 @@ export const SERVER_RULES: readonly Rule[] = [
     message: 'is for servers with sessions: perUser: set that, or remove it',
     cel: "!has(self.users) || (has(self.sessions) && self.sessions == 'perUser')",
     broken: spec => spec.users !== undefined && spec.sessions !== 'perUser',
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['discovery', 'perUser'],
+    message: 'is for servers with sessions: perUser: set that, or remove it',
+    cel: `${ONE_LIST_CEL} || (has(self.sessions) && self.sessions == 'perUser')`,
+    broken: spec => record(spec.discovery).perUser === true && spec.sessions !== 'perUser',
+  },
+  {
+    reason: 'NotApplicable',
+    path: ['discovery', 'perUser'],
+    message: 'cannot be used with tools.pin, which approves one list for all users: remove one of them',
+    cel: `${ONE_LIST_CEL} || !has(self.tools) || !has(self.tools.pin)`,
+    broken: spec => record(spec.discovery).perUser === true && record(spec.tools).pin !== undefined,
   },
   {
     reason: 'OutOfRange',

@@ -167,9 +167,15 @@ const serverSpec = z
     discovery: z
       .strictObject({
         interval: duration('10m').default('10m').describe('How often the lists are read again.'),
+        perUser: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether the lists are also read for each user, in the session of the user, who then finds and calls what these lists contain. For `sessions: perUser`. Until they are read, and for callers without a credential, those of all users apply.',
+          ),
       })
       .prefault({})
-      .describe('When tools, resources and prompts are listed again.'),
+      .describe('When tools, resources and prompts are listed again, and for whom.'),
     limits: limits.prefault({}).describe('Limits of time, number and size.'),
     logging: logging.prefault({}).describe('What the log contains about calls to this server.'),
     pod: freeForm

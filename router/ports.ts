@@ -5,10 +5,12 @@ import { type Clock, delay } from '../core/async.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Identity } from '../core/mcp/identity.ts'
 import { createClients, type FrontClients } from '../core/mcp/server/clients.ts'
+import type { McpHandler } from '../core/mcp/server/handler.ts'
 import { createSessions, type SignedSessions } from '../core/mcp/server/session-ids.ts'
 import { type Access, createAccess } from './access/access.ts'
 import type { AccessStates } from './access/access-state.ts'
 import type { Authentication } from './access/authentication.ts'
+import { exposing } from './access/exposing.ts'
 import { createFailedLogins } from './access/failed-logins.ts'
 import {
   createInternalCredentials,
@@ -37,6 +39,7 @@ import { explainSearch } from './meta/finding/search-catalog.ts'
 import { createHandler, type HandlerOptions } from './meta/handler.ts'
 import { createKeptResults, type KeptResults } from './meta/results/kept-results.ts'
 import type { RouterMetrics } from './metrics.ts'
+import type { OwnCatalogs } from './own-catalogs.ts'
 import type { AdminPort, RouterOptions } from './router.ts'
 import type { Semantic } from './semantic/semantic.ts'
 import type { Newest } from './source/newest.ts'
@@ -55,6 +58,8 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   /** Present if the console is served. */
   feed?: ConsoleFeed
   wishes: Wishes
+  /** The catalogs of users who have lists of their own. */
+  own: OwnCatalogs
   /** Aborts when the router closes. */
   closing: AbortSignal
 }
@@ -74,29 +79,18 @@ const SOLE_OWNER = 'local'
 
 /** Opens the ports. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function openPorts(given: PortsOptions): Promise<Ports> {
-  const { options, served, pool, observer, semantic, authentication } = given
+  const { options, served, authentication, own } = given
   const { host, port, allowedHosts = [], admin, sessionKey: key = randomBytes(32) } = options
   const bound = boundTo(given, key, port)
   const credentials = createInternalCredentials(key, given.clock)
   const results = keptResults(given, key, credentials, bound.owner)
   const current = () => served.current() as Catalog
-  const access = createAccess()
+  const sharedAccess = createAccess()
+  const access: Access = (catalog, identity) => sharedAccess(own.now(catalog, identity), identity)
   const quotas = createQuotas(randomUUID(), given.clock)
   const limits = createLimits(given.clock, quotas)
   const scripts = createScripts(createSandboxThreads(given.clock), given.clock)
-  const handler = createHandler({
-    current,
-    watch: served.watch,
-    settled: admin?.peers && (signal => delay(given.clock, SETTLED_MS, signal)),
-    access,
-    limits,
-    pool,
-    observer,
-    encodeQuery: semantic.encodeQuery,
-    results,
-    scripts,
-    clients: bound.clients,
-  })
+  const handler = agentsHandler(given, { access, limits, results, scripts, clients: bound.clients })
   const config = () => served.current()?.config
   const configSeenBy = (identity: Identity) => access(current(), identity).config
   const identify: Identify = (config, authorization) =>
@@ -126,12 +120,29 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   if (!admin) return { agents: await serve(agents), results, scripts }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })
   try {
-    const more = await openAdmin(given, admin, key, { access, limits, quotas, credentials, routesFor })
+    const means = { access: sharedAccess, limits, quotas, credentials, routesFor }
+    const more = await openAdmin(given, admin, key, means)
     return { agents: opened, results, scripts, ...more }
   } catch (error) {
     await opened.close(0)
     throw error
   }
+}
+
+function agentsHandler(
+  { options, clock, served, pool, observer, semantic, own }: PortsOptions,
+  means: Pick<HandlerOptions, 'access' | 'limits' | 'results' | 'scripts' | 'clients'>,
+): McpHandler {
+  return createHandler({
+    ...means,
+    current: () => served.current() as Catalog,
+    watch: signal => own.watch(signal),
+    settled: options.admin?.peers && (signal => delay(clock, SETTLED_MS, signal)),
+    own,
+    pool,
+    observer,
+    encodeQuery: semantic.encodeQuery,
+  })
 }
 
 function laptopConsole(
@@ -279,14 +290,5 @@ function adminOptions(
       }),
       ...bound,
     },
-  }
-}
-
-/** The catalog as callers see it, with each server's endpoint enabled: pods' routers need these even if agents do not get them. */
-function exposing(access: Access): Access {
-  let last: { of: Catalog; made: Catalog } | undefined
-  return (of, identity) => {
-    if (last?.of !== of) last = { of, made: { ...of, config: { ...of.config, exposeServers: true } } }
-    return access(last.made, identity)
   }
 }

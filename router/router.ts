@@ -20,6 +20,7 @@ import type { ClusterLogins } from './logins/cluster-logins.ts'
 import type { LoginPages } from './logins/router-logins.ts'
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts'
 import type { RouterObserver } from './observer.ts'
+import { OwnCatalogs } from './own-catalogs.ts'
 import { openPorts, type Ports } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
 import {
@@ -33,6 +34,7 @@ import { createNewest } from './source/newest.ts'
 import type { Source } from './source/source.ts'
 import { createSwaps } from './swaps.ts'
 import { createPool, type Pool, type PoolOptions } from './upstream/pool.ts'
+import { listsOfUsers } from './user-lists-log.ts'
 import { Wishes } from './waking/wishes.ts'
 
 export type RouterOptions = {
@@ -126,13 +128,13 @@ const OPEN_TO_ALL =
 /** Resolves when the ports are open; the first catalog may come later. Throws a Fault `unavailable` if a port cannot be opened. */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin, credentials = NO_CREDENTIALS } = options
-  const wishes = new Wishes({ clock, onWaited: (...waited) => metrics.waited(...waited) })
-  const pool = createPool({ connect, clock, wishes })
-  const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const served = createNewest<Catalog>()
   const { current } = served
-  const { auditStream: stream } = options
-  const audit = createAudit({ current, metrics: metrics.access, clock, replica: admin?.pod, stream })
+  const wishes = new Wishes({ clock, onWaited: (...waited) => metrics.waited(...waited) })
+  const lists = listsOfUsers({ log, clock, served }, () => own.changed())
+  const pool = createPool({ connect, clock, wishes, lists })
+  const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
+  const audit = createAudit({ ...auditing(options), current, metrics: metrics.access, clock })
   const hasConsole = options.console !== undefined || admin?.console !== undefined
   const feed = hasConsole ? createConsoleFeed(clock, () => pool.status()) : undefined
   const observer = observe(metrics, audit, options, feed)
@@ -141,8 +143,10 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     log,
     clock,
     onVectors: () => swaps.refresh(),
+    onOwnVectors: () => own.renew(),
     onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
   })
+  const own = new OwnCatalogs({ served, pool, semantic, clock, log })
   let hasWarned = LOOPBACK_HOST.test(options.host)
   const onSwapped = (catalog: Catalog) => {
     const { config } = catalog
@@ -157,8 +161,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const states = createAccessStates({ authentication, secret: credentials.secret, log })
   const parts = { pool, wishes, metrics, served, observer, semantic, authentication, states, audit, feed }
   const stop = new AbortController()
-  const ports = await openPorts({ ...parts, options, clock, closing: stop.signal })
-  const watching = swaps.follow(options.source, stop.signal)
+  const ports = await openPorts({ ...parts, own, options, clock, closing: stop.signal })
+  const watching = Promise.all([swaps.follow(options.source, stop.signal), own.follow(stop.signal)])
   let closing: Promise<unknown> | undefined
   return {
     ...placeOf(ports.agents),
@@ -190,6 +194,10 @@ function closePorts(
   const closed = agents.close(drainMs)
   const handOver = logins && (() => closed.then(() => logins.handOver()))
   return Promise.all([closed, admin?.close(drainMs, handOver)])
+}
+
+function auditing({ admin, auditStream: stream }: RouterOptions) {
+  return { replica: admin?.pod, stream }
 }
 
 function observe(

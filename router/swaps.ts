@@ -82,7 +82,8 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
   }
 }
 
-function slicedly<T>(steps: Generator<void, T>): Promise<T> {
+/** Runs a generator to its end without blocking the event loop for long. */
+export function slicedly<T>(steps: Generator<void, T>): Promise<T> {
   let sliceBegun = performance.now()
   return runSliced(steps, () => {
     if (performance.now() - sliceBegun < SLICE_MS) return undefined

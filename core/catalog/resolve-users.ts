@@ -15,6 +15,7 @@ export function usersOf(
     max,
     idleAfterMs: parseDuration(idleAfter),
     ...(credentials && { credentials }),
+    ...(spec.discovery.perUser && { ownLists: true as const }),
     ...(troubles && { troubles }),
   }
 }

@@ -194,6 +194,8 @@ export type ServerUsers = {
   idleAfterMs: number
   /** Absent: users need no credentials of their own. */
   credentials?: UserCredentials
+  /** Lists are read for each user too. */
+  ownLists?: true
   /** By the id of the user: why there is no pod for them. */
   troubles?: Record<string, UserTrouble>
 }

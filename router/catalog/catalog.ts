@@ -60,6 +60,8 @@ export type Catalog = Offer & {
   vectors?: { tools: VectorTable; extras: VectorTable }
   /** What the caller may use, if this is a part of a catalog; see restrict.ts. */
   view?: View
+  /** The servers whose lists are read for each user too. */
+  listedPerUser: readonly string[]
   /** Which tools are visible, by search id; undefined: all. */
   shown?: (tool: number) => boolean
   /** Counts of what is visible. `tokens`: what listing the tools directly would cost an agent. */
@@ -79,6 +81,15 @@ export type Catalog = Offer & {
  */
 export function* buildCatalog(snapshot: Snapshot, previous?: Catalog): Generator<void, Catalog> {
   const parts = yield* buildParts(snapshot, previous)
+  return yield* assembleCatalog(snapshot, parts, previous)
+}
+
+/** The catalog of a snapshot's parts, which are in the order of its servers. */
+export function* assembleCatalog(
+  snapshot: Snapshot,
+  parts: readonly ServerPart[],
+  previous?: Catalog,
+): Generator<void, Catalog> {
   const same =
     previous?.parts.length === parts.length &&
     parts.every((part, position) => part === previous.parts[position])
@@ -175,6 +186,7 @@ export function stateOf({ generation, config, catalogs }: Snapshot, offer: Route
     config,
     catalogs,
     servers,
+    listedPerUser: config.servers.filter(({ users }) => users?.ownLists).map(({ name }) => name),
     shown: shown.length === offer.parts.length ? undefined : shownTools(offer, isHidden),
     totals: {
       servers: config.servers.filter(server => !server.status.hidden).length,

@@ -5,9 +5,8 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { changedList } from '../../core/mcp/protocol/message.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
-import type { McpHandler } from '../../core/mcp/server/handler.ts'
+import type { McpHandler, McpRequest } from '../../core/mcp/server/handler.ts'
 import type { SessionListener } from '../../core/mcp/upstream.ts'
-import type { Access } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
 import { ScopesMissing } from '../access/missing-scopes.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -30,19 +29,16 @@ import { PROFILES, wordsOf } from './profiles/profiles.ts'
 import { createActivatedSets } from './profiles/registry/activated.ts'
 import { subscribe } from './resources/subscribe.ts'
 import type { KeptResults } from './results/kept-results.ts'
+import { createSight, type Seen, type SightOptions } from './sight.ts'
 import { nameMetaTool, traced } from './spans.ts'
 import { refuse } from './wording/answers.ts'
 import { quote } from './wording/sentences.ts'
 
-export type HandlerOptions = {
-  /** The current catalog; each request keeps what its caller sees of the one it began with. */
-  current: () => Catalog
+export type HandlerOptions = SightOptions & {
   /** Yields the newest catalog whenever it changes, so that clients can be notified of changed lists. Absent: no notifications. */
   watch?: ListChangesOptions['watch']
   /** As in ListChangesOptions. */
   settled?: ListChangesOptions['settled']
-  /** What a caller sees of a catalog. */
-  access: Access
   limits: Limits
   pool: Pool
   observer: RouterObserver
@@ -56,13 +52,13 @@ export type HandlerOptions = {
 }
 
 export function createHandler(options: HandlerOptions): McpHandler {
-  const { current, watch, settled, access, limits, pool } = options
+  const { watch, settled, limits, pool } = options
   const { observer, encodeQuery, results, scripts, clients } = options
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
   const once = createOnce()
-  const seenBy = (identity: Identity) => access(current(), identity)
-  const changes = watch && createListChanges({ watch, access, once, settled })
+  const { seenBy, seen, soonSeenBy } = createSight(options)
+  const changes = watch && createListChanges({ watch, seen, once, settled })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
   const means = { limits, pool, observer, encodeQuery, results, scripts, clients, activated, schemas, once }
@@ -72,27 +68,28 @@ export function createHandler(options: HandlerOptions): McpHandler {
     return reply instanceof Promise ? reply.catch(challenged) : reply
   }
 
+  const serve = (request: McpRequest, catalog: Catalog, arrivedMs: number): Promise<McpResponse> => {
+    const work: Work = { ...means, request, words: wordsOf(request.route), catalog, arrivedMs }
+    return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
+  }
+
   return {
     handle(request) {
       const arrivedMs = performance.now()
-      const catalog = seenBy(request.caller.identity)
-      const work: Work = { ...means, request, words: wordsOf(request.route), catalog, arrivedMs }
-      return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
+      const { caller } = request
+      const soon = soonSeenBy(caller)
+      return soon
+        ? soon.then(catalog => serve(request, catalog, arrivedMs))
+        : serve(request, seenBy(caller.identity), arrivedMs)
     },
     tell: pool.tell,
-    subscribe: (route, subscription, signal) =>
-      subscribe(
-        {
-          catalog: seenBy(subscription.caller.identity),
-          views: watch && (signal => viewsOf(watch(signal), access, subscription.caller.identity)),
-          pool,
-          observer,
-          words: wordsOf(route),
-        },
-        route,
-        subscription,
-        signal,
-      ),
+    async subscribe(route, subscription, signal) {
+      const { caller } = subscription
+      const catalog = (await soonSeenBy(caller)) ?? seenBy(caller.identity)
+      const views = watch && ((signal: AbortSignal) => viewsOf(watch(signal), seen, caller.identity))
+      const words = wordsOf(route)
+      return subscribe({ catalog, views, pool, observer, words }, route, subscription, signal)
+    },
     forget(client) {
       pool.forget(client)
       activated.forget(client)
@@ -125,8 +122,8 @@ function challenged(error: unknown): McpResponse {
   throw error
 }
 
-async function* viewsOf(catalogs: AsyncIterable<Catalog>, access: Access, identity: Identity) {
-  for await (const catalog of catalogs) yield access(catalog, identity)
+async function* viewsOf(catalogs: AsyncIterable<Catalog>, seen: Seen, identity: Identity) {
+  for await (const catalog of catalogs) yield await seen(catalog, identity)
 }
 
 /**

@@ -8,6 +8,7 @@ import { drive, type FixtureServer, snapshotOf } from '../../test/meta/fixture.t
 import { createHashingEncoder, embed } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { buildCatalog, type Catalog } from '../catalog/catalog.ts'
+import { buildOwnCatalog } from '../catalog/own-lists.ts'
 import { DocumentVectors } from './document-vectors.ts'
 
 const tools = (count: number, name: string): FixtureServer => ({
@@ -21,7 +22,7 @@ function start(encodesAtOnce?: number) {
   const clock = createManualClock()
   const real = createHashingEncoder()
   const batches: { texts: readonly SearchText[]; go: () => void; fail: () => void }[] = []
-  const seen = { vectors: 0, errors: [] as unknown[] }
+  const seen = { vectors: 0, own: 0, errors: [] as unknown[] }
   const encoder = {
     ...real,
     encodeTexts: (texts: readonly SearchText[], signal: AbortSignal) =>
@@ -36,6 +37,7 @@ function start(encodesAtOnce?: number) {
     encodesAtOnce,
     clock,
     onVectors: () => seen.vectors++,
+    onOwnVectors: () => seen.own++,
     onEncoded: error => error && seen.errors.push(error),
   })
   /** Ends the newest batch and gives the one that follows. */
@@ -150,4 +152,23 @@ test('a tool that was removed and added again needs no encoding', async t => {
   equip(build({}, catalog))
   assert.equal(pending(equip(build({ a: tools(3, 'read') }))), 0)
   assert.equal(batches.length, 1)
+})
+
+test('texts that only one user has are encoded one after another, and all others are known at once', async t => {
+  const { documents, equip, encoder, batches, seen, next } = start()
+  t.after(() => documents.close())
+  const whole = equip(withVectors(build({ a: tools(2, 'read'), b: tools(1, 'write') }), encoder.id))
+  const list = build({ a: tools(4, 'read') }).catalogs.get('a') ?? assert.fail()
+  const own = drive(buildOwnCatalog(whole, new Map([['a', list]])))
+  const equipOwn = () => drive(documents.equipOwn(own))
+  assert.equal(pending(equipOwn()), 2)
+  assert.equal(pending(equipOwn()), 2)
+  await nextTurn()
+  assert.deepEqual([batches.length, batches[0]?.texts.length], [1, 1])
+  await next()
+  assert.equal(pending(equipOwn()), 1)
+  await next()
+  assert.equal(pending(equipOwn()), 0)
+  assert.deepEqual([batches.length, seen.own, seen.vectors], [2, 1, 0])
+  assert.equal(pending(equip(whole)), 0)
 })

@@ -11,6 +11,7 @@ import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { type Catalog, routeOf } from '../catalog/catalog.ts'
 import { createVectorTable } from '../catalog/search/vectors.ts'
 import type { PromptRoute, ResourceRoute, ServerPart, ToolRoute } from '../catalog/server-part.ts'
+import { OwnTexts } from './own-texts.ts'
 
 /** While many are encoded, the search index gets new vectors at this interval. */
 const ANNOUNCE_EVERY_MS = 1_000
@@ -31,6 +32,8 @@ export type DocumentVectorsOptions = {
   clock: Clock
   /** Called when there are new vectors; `equip` adds them to a catalog. */
   onVectors: () => void
+  /** Called when there are new vectors of texts that only some users have; see equipOwn. */
+  onOwnVectors: () => void
   /** Called after each batch, with the error if it failed. */
   onEncoded: (error?: unknown) => void
 }
@@ -54,10 +57,12 @@ export class DocumentVectors {
   #waiting = new Map<string, Route[]>()
   #running = false
   #announcing: Timer | undefined
+  readonly #own: OwnTexts
 
   constructor(options: DocumentVectorsOptions) {
     this.#options = options
     this.#vectors = options.vectors
+    this.#own = new OwnTexts({ ...options, onVectors: options.onOwnVectors, signal: this.#life.signal })
   }
 
   /**
@@ -77,6 +82,18 @@ export class DocumentVectors {
       this.#tables = { revision, tables: yield* this.#tablesOf(catalog) }
     void this.#run()
     return { ...catalog, vectors: this.#tables.tables }
+  }
+
+  /** The catalog of a user, with the vectors that are known; texts that only this user has are encoded from now on. */
+  *equipOwn(catalog: Catalog): Generator<void, Catalog> {
+    const shared = new Set(this.#catalog?.parts)
+    for (const part of catalog.parts) {
+      if (shared.has(part)) continue
+      const unknown = routesOf(part).filter(({ textKey }) => !this.#vectors.has(textKey))
+      this.#own.add(textsOf(catalog, part.server, unknown))
+      yield
+    }
+    return { ...catalog, vectors: yield* this.#tablesOf(catalog) }
   }
 
   close(): void {
@@ -169,7 +186,7 @@ export class DocumentVectors {
     const { encoder, onEncoded } = this.#options
     const { signal } = this.#life
     const [server, batch] = this.#nextBatch(size)
-    const texts = this.#textsOf(server, batch)
+    const texts = textsOf(this.#catalog, server, batch)
     if (texts.length === 0) return true
     try {
       const vectors = await encoder.encodeTexts(texts, signal)
@@ -199,18 +216,6 @@ export class DocumentVectors {
     return [server, [...batch.values()]]
   }
 
-  /** Empty for a server that is gone. */
-  #textsOf(name: string, routes: readonly Route[]): SearchText[] {
-    const server = this.#catalog?.servers.get(name)
-    const catalog = this.#catalog?.catalogs.get(name)
-    if (!server || !catalog) return []
-    const textOf = (route: Route) =>
-      'tool' in route
-        ? toolSearchText(server, catalog, route.definition)
-        : itemSearchText(server, catalog, route.definition)
-    return routes.map(textOf)
-  }
-
   /** At once if nothing is waiting, else at the end of the interval. */
   #announce(): void {
     const tell = () => {
@@ -222,6 +227,18 @@ export class DocumentVectors {
     if (this.#waiting.size === 0) tell()
     else this.#announcing ??= this.#options.clock.after(ANNOUNCE_EVERY_MS, tell)
   }
+}
+
+/** Empty for a server that is gone. */
+function textsOf(of: Catalog | undefined, name: string, routes: readonly Route[]): SearchText[] {
+  const server = of?.servers.get(name)
+  const catalog = of?.catalogs.get(name)
+  if (!server || !catalog) return []
+  return routes.map(route =>
+    'tool' in route
+      ? toolSearchText(server, catalog, route.definition)
+      : itemSearchText(server, catalog, route.definition),
+  )
 }
 
 function routesOf({ tools, resources, templates, prompts }: ServerPart): Route[] {

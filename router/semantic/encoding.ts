@@ -28,6 +28,8 @@ export type EncodingOptions = {
   clock: Clock
   /** Called when `equip` has something new to add. */
   onVectors: () => void
+  /** As in DocumentVectorsOptions. */
+  onOwnVectors: () => void
   /** Called when the result of `trouble` may have changed. */
   onTrouble: () => void
   /** Called when a search had to do without the vector of its query. */
@@ -67,6 +69,11 @@ export class Encoding {
   /** The catalog with its vectors that are known; see DocumentVectors. */
   *equip(catalog: Catalog): Generator<void, Catalog> {
     return this.#opened ? yield* this.#opened.documents.equip(catalog) : { ...catalog, vectors: undefined }
+  }
+
+  /** The catalog of a user; see DocumentVectors. */
+  *equipOwn(catalog: Catalog): Generator<void, Catalog> {
+    return this.#opened ? yield* this.#opened.documents.equipOwn(catalog) : { ...catalog, vectors: undefined }
   }
 
   encodeQuery(text: string, signal: AbortSignal): Promise<Vector | undefined> {
@@ -111,13 +118,14 @@ export class Encoding {
   }
 
   #use(encoder: SentenceEncoder): Opened {
-    const { vectorsOf, queryTimeoutMs: timeoutMs, encodesAtOnce, clock, onVectors } = this.#options
+    const { vectorsOf, queryTimeoutMs: timeoutMs, encodesAtOnce, clock } = this.#options
     const documents = new DocumentVectors({
       encoder,
       vectors: vectorsOf(encoder.id),
       encodesAtOnce,
       clock,
-      onVectors,
+      onVectors: this.#options.onVectors,
+      onOwnVectors: this.#options.onOwnVectors,
       onEncoded: error => this.#trouble('documents', error),
     })
     const encodeQuery = createQueryEncoder({

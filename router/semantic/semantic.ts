@@ -40,6 +40,8 @@ export type SemanticOptions = {
   clock?: Clock
   /** Called when `equip` has something new to add. */
   onVectors: () => void
+  /** Called when `equipOwn` has something new to add. Absent: it is not used. */
+  onOwnVectors?: () => void
   onMissed: (why: Missed) => void
 }
 
@@ -48,6 +50,8 @@ export type Semantic = {
   adopt(search: SearchConfig): void
   /** Returns the catalog with the vectors known so far. Yields often; only one run at a time. */
   equip(catalog: Catalog): Generator<void, Catalog>
+  /** The same for the catalog of a user, which has the parts of the catalog that was equipped last but for the user's own lists. */
+  equipOwn(catalog: Catalog): Generator<void, Catalog>
   encodeQuery: QueryEncoder
   status(): SearchStatus
   close(): Promise<void>
@@ -95,8 +99,8 @@ export function createSemantic(options: SemanticOptions): Semantic {
     wanted = next
     const last = encoding?.close()
     if (last) ending.add(last.finally(() => ending.delete(last)))
-    const { onVectors, onMissed } = options
-    const shared = { log, clock, vectorsOf, onVectors, onTrouble: logStatus, onMissed }
+    const { onVectors, onOwnVectors = () => {}, onMissed } = options
+    const shared = { log, clock, vectorsOf, onVectors, onOwnVectors, onTrouble: logStatus, onMissed }
     encoding =
       next.kind === 'off' || !dependencies
         ? undefined
@@ -109,6 +113,9 @@ export function createSemantic(options: SemanticOptions): Semantic {
       served = encoding ? yield* encoding.equip(catalog) : { ...catalog, vectors: undefined }
       logStatus()
       return served
+    },
+    *equipOwn(catalog) {
+      return encoding ? yield* encoding.equipOwn(catalog) : { ...catalog, vectors: undefined }
     },
     encodeQuery: async (text, signal) => encoding?.encodeQuery(text, signal),
     status,

@@ -55,6 +55,8 @@ export type PoolMemberOptions = {
   /** Receives what the upstream sends to one client between that client's calls. */
   listener: SessionListener
   wishes: Wishes
+  /** Called when the upstream says that a list has changed. */
+  onListChanged?: () => void
 }
 
 export class PoolMember {
@@ -158,7 +160,7 @@ export class PoolMember {
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const { callTimeoutMs, startTimeoutMs } = this.#server.limits
     if (this.#waker.isNeeded && !this.#warm) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
-    const upstream = this.#open()
+    const upstream = this.open()
     if (!upstream.subscribe) return NO_SUBSCRIPTIONS
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
     try {
@@ -226,7 +228,7 @@ export class PoolMember {
     try {
       // Behind a gateway, it may be held there for the start's time.
       const onSent = up || heldElsewhere ? undefined : () => limit.restart(limits.callTimeoutMs)
-      const answer = await this.#open().request(sentAs(call, permit, onSent), limit.signal)
+      const answer = await this.open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
       this.#warm = true
       return answer
@@ -246,11 +248,13 @@ export class PoolMember {
     return this.#waker.isNeeded && isNotConnected(fault)
   }
 
-  #open(): Upstream {
+  /** The upstream, created if there is none. */
+  open(): Upstream {
     if (this.#upstream) return this.#upstream
     const upstream = this.#options.connect(this.#server)
     upstream.onEvent(event => {
       if (event.kind === 'state') this.#warm = event.state === 'ready'
+      else this.#options.onListChanged?.()
     })
     upstream.attach?.(this.#options.listener)
     this.#upstream = upstream

@@ -2,7 +2,10 @@
 import type { Clock } from '../../core/async.ts'
 import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
+import type { Caller } from '../../core/mcp/caller.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
 import type { ConnectedUser } from '../../core/mcp/user.ts'
@@ -11,6 +14,7 @@ import { named } from './named-caller.ts'
 import { type PoolCall, PoolMember, type PoolMemberStatus } from './pool-member.ts'
 import { Retiring } from './retiring.ts'
 import { createSubscriptions } from './subscriptions.ts'
+import type { UserListsDeps } from './user-lists.ts'
 import { UserMembers, type UserMembersOptions, type UserStatus } from './user-members.ts'
 
 export type PoolOptions = {
@@ -19,6 +23,8 @@ export type PoolOptions = {
   clock: Clock
   /** What calls wait for. Default: what calls of this pool wait for. */
   wishes?: Wishes
+  /** For the lists that users have of their own. Absent: they are not read. */
+  lists?: UserListsDeps
 }
 
 export type Pool = {
@@ -46,11 +52,15 @@ export type Pool = {
   users(): { server: string; users: UserStatus[] }[]
   /** Ends what a user has of a server, after its calls in flight. False: there is nothing. */
   endUser(server: string, user: string): boolean
+  /** The lists that a user has of their own at a server; undefined: they are the same for all, or not known yet. */
+  listsOf(server: string, identity: Identity): ServerCatalog | undefined
+  /** As UserMembers.readLists. */
+  readLists(server: string, caller: Caller): Promise<void> | undefined
   /** Closes every upstream at once, retiring ones too. */
   close(): Promise<void>
 }
 
-export function createPool({ connect, clock, wishes = new Wishes({ clock }) }: PoolOptions): Pool {
+export function createPool({ connect, clock, wishes = new Wishes({ clock }), lists }: PoolOptions): Pool {
   let members = new Map<string, Member>()
   let gateway: RouterConfig['gateway'] = { name: '', namespace: '' }
   let issuers: readonly JwtIssuerConfig[] = []
@@ -63,16 +73,14 @@ export function createPool({ connect, clock, wishes = new Wishes({ clock }) }: P
     listener: listenerOf(listeners),
     issuers: () => issuers,
     retire: retiring.add,
+    lists,
   }
+  const memberOf = (server: string) => members.get(server)
   const subscriptions = createSubscriptions((server, caller) => {
-    const member = members.get(server)
+    const member = memberOf(server)
     return member instanceof UserMembers ? member.of(caller) : member
   }, clock)
-
-  const call = callAt(
-    server => members.get(server),
-    () => gateway,
-  )
+  const call = callAt(memberOf, () => gateway)
 
   return {
     update(config) {
@@ -94,11 +102,12 @@ export function createPool({ connect, clock, wishes = new Wishes({ clock }) }: P
     },
     status: () => [...members.values()].map(member => member.status()),
     users: () => usersOf(members),
+    listsOf: (server, identity) => usersAt(members, server)?.listsOf(identity),
+    readLists: (server, caller) => usersAt(members, server)?.readLists(caller),
     endUser(server, user) {
-      const member = members.get(server)
-      const ended = member instanceof UserMembers && member.end(user)
+      const ended = usersAt(members, server)?.end(user)
       if (ended) subscriptions.renew()
-      return ended
+      return ended ?? false
     },
     async close() {
       const before = members
@@ -155,6 +164,11 @@ function create(server: RouterServer, options: UserMembersOptions): Member {
 function end(member: Member, retiring: Retiring): void {
   if (member instanceof UserMembers) member.endAll()
   else retiring.add(member)
+}
+
+function usersAt(members: ReadonlyMap<string, Member>, server: string): UserMembers | undefined {
+  const member = members.get(server)
+  return member instanceof UserMembers ? member : undefined
 }
 
 function usersOf(members: ReadonlyMap<string, Member>): { server: string; users: UserStatus[] }[] {

@@ -6,6 +6,7 @@ import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
 import type { User } from '../../core/mcp/user.ts'
 import type { PoolCall, PoolMember } from './pool-member.ts'
+import type { UserLists } from './user-lists.ts'
 
 export type UserMemberOptions = {
   clock: Clock
@@ -13,6 +14,8 @@ export type UserMemberOptions = {
   idleAfterMs: () => number
   /** Whether the upstream needs the tokens of the user's calls. */
   keepsTokens: boolean
+  /** Absent: the lists are the same for all users. */
+  lists: UserLists | undefined
   /** Called once, when nothing has used it for so long. */
   onIdle: (member: UserMember) => void
 }
@@ -44,16 +47,30 @@ export class UserMember {
     return this.#uses > 0 ? this.#options.clock.now() : this.#usedMs
   }
 
+  /** Undefined: they are the same for all users. */
+  get lists(): UserLists | undefined {
+    return this.#options.lists
+  }
+
   /** The token of the user's newest call. */
   get token(): string | undefined {
     return this.#token?.reveal()
+  }
+
+  /** Reads them, if this is due. */
+  readLists(caller: Caller): void {
+    if (!this.lists?.isDue()) return
+    this.#keepToken(caller)
+    this.lists.read()
   }
 
   async call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     this.#keepToken(call.caller)
     this.#uses++
     try {
-      return await this.member.call(call, signal)
+      const answer = await this.member.call(call, signal)
+      this.lists?.answered()
+      return answer
     } finally {
       this.#release()
     }
@@ -82,6 +99,7 @@ export class UserMember {
   /** To be called when it is taken away. */
   stop(): void {
     this.#idle?.cancel()
+    this.lists?.end()
   }
 
   #keepToken({ token }: Caller): void {

@@ -9,6 +9,7 @@ import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import type { User } from '../../core/mcp/user.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { ListRoom } from './list-room.ts'
 import { createPool } from './pool.ts'
 
 const MINUTE = 60_000
@@ -32,7 +33,11 @@ function start(changes: Partial<RouterServer> = {}) {
   const connect = (_: RouterServer, user?: User) => {
     const subject = user?.subject ?? 'nobody'
     opened.push(subject)
-    const upstream = upstreamOf(echo)
+    const upstream = upstreamOf(call =>
+      call.method === 'tools/list'
+        ? { result: { tools: [{ name: `of ${subject}`, inputSchema: { type: 'object' } }] } }
+        : echo(call, signal),
+    )
     let isClosed = false
     return {
       ...upstream,
@@ -43,7 +48,9 @@ function start(changes: Partial<RouterServer> = {}) {
       },
     }
   }
-  const pool = createPool({ connect, clock })
+  const room = new ListRoom({ clock, onFull() {} })
+  const lists = { room, shared: () => undefined, onChanged() {}, onFailed() {} }
+  const pool = createPool({ connect, clock, lists })
   const server = serverOf('notes', {
     sessions: 'perUser',
     users: { max: 2, idleAfterMs: 30 * MINUTE },
@@ -155,3 +162,33 @@ test('a changed connection ends what every user had, and subscriptions go on wit
   await pool.close()
   assert.equal(closed.length, opened.length)
 })
+
+for (const { what, changes, isOpened } of [
+  { what: 'a server over HTTP', changes: { transport: 'http' }, isOpened: true },
+  { what: 'a stdio server', changes: { transport: 'stdio' }, isOpened: false },
+  {
+    what: 'a server that sleeps',
+    changes: { transport: 'http', sleep: { asleep: true } },
+    isOpened: false,
+  },
+] as const)
+  test(`the lists of a user of ${what} are ${isOpened ? 'read before' : 'not read before'} the first call`, async () => {
+    const users = { max: 1, idleAfterMs: 30 * MINUTE, ownLists: true } as const
+    const { pool, opened, call, update } = start({ users, ...changes })
+    const ada = token('ada')
+    await pool.readLists('notes', ada)
+    assert.deepEqual(opened, isOpened ? ['token#ada'] : [])
+    assert.equal(pool.listsOf('notes', ada.identity) !== undefined, isOpened)
+    // Nobody wakes it here.
+    if ('sleep' in changes) update({ sleep: { asleep: false } })
+    await call(ada)
+    await pool.readLists('notes', ada)
+    assert.deepEqual(opened, ['token#ada'])
+    assert.equal(pool.listsOf('notes', ada.identity)?.tools[0]?.definition.name, 'of token#ada')
+    assert.equal(pool.readLists('notes', token('ben')), undefined)
+    assert.equal(pool.readLists('notes', createCaller()), undefined)
+    assert.deepEqual(opened, ['token#ada'])
+    const [user] = pool.users()[0]?.users ?? []
+    pool.endUser('notes', user?.user ?? '')
+    assert.equal(pool.listsOf('notes', ada.identity), undefined)
+  })

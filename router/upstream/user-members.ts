@@ -7,14 +7,17 @@ import type {
   UserCredentials,
   UserSecret,
 } from '../../core/catalog/router-config.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
+import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { type ConnectedUser, LOCAL_USER, type User, userNamed, userOf } from '../../core/mcp/user.ts'
 import type { LabelSelector } from '../../crds/core-v1.ts'
 import { tooManyUsers } from '../waking/waker.ts'
 import type { BreakerStatus } from './breaker.ts'
 import { type PoolCall, PoolMember, type PoolMemberOptions, type PoolMemberStatus } from './pool-member.ts'
+import { UserLists, type UserListsDeps } from './user-lists.ts'
 import { UserMember } from './user-member.ts'
 
 /** What one user has; for people, so without the key. */
@@ -37,6 +40,8 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
   issuers: () => readonly { name: string; issuer: string }[]
   /** Closes a member that is not used any more, after its calls in flight. */
   retire: (member: PoolMember) => void
+  /** For the lists that users have of their own. Absent: they are not read. */
+  lists?: UserListsDeps
 }
 
 const NO_FAILURES: BreakerStatus = { state: 'closed', failures: 0, retryInMs: 0 }
@@ -69,6 +74,11 @@ export class UserMembers {
     return endpoint.kind === 'http' && endpoint.podPerUser === true
   }
 
+  /** Whether a user's first call may have to start or wake something. */
+  get #isStarted(): boolean {
+    return this.#server.transport === 'stdio' || this.#server.sleep !== undefined
+  }
+
   /** Applies new limits of the same server. Users whose credentials have changed begin anew. */
   adopt(server: RouterServer): void {
     this.#server = server
@@ -96,6 +106,35 @@ export class UserMembers {
   of(caller: Caller): UserMember {
     const user = this.#userOf(caller)
     return this.#byKey.get(user.key) ?? this.#create(user)
+  }
+
+  /** The lists that the user has of their own, as far as they are known. */
+  listsOf(identity: Identity): ServerCatalog | undefined {
+    const user = userOf(identity, this.#options.issuers())
+    return user && this.#byKey.get(user.key)?.lists?.known
+  }
+
+  /**
+   * Reads the lists that the caller's user has of their own, if this is due. Resolves when they were read or could not be; undefined
+   * if there is nothing to wait for. Nothing is started or woken for it: there, they are read after the user's first call.
+   */
+  readLists(caller: Caller): Promise<void> | undefined {
+    const user = userOf(caller.identity, this.#options.issuers())
+    if (!user || !this.#users.ownLists) return undefined
+    const member = this.#byKey.get(user.key) ?? this.#openedFor(user)
+    if (!this.#isStarted) member?.readLists(caller)
+    return member?.lists?.waiting()
+  }
+
+  /** Undefined if it would have to be started, or may not be. */
+  #openedFor(user: User): UserMember | undefined {
+    if (this.#isStarted) return undefined
+    try {
+      return this.#create(user)
+    } catch (error) {
+      if (error instanceof Fault) return undefined
+      throw error
+    }
   }
 
   /** Ends what a user has. False if no user has this id. */
@@ -167,16 +206,36 @@ export class UserMembers {
     if (this.#byKey.size >= max) throw tooManyUsers(max)
     const { connect, clock } = this.#options
     const connected: ConnectedUser = { ...user, token: () => created.token, secret: secret?.name }
-    const options = { ...this.#options, connect: (server: RouterServer) => connect(server, connected) }
+    const options = {
+      ...this.#options,
+      connect: (server: RouterServer) => connect(server, connected),
+      onListChanged: () => created.lists?.changed(),
+    }
     const member = new PoolMember(this.#serverOf(user, secret?.revision), options)
     const created: UserMember = new UserMember(user, member, secret?.revision, {
       clock,
       keepsTokens: credentials?.kind === 'tokenExchange',
+      lists: this.#listsFor(user, member),
       idleAfterMs: () => this.#users.idleAfterMs,
       onIdle: idle => this.#remove(idle),
     })
     this.#byKey.set(user.key, created)
     return created
+  }
+
+  /** Callers who are not told apart have none of their own. */
+  #listsFor(user: User, member: PoolMember): UserLists | undefined {
+    const { lists, clock } = this.#options
+    if (!lists || user === LOCAL_USER) return undefined
+    const isWanted = () => this.#users.ownLists === true
+    return new UserLists({
+      ...lists,
+      clock,
+      server: this.#server.name,
+      user,
+      isWanted,
+      open: () => member.open(),
+    })
   }
 
   #remove(member: UserMember): void {

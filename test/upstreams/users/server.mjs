@@ -15,6 +15,9 @@ const tool = (name, properties = {}) => ({
   inputSchema: { type: 'object', properties },
 })
 
+/** What only the user of this process has. */
+const own = process.env.OWN_TOOL ? [tool(process.env.OWN_TOOL)] : []
+
 function call({ name, arguments: args = {}, _meta: meta = {} }) {
   if (name === 'crash') process.exit(3)
   if (name !== 'note') return text(JSON.stringify({ pid: process.pid, env: process.env, notes }))
@@ -44,7 +47,7 @@ const ANSWERS = {
   }),
   ping: () => ({}),
   'tools/list': () => ({
-    tools: [tool('about'), tool('note', { text: { type: 'string' } }), tool('crash')],
+    tools: [tool('about'), tool('note', { text: { type: 'string' } }), tool('crash'), ...own],
   }),
   'tools/call': call,
   'resources/list': () => ({ resources: [{ uri: 'note://all', name: 'all' }] }),

@@ -1,0 +1,212 @@
+/** The catalogs of users who have lists of their own: built when they are needed, shared by users with the same lists, bounded. */
+import { type Clock, delay } from '../core/async.ts'
+import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import type { Log } from '../core/log.ts'
+import type { Caller } from '../core/mcp/caller.ts'
+import type { Identity } from '../core/mcp/identity.ts'
+import { rulesFor, viewOf } from './access/view.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import { buildOwnCatalog } from './catalog/own-lists.ts'
+import type { Semantic } from './semantic/semantic.ts'
+import { createNewest, type Newest } from './source/newest.ts'
+import { slicedly } from './swaps.ts'
+import type { Pool } from './upstream/pool.ts'
+import { LISTS_WAIT_MS } from './upstream/user-lists.ts'
+
+/** Tools, resources and so on in all these catalogs together: 1 to 3 KB each. */
+const ROOM = 25_000
+/** What a catalog takes besides these, in the same unit. */
+const OVERHEAD = 500
+/** A catalog that nobody has used for so long makes way. */
+const UNUSED_MS = 60_000
+const LOG_EVERY_MS = 60_000
+
+export type OwnCatalogsOptions = {
+  served: Newest<Catalog>
+  pool: Pick<Pool, 'listsOf' | 'readLists'>
+  semantic: Pick<Semantic, 'equipOwn'>
+  clock: Clock
+  log: Log
+  /** For tests. */
+  room?: number
+}
+
+/** By server; those that differ from the lists of all users. */
+type Lists = ReadonlyMap<string, ServerCatalog>
+
+/** `of`: the catalog that it was built from; undefined: it is to be built again. */
+type Own = { of: Catalog | undefined; catalog: Catalog; usedMs: number }
+
+export class OwnCatalogs {
+  readonly #options: OwnCatalogsOptions
+  /** By lists. */
+  readonly #known = new Map<string, Own>()
+  readonly #building = new Map<string, { of: Catalog; made: Promise<Catalog> }>()
+  readonly #news = createNewest<{ catalog: Catalog }>()
+  #last: Promise<unknown> = Promise.resolve()
+  #toldFullMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: OwnCatalogsOptions) {
+    this.#options = options
+  }
+
+  /** The caller's own catalog in place of `whole`, the newest one, if it is built; else `whole`. */
+  now(whole: Catalog, identity: Identity): Catalog {
+    const lists = this.#listsOf(whole, identity)
+    return lists ? (this.#find(whole, keyOf(lists)) ?? whole) : whole
+  }
+
+  /**
+   * The same, after the caller's own lists were read and their catalog was built, where this is due; at the latest after two seconds.
+   * Undefined: nothing is due, and `now` has it.
+   */
+  soon(whole: Catalog, caller: Caller): Promise<Catalog> | undefined {
+    const { pool, clock } = this.#options
+    const { identity } = caller
+    const readings = whole.listedPerUser
+      .filter(server => mayUse(whole, identity, server))
+      .flatMap(server => pool.readLists(server, caller) ?? [])
+    const built = () => this.built(whole, identity)
+    if (readings.length > 0) return within(clock, Promise.all(readings).then(built), whole)
+    const ready = built()
+    return ready instanceof Promise ? within(clock, ready, whole) : undefined
+  }
+
+  /** The same, after the catalog was built; nothing is read for it. */
+  built(whole: Catalog, identity: Identity): Catalog | Promise<Catalog> {
+    const lists = this.#listsOf(whole, identity)
+    return lists ? this.#builtWith(whole, lists) : whole
+  }
+
+  /** Yields the newest catalog at once, then whenever it or the lists of any user have changed. */
+  async *watch(signal: AbortSignal): AsyncGenerator<Catalog, void> {
+    for await (const { catalog } of this.#news.watch(signal)) yield catalog
+  }
+
+  /** Passes new catalogs on to those who watch, until `signal` aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    for await (const catalog of this.#options.served.watch(signal)) this.#publish(catalog)
+  }
+
+  /** The lists of a user have changed. */
+  changed(): void {
+    const catalog = this.#options.served.current()
+    if (catalog) this.#publish(catalog)
+  }
+
+  /** There are new vectors: catalogs get them when they are used next. */
+  renew(): void {
+    for (const own of this.#known.values()) own.of = undefined
+  }
+
+  #publish(catalog: Catalog): void {
+    // They keep older catalogs in memory.
+    this.#forgetUnused()
+    this.#news.publish({ catalog })
+  }
+
+  #listsOf({ listedPerUser, catalogs }: Catalog, identity: Identity): Lists | undefined {
+    if (listedPerUser.length === 0) return undefined
+    const own = listedPerUser.flatMap(server => {
+      const list = this.#options.pool.listsOf(server, identity)
+      return list && list.digest !== catalogs.get(server)?.digest ? [[server, list] as const] : []
+    })
+    return own.length === 0 ? undefined : new Map(own)
+  }
+
+  #find(whole: Catalog, key: string): Catalog | undefined {
+    const own = this.#known.get(key)
+    if (own?.of !== whole) return undefined
+    own.usedMs = this.#options.clock.now()
+    return own.catalog
+  }
+
+  /** One at a time; users with the same lists wait for the same one. */
+  #builtWith(whole: Catalog, lists: Lists): Catalog | Promise<Catalog> {
+    const key = keyOf(lists)
+    const found = this.#find(whole, key)
+    if (found) return found
+    const running = this.#building.get(key)
+    if (running?.of === whole) return running.made
+    const made = this.#last.then(() => this.#find(whole, key) ?? this.#build(whole, lists, key))
+    this.#last = made
+    this.#building.set(key, { of: whole, made })
+    void made.then(() => this.#building.get(key)?.made === made && this.#building.delete(key))
+    return made
+  }
+
+  async #build(whole: Catalog, lists: Lists, key: string): Promise<Catalog> {
+    const { clock, log } = this.#options
+    if (!this.#hasRoomFor(whole, key)) {
+      this.#known.delete(key)
+      this.#tellFull()
+      return whole
+    }
+    try {
+      const before = this.#known.get(key)?.catalog
+      const catalog = await slicedly(this.#buildAndEquip(whole, lists, before))
+      this.#known.set(key, { of: whole, catalog, usedMs: clock.now() })
+      return catalog
+    } catch (error) {
+      log.error({ err: error }, 'the catalog of a user could not be built; the shared lists serve')
+      return whole
+    }
+  }
+
+  *#buildAndEquip(...from: Parameters<typeof buildOwnCatalog>): Generator<void, Catalog> {
+    return yield* this.#options.semantic.equipOwn(yield* buildOwnCatalog(...from))
+  }
+
+  /** Whether a catalog as large as this one can be kept besides the others, if need be after unused ones have made way. */
+  #hasRoomFor(whole: Catalog, key: string): boolean {
+    const { room = ROOM } = this.#options
+    const fits = () => {
+      const others = [...this.#known].filter(([at]) => at !== key)
+      return others.reduce((sum, [, { catalog }]) => sum + sizeOf(catalog), sizeOf(whole)) <= room
+    }
+    if (fits()) return true
+    this.#forgetUnused()
+    return fits()
+  }
+
+  #forgetUnused(): void {
+    const now = this.#options.clock.now()
+    for (const [key, { usedMs }] of this.#known) if (now - usedMs >= UNUSED_MS) this.#known.delete(key)
+  }
+
+  #tellFull(): void {
+    const { clock, log, room = ROOM } = this.#options
+    if (clock.now() - this.#toldFullMs < LOG_EVERY_MS) return
+    this.#toldFullMs = clock.now()
+    log.warn(
+      { catalogs: this.#known.size, room },
+      'no room for the catalog of another user; the shared lists serve',
+    )
+  }
+}
+
+/** Whether any rule lets the caller use a server: only then anything is read from it. */
+function mayUse({ config, servers }: Catalog, identity: Identity, name: string): boolean {
+  const server = servers.get(name)
+  if (!server || server.status.hidden) return false
+  const view = viewOf(config.access, identity)
+  return !view || rulesFor(view, server).length > 0
+}
+
+async function within(clock: Clock, made: Promise<Catalog>, otherwise: Catalog): Promise<Catalog> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([made, delay(clock, LISTS_WAIT_MS, over.signal).then(() => otherwise)])
+  } finally {
+    over.abort()
+  }
+}
+
+/** Equal for equal lists of the same servers. */
+function keyOf(lists: Lists): string {
+  return [...lists].map(([server, { digest }]) => `${server}:${digest}`).join()
+}
+
+function sizeOf({ tools, extras }: Catalog): number {
+  return OVERHEAD + tools.length + extras.length
+}

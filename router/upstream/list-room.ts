@@ -1,0 +1,70 @@
+/** What the lists of all users may take of a router together: readings at once, number and size. */
+import type { Clock } from '../../core/async.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { createSlots, type Slots } from './slots.ts'
+
+/** Of one server at once, so that one that does not answer delays no other. Reading takes about ten times a list's size in memory. */
+const MOST_READINGS = 4
+const MOST_LISTS = 1_000
+/** Characters of JSON: of one user at one server, and of all. */
+const LONGEST_LIST = 4 * 1024 * 1024
+const MOST_CHARACTERS = 64 * 1024 * 1024
+const TELL_EVERY_MS = 60_000
+
+export type ListRoomOptions = {
+  clock: Clock
+  /** Called when lists of a user cannot be kept, at most once a minute. */
+  onFull: (server: string) => void
+  /** For tests. */
+  mostCharacters?: number
+}
+
+export class ListRoom {
+  readonly #options: ListRoomOptions
+  /** By server, while its lists are read. */
+  readonly #slots = new Map<string, Slots>()
+  readonly #sizes = new Map<object, number>()
+  #used = 0
+  #toldMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: ListRoomOptions) {
+    this.#options = options
+  }
+
+  /** Waits for a turn. Throws Faults `upstream_busy` and `cancelled`, and what `read` throws. */
+  async turn<T>(server: string, read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const slots = this.#slots.get(server) ?? createSlots(this.#options.clock)
+    this.#slots.set(server, slots)
+    await slots.acquire(MOST_READINGS, signal)
+    try {
+      return await read()
+    } finally {
+      slots.release(MOST_READINGS)
+      if (slots.active() === 0) this.#slots.delete(server)
+    }
+  }
+
+  /** False if there is no room for them; what the owner had before is given back in any case. */
+  take(owner: object, lists: ServerCatalog): boolean {
+    this.free(owner)
+    const size = JSON.stringify(lists).length
+    const { mostCharacters = MOST_CHARACTERS } = this.#options
+    const fits = size <= LONGEST_LIST && this.#sizes.size < MOST_LISTS && this.#used + size <= mostCharacters
+    if (fits) this.#sizes.set(owner, size)
+    else this.#tellFull(lists.server)
+    if (fits) this.#used += size
+    return fits
+  }
+
+  free(owner: object): void {
+    this.#used -= this.#sizes.get(owner) ?? 0
+    this.#sizes.delete(owner)
+  }
+
+  #tellFull(server: string): void {
+    const { clock, onFull } = this.#options
+    if (clock.now() - this.#toldMs < TELL_EVERY_MS) return
+    this.#toldMs = clock.now()
+    onFull(server)
+  }
+}

@@ -1,0 +1,206 @@
+/** When the lists of a user are read: once, after changes, and again after failures, within bounds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { Fault } from '../../core/errors.ts'
+import { LOCAL_USER } from '../../core/mcp/user.ts'
+import { catalogOf, upstreamOf } from '../../test/meta/fixture.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { ListRoom, type ListRoomOptions } from './list-room.ts'
+import { LISTS_WAIT_MS, UserLists } from './user-lists.ts'
+
+type Answer = () => Promise<string[]>
+
+function start({ mostCharacters }: Pick<ListRoomOptions, 'mostCharacters'> = {}) {
+  const clock = createManualClock()
+  const seen = { read: 0, changed: 0, failed: 0, full: 0 }
+  let answer: Answer = async () => ['a']
+  let shared: ServerCatalog | undefined = catalogOf('own', {})
+  let isWanted = true
+  const upstream = {
+    ...upstreamOf(async () => {
+      seen.read++
+      const tools = (await answer()).map(name => ({ name, inputSchema: { type: 'object' } }))
+      return { result: { tools } }
+    }),
+    connect: async () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} } }),
+  }
+  const room = new ListRoom({ clock, onFull: () => seen.full++, mostCharacters })
+  const options = { server: 'own', user: LOCAL_USER, clock, room, open: () => upstream }
+  const lists = () =>
+    new UserLists({
+      ...options,
+      shared: () => shared,
+      isWanted: () => isWanted,
+      onChanged: () => seen.changed++,
+      onFailed: () => seen.failed++,
+    })
+  const answers = (given: Answer) => {
+    answer = given
+  }
+  const share = (tools: string[]) => {
+    shared = catalogOf('own', { tools: tools.map(name => ({ name, inputSchema: { type: 'object' } })) })
+  }
+  const want = (wanted: boolean) => {
+    isWanted = wanted
+  }
+  return { clock, seen, answers, share, want, lists }
+}
+
+const namesOf = (lists: UserLists) => lists.known?.tools.map(({ definition }) => definition.name)
+
+async function read(lists: UserLists): Promise<void> {
+  if (lists.isDue()) lists.read()
+  await lists.waiting()
+}
+
+test('lists are read once, and again when those of all have changed', async () => {
+  const { lists: make, seen, share } = start()
+  const lists = make()
+  await read(lists)
+  await read(lists)
+  assert.deepEqual(namesOf(lists), ['a'])
+  assert.deepEqual([seen.read, seen.changed], [1, 1])
+  share(['b'])
+  await read(lists)
+  assert.deepEqual([seen.read, seen.changed], [2, 1])
+})
+
+test('however often a server says that they have changed, they are read once a second', async () => {
+  const { lists: make, seen, clock, answers } = start()
+  const lists = make()
+  lists.changed()
+  clock.advance(60_000)
+  assert.equal(seen.read, 0)
+  await read(lists)
+  answers(async () => ['a', 'b'])
+  for (let times = 0; times < 50; times++) lists.changed()
+  clock.advance(999)
+  assert.equal(seen.read, 1)
+  clock.advance(1)
+  await lists.waiting()
+  assert.deepEqual(namesOf(lists), ['a', 'b'])
+  assert.deepEqual([seen.read, seen.changed], [2, 2])
+})
+
+test('a change that is told while they are read is read afterwards', async () => {
+  const { lists: make, seen, clock, answers } = start()
+  const lists = make()
+  await read(lists)
+  const { promise, resolve } = Promise.withResolvers<string[]>()
+  answers(() => promise)
+  clock.advance(1_000)
+  lists.changed()
+  clock.advance(200)
+  await nextTurn()
+  assert.equal(seen.read, 2)
+  lists.changed()
+  clock.advance(1_000)
+  assert.equal(seen.read, 2)
+  const before = lists.waiting()
+  answers(async () => ['c'])
+  resolve(['b'])
+  await before
+  assert.deepEqual(namesOf(lists), ['b'])
+  await nextTurn()
+  clock.advance(1_000)
+  await lists.waiting()
+  assert.deepEqual(namesOf(lists), ['c'])
+})
+
+test('after failures there are pauses, which an answered call ends; the last lists stay', async () => {
+  const { lists: make, seen, clock, answers, share } = start()
+  const lists = make()
+  await read(lists)
+  share(['b'])
+  answers(async () => {
+    throw new Fault('upstream_unreachable', 'gone')
+  })
+  await read(lists)
+  await read(lists)
+  assert.deepEqual([seen.read, seen.failed], [2, 1])
+  assert.deepEqual(namesOf(lists), ['a'])
+  clock.advance(60_000)
+  await read(lists)
+  await read(lists)
+  assert.deepEqual([seen.read, seen.failed], [3, 1])
+  answers(async () => ['c'])
+  clock.advance(1_999)
+  lists.answered()
+  assert.equal(lists.waiting(), undefined)
+  clock.advance(1)
+  lists.answered()
+  await lists.waiting()
+  assert.deepEqual(namesOf(lists), ['c'])
+})
+
+test('nobody waits for a server that does not answer for longer than two seconds', async () => {
+  const { lists: make, clock, answers } = start()
+  const lists = make()
+  answers(() => new Promise(() => {}))
+  lists.read()
+  clock.advance(LISTS_WAIT_MS - 1)
+  assert.ok(lists.waiting())
+  clock.advance(1)
+  assert.equal(lists.waiting(), undefined)
+})
+
+test('lists for which there is no room are left out and told, once a minute, until there is room', async () => {
+  const one = JSON.stringify(catalogOf('own', {})).length
+  const { lists: make, seen, clock } = start({ mostCharacters: 2 * one })
+  const [first, second, third] = [make(), make(), make()]
+  for (const lists of [first, second, third]) await read(lists)
+  assert.deepEqual(namesOf(first), ['a'])
+  assert.deepEqual([namesOf(second), namesOf(third), seen.full], [undefined, undefined, 1])
+  first.end()
+  await read(second)
+  assert.equal(namesOf(second), undefined)
+  clock.advance(60_000)
+  await read(second)
+  assert.deepEqual(namesOf(second), ['a'])
+})
+
+test('what a user had of lists ends with it, also while they are read, and a manifest can switch them off', async () => {
+  const { lists: make, seen, answers, want } = start()
+  const lists = make()
+  await read(lists)
+  want(false)
+  assert.equal(lists.known, undefined)
+  assert.ok(!lists.isDue())
+  want(true)
+  lists.end()
+  assert.deepEqual([lists.known, seen.changed], [undefined, 2])
+  const { promise, resolve } = Promise.withResolvers<string[]>()
+  answers(() => promise)
+  const other = make()
+  other.read()
+  const done = other.waiting()
+  other.end()
+  resolve(['late'])
+  await done
+  assert.deepEqual([other.known, seen.failed], [undefined, 0])
+})
+
+test('at most four users of a server have their lists read at once, and another server has turns of its own', async () => {
+  const { clock } = start()
+  const room = new ListRoom({ clock, onFull() {} })
+  const { signal } = new AbortController()
+  const begun: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const read = (server: string) =>
+    room.turn(
+      server,
+      () => {
+        begun.push(server)
+        return promise
+      },
+      signal,
+    )
+  const all = [...Array.from({ length: 6 }, () => read('slow')), read('other')]
+  await nextTurn()
+  assert.deepEqual(begun.toSorted(), ['other', 'slow', 'slow', 'slow', 'slow'])
+  resolve()
+  await Promise.all(all)
+  assert.equal(begun.length, 7)
+})

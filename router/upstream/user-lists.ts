@@ -1,0 +1,159 @@
+/** The lists that one user has of their own at a server, read through the user's own upstream and kept as long as it. */
+import type { Clock, Timer } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { discover } from '../../core/mcp/discovery/discover.ts'
+import type { Upstream } from '../../core/mcp/upstream.ts'
+import type { User } from '../../core/mcp/user.ts'
+import { estimateTokens } from '../catalog/estimate.ts'
+import type { ListRoom } from './list-room.ts'
+
+/** What the lists of all users need. */
+export type UserListsDeps = {
+  /** The lists of a server that all users share; undefined before they are known. */
+  shared: (server: string) => ServerCatalog | undefined
+  room: ListRoom
+  /** Called when a user has other lists, or none any more. */
+  onChanged: () => void
+  /** Called when they could not be read, for the first of several times in a row. */
+  onFailed: (server: string, user: User, error: unknown) => void
+}
+
+export type UserListsOptions = UserListsDeps & {
+  server: string
+  user: User
+  clock: Clock
+  /** Read each time, since the manifest may change. */
+  isWanted: () => boolean
+  /** The upstream of the user, opened if it is not. */
+  open: () => Upstream
+}
+
+/** For how long requests wait for lists that are being read. */
+export const LISTS_WAIT_MS = 2_000
+/** After a `list_changed`; servers often send several at once. */
+const CHANGED_GAP_MS = 1_000
+const RETRY = { firstMs: 2_000, longestMs: 60_000 }
+/** No version of the shared lists. */
+const NEVER = Symbol('never')
+
+export class UserLists {
+  readonly #options: UserListsOptions
+  readonly #life = new AbortController()
+  #known: ServerCatalog | undefined
+  /** Digest of the shared lists when these were read: when they change, so may those of the user. */
+  #readBeside: string | undefined | typeof NEVER = NEVER
+  #reading: { done: Promise<void>; begunMs: number } | undefined
+  #readMs = Number.NEGATIVE_INFINITY
+  #failures = 0
+  #retryMs = Number.NEGATIVE_INFINITY
+  /** Waits to read what has changed. */
+  #changing: Timer | undefined
+
+  constructor(options: UserListsOptions) {
+    this.#options = options
+  }
+
+  /** The last ones that were read completely. */
+  get known(): ServerCatalog | undefined {
+    return this.#options.isWanted() ? this.#known : undefined
+  }
+
+  /** Whether they were never read, or the shared ones have changed since. */
+  isDue(): boolean {
+    const { clock, isWanted } = this.#options
+    return isWanted() && this.#readBeside !== this.#shared?.digest && clock.now() >= this.#retryMs
+  }
+
+  /** The user's upstream has answered a call, so it is up, and a pause after failures need not go on. */
+  answered(): void {
+    const { isWanted, clock } = this.#options
+    if (!isWanted()) return
+    if (this.#failures > 0 && clock.now() - this.#readMs >= RETRY.firstMs)
+      this.#retryMs = Number.NEGATIVE_INFINITY
+    if (this.isDue()) this.read()
+  }
+
+  /** Undefined if they are not being read, or for too long already. */
+  waiting(): Promise<void> | undefined {
+    const { done, begunMs = 0 } = this.#reading ?? {}
+    return this.#options.clock.now() - begunMs < LISTS_WAIT_MS ? done : undefined
+  }
+
+  /** Reads them, unless they are being read. Nobody has to wait for it, and nothing is thrown. */
+  read(): void {
+    if (this.#reading || this.#life.signal.aborted) return
+    const begunMs = this.#options.clock.now()
+    const done = this.#read().finally(() => {
+      this.#reading = undefined
+      this.#readMs = this.#options.clock.now()
+    })
+    this.#reading = { done, begunMs }
+  }
+
+  /** The server has told the user that they have changed: they are read again, at most once a second. */
+  changed(): void {
+    const { clock, isWanted } = this.#options
+    if (!isWanted() || this.#readBeside === NEVER || this.#changing || this.#life.signal.aborted) return
+    const waitMs = Math.max(CHANGED_GAP_MS / 5, this.#readMs + CHANGED_GAP_MS - clock.now())
+    this.#changing = clock.after(waitMs, () => {
+      this.#changing = undefined
+      // What is being read now may be the state before the change.
+      if (this.#reading) void this.#reading.done.then(() => this.changed())
+      else this.read()
+    })
+  }
+
+  /** To be called when the user's upstream is taken away. */
+  end(): void {
+    if (this.#life.signal.aborted) return
+    this.#life.abort()
+    this.#changing?.cancel()
+    this.#options.room.free(this)
+    this.#known = undefined
+    this.#options.onChanged()
+  }
+
+  get #shared(): ServerCatalog | undefined {
+    return this.#options.shared(this.#options.server)
+  }
+
+  async #read(): Promise<void> {
+    const { room, clock, server, user, onFailed } = this.#options
+    const { signal } = this.#life
+    try {
+      const beside = this.#shared
+      const found = await room.turn(server, () => this.#discover(beside), signal)
+      if (signal.aborted) return
+      this.#failures = 0
+      this.#readBeside = beside?.digest
+      if (!this.#adopt(found)) this.#readAgainAt(clock.now() + RETRY.longestMs)
+    } catch (error) {
+      if (signal.aborted) return
+      if (this.#failures === 0) onFailed(server, user, error)
+      this.#readAgainAt(clock.now() + backoffMs(RETRY, this.#failures++, Math.random))
+    }
+  }
+
+  async #discover(beside: ServerCatalog | undefined): Promise<ServerCatalog | undefined> {
+    const { open, server, clock } = this.#options
+    const countTokens = async (texts: readonly string[]) => texts.map(estimateTokens)
+    const options = { server, clock, countTokens, previous: this.#known ?? beside }
+    let last: ServerCatalog | undefined
+    for await (const found of discover(open(), options, this.#life.signal)) last = found
+    return last
+  }
+
+  #readAgainAt(ms: number): void {
+    this.#readBeside = NEVER
+    this.#retryMs = ms
+  }
+
+  /** False if there is no room for them. */
+  #adopt(found: ServerCatalog | undefined): boolean {
+    const before = this.#known
+    this.#known = found && this.#options.room.take(this, found) ? found : undefined
+    if (this.#known?.digest !== before?.digest) this.#options.onChanged()
+    return this.#known !== undefined
+  }
+}
