@@ -23,7 +23,6 @@ export const REASON = {
   nameTaken: 'NameTaken',
   operatorNamespace: 'OperatorNamespace',
   notPermitted: 'NotPermitted',
-  notYetSupported: 'NotYetSupported',
   notApplicable: 'NotApplicable',
   codeNotEnabled: 'CodeNotEnabled',
   codeNeedsMemory: 'CodeNeedsMemory',

@@ -26,7 +26,6 @@ type Check<Spec> = {
   warns?: true
 }
 
-const NOT_YET = { reason: REASON.notYetSupported }
 const ON_LAPTOPS = { reason: REASON.clusterOnly, placement: 'local' } as const
 /** Versions that are not pinned: each installation gets the newest. */
 const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
@@ -37,12 +36,6 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     placement: 'cluster',
     find: spec => spec.command && 'spec.command',
     message: 'command is for a laptop only: in a cluster give npm, pypi, image or remote',
-  },
-  {
-    ...NOT_YET,
-    placement: 'cluster',
-    find: spec => (spec.tls && hasInstances({ spec }) ? 'spec.tls' : undefined),
-    message: 'is not supported with a pod for each user yet: remove it, or use sessions: perClient',
   },
   {
     reason: REASON.notApplicable,

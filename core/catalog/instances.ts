@@ -30,9 +30,14 @@ export function instanceEndpoint(
   secret: string | undefined,
 ): HttpEndpoint {
   const url = endpoint.url.replace(`//${serverObjectName(name)}.`, `//${instanceName(name, user.id)}.`)
+  const certificateHost = endpoint.authority && new URL(endpoint.url).hostname
   return {
     ...endpoint,
     url,
-    instance: { user: user.digest, revision: instanceRevision(user.digest, secret) },
+    instance: {
+      user: user.digest,
+      revision: instanceRevision(user.digest, secret),
+      ...(certificateHost !== undefined && { certificateHost }),
+    },
   }
 }

@@ -141,8 +141,11 @@ export type Endpoint =
   /** Not a server: its tools are reviewed scripts, which the router runs. */
   | { kind: 'scripts'; revision: string }
 
-/** `user`: the user's digest. `revision`: of what the pod must have been made with. */
-export type Instance = { user: string; revision: string }
+/**
+ * `user`: the user's digest. `revision`: of what the pod must have been made with. `certificateHost`: with TLS, the host in its certificate, which all
+ * pods of the server share.
+ */
+export type Instance = { user: string; revision: string; certificateHost?: string }
 
 /** A key of a Secret in the server's namespace: only the code that connects reads its value. */
 export type SecretKey = { name: string; key: string; optional?: boolean }

@@ -34,20 +34,25 @@ export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
     metadata: { name: serverObjectName(name), namespace, labels: labelsOf('server', name) },
     spec: {
       selector: selectorOf('server', name),
-      ports: [spec.tls ? { ...HTTP, name: 'https', port: TLS_SERVICE_PORT } : HTTP],
+      ports: [bridgePort(spec)],
       ...(spec.sessions !== 'shared' && affinity),
     },
   }
 }
 
 /** Of what one user, by id, has of a server. */
-export function instanceService({ metadata: { name, namespace } }: McpServer, user: string): Kube<V1Service> {
+export function instanceService({ metadata, spec }: McpServer, user: string): Kube<V1Service> {
+  const { name, namespace } = metadata
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: instanceName(name, user), namespace, labels: labelsOf('user', name, user) },
-    spec: { selector: selectorOf('user', name, user), ports: [HTTP] },
+    spec: { selector: selectorOf('user', name, user), ports: [bridgePort(spec)] },
   }
+}
+
+function bridgePort({ tls }: McpServer['spec']) {
+  return tls ? { ...HTTP, name: 'https', port: TLS_SERVICE_PORT } : HTTP
 }
 
 /** `spec.router.service` holds a Service's spec, plus labels and annotations for its metadata. */

@@ -60,7 +60,7 @@ export function createConnector(given: ConnectorOptions): Connector {
   }
 }
 
-type Connection = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth' | 'authority'>
+type Connection = Pick<RemoteSpec, 'url' | 'transport' | 'headers' | 'auth' | 'authority' | 'certificateHost'>
 type Options = ConnectorOptions & { bearers: Bearers }
 type HttpEndpoint = Extract<Endpoint, { kind: 'http' }>
 
@@ -72,10 +72,12 @@ function connectionOf(
 ): Connection {
   switch (endpoint.kind) {
     case 'http': {
-      const { url, transport, authority } = endpoint
+      const { url, transport, authority, instance } = endpoint
       const auth = authOf(name, endpoint, options, user)
       const spec = { url, transport, headers: headersOf(endpoint, options, user), auth }
-      return authority ? { ...spec, authority: () => requireSecret(authority, options) } : spec
+      if (!authority) return spec
+      const certificateHost = instance?.certificateHost
+      return { ...spec, authority: () => requireSecret(authority, options), certificateHost }
     }
     case 'gateway': {
       const { gateway } = options

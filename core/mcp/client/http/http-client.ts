@@ -124,11 +124,12 @@ function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
 
 type Connect = NonNullable<Pool.Options['connect']>
 
-function connectOf({ authority }: RemoteSpec, guard: HostGuard | undefined): Connect {
+function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard | undefined): Connect {
   // Servers with an authority of their own run in this cluster.
   if (!authority) return createOutbound({ timeoutMs: CONNECT_TIMEOUT_MS, guard })
   return trusting(authority, {
     timeout: CONNECT_TIMEOUT_MS,
+    ...(certificateHost !== undefined && { servername: certificateHost }),
     ...(guard?.lookup && { lookup: guard.lookup }),
   })
 }

@@ -10,6 +10,8 @@ export type RemoteSpec = {
   headers?: Headers | (() => Promise<Headers>)
   /** Certificates to trust instead of the usual ones, in PEM; asked before each new connection, so that rotated ones apply at once. */
   authority?: () => string
+  /** With `authority`: the host in the certificate, if it is another than that of `url`. */
+  certificateHost?: string
   /** Bearer tokens; a 401 renews the token once. */
   auth?: TokenSource
   /** `shared`: one session for all calls. `perClient`: one for each `client` key of a call. */
