@@ -17,6 +17,8 @@ const MINUTE = 60_000
 const image = { name: 'web:1', command: ['/web'] }
 const SLEEPY = { image, scaling: { min: 0, idleAfter: '15m' } }
 const DAY_MS = 24 * 60 * MINUTE
+/** How often routers are asked while nothing but a call can change anything. */
+const REST_POLL_MS = 30_000
 
 const api = apiServerOfTests(skip)
 
@@ -76,6 +78,40 @@ test('what waits is seen by the next leader, at its first look', { skip }, async
   await untilReplicas(world, 1)
 })
 
+test('while only a call can change anything, routers are hardly asked; their streams tell of it', {
+  skip,
+}, async t => {
+  const { world, router } = await sleepyWorld(t, 'streams', '127.0.9.7', SLEEPY, { streams: true })
+  await asleep(world, router)
+  await world.quiet()
+  assert.ok(router.isFollowed())
+  const asked = router.asked()
+  for (let seconds = 0; seconds < 10; seconds += 2) {
+    world.clock.advance(2_000)
+    router.beats()
+    await world.quiet()
+  }
+  // The looks of the gateway's probe and, at most once, of what waits.
+  assert.ok(router.asked() - asked <= 2, `${router.asked() - asked} times`)
+  router.wants()
+  router.tells()
+  await untilReplicas(world, 1)
+})
+
+test('a wish is found by polling when the stream of its router is broken', { skip }, async t => {
+  const { world, router } = await sleepyWorld(t, 'broken', '127.0.9.8', SLEEPY, { streams: true })
+  await asleep(world, router)
+  await world.quiet()
+  router.breaks()
+  while (router.isFollowed()) await new Promise(resolve => setTimeout(resolve, 20))
+  router.wants()
+  const began = performance.now()
+  await untilReplicas(world, 1)
+  const tookMs = performance.now() - began
+  t.diagnostic(`found after ${tookMs.toFixed(0)} ms`)
+  assert.ok(tookMs < REST_POLL_MS / 2)
+})
+
 test('a caller that goes away before its wish was heard wakes nothing', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'gone', '127.0.9.4', SLEEPY)
   await asleep(world, router)
@@ -133,7 +169,13 @@ test('what somebody else scales is left alone, and no autoscaler of ours stays',
 type Use = { active?: number; waiting?: number; held?: number; sessions?: number; idleMs?: number }
 
 /** A server `web` with an instance that is ready, behind a gateway with one router at `address`. */
-async function sleepyWorld(t: TestContext, namespace: string, address: string, spec: McpServerSpecInput) {
+async function sleepyWorld(
+  t: TestContext,
+  namespace: string,
+  address: string,
+  spec: McpServerSpecInput,
+  options: { streams?: boolean } = {},
+) {
   const upstream = await startSdk1('stateful')
   t.after(() => upstream.close())
   const front = await startSdk1('stateless')
@@ -153,7 +195,7 @@ async function sleepyWorld(t: TestContext, namespace: string, address: string, s
   }
   const gateway: typeof connectSdkClient = (_, signal) => connectSdkClient(front.url, signal)
   const world = await createWorld(t, api().access, namespace, { connectors: { server, gateway } })
-  const router = await saying(t, address)
+  const router = await saying(t, address, options)
   await world.server('web', spec)
   await world.gateway('tools', { router: { replicas: 1, debug: false } })
   await runRouter(world, 'tools', address)
@@ -162,10 +204,10 @@ async function sleepyWorld(t: TestContext, namespace: string, address: string, s
   return { world, router, upstream }
 }
 
-async function saying(t: TestContext, address: string) {
-  const { says } = await startRouter(t, address)
+async function saying(t: TestContext, address: string, options: { streams?: boolean }) {
+  const router = await startRouter(t, address, options)
   const say = (use: Use, waiting: object[]) =>
-    says({
+    router.says({
       generation: 1_000_000_000,
       exposedTokens: 5,
       servers: [{ name: 'web', state: 'ready', breaker: 'closed', ...use }],
@@ -173,6 +215,7 @@ async function saying(t: TestContext, address: string) {
     })
   say({ idleMs: 0 }, [])
   return {
+    ...router,
     uses: (use: Use) => say(use, []),
     wants: () => say({ held: 1 }, [{ server: 'web', since: '2026-01-01T00:00:00.000Z' }]),
   }
