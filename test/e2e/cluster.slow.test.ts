@@ -23,6 +23,7 @@ import { sidecarStories } from './stories/sidecar.ts'
 import { sleepStories } from './stories/sleep.ts'
 import { stateStories } from './stories/state.ts'
 import { trustStories } from './stories/trust.ts'
+import { userExampleStories } from './stories/user-examples.ts'
 import { userTlsStories } from './stories/user-tls.ts'
 import { userVolumeStories } from './stories/user-volumes.ts'
 import { usersCommandStories } from './stories/users-command.ts'
@@ -62,6 +63,7 @@ for (const stories of [
   callerStories,
   crossingStories,
   consoleStories,
+  userExampleStories,
   userVolumeStories,
   userTlsStories,
   usersCommandStories,

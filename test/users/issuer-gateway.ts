@@ -14,9 +14,11 @@ import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { type LoginServer, startLoginServer } from '../upstreams/users/login-server.ts'
-import { FOR_LISTS } from '../upstreams/users/login-world.ts'
 import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
 import { callAs, type Told, tokenOf } from './as-user.ts'
+
+/** The header Authorization with which the server shows its lists. */
+export const FOR_LISTS = 'Bearer for-lists'
 
 /** The authorization server of a side, and what a person does at its pages. */
 export type Provider = Pick<LoginServer, 'issuer' | 'grants' | 'verify' | 'tokenFor' | 'close'>

@@ -7,9 +7,18 @@ import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
 import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
 import { run } from '../support/run.ts'
-import { FOR_LISTS } from '../upstreams/users/login-world.ts'
 import { cameBack } from '../upstreams/users/quick-login-server.ts'
-import { gatewayOf, type Provider, pageOf, press, QUICK, REAL, secretOf, start } from './issuer-gateway.ts'
+import {
+  FOR_LISTS,
+  gatewayOf,
+  type Provider,
+  pageOf,
+  press,
+  QUICK,
+  REAL,
+  secretOf,
+  start,
+} from './issuer-gateway.ts'
 import { until } from './laptop-users.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')

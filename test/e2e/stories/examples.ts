@@ -10,11 +10,11 @@ import { fetchedModel } from '../../../scripts/image-root.ts'
 import { discoverTools } from '../../support/mcp.ts'
 import { startGateway } from '../../support/processes.ts'
 import { use } from '../support/agent.ts'
+import { EXAMPLES } from '../support/example-files.ts'
 import { gateway } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
 
-const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples')
 const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
 /** Of the laptop's examples those that need neither files beside them nor a way out. */
 const ON_BOTH = ['everything', 'sequential-thinking', 'time']

@@ -1,4 +1,4 @@
-/** Users of a gateway in a cluster log in to a server in their browsers: whichever replica answers, each for themselves alone. */
+/** The example of users who log in to a server in their browsers, in a cluster: whichever replica answers, each for themselves alone. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,11 +10,11 @@ import { userNamed } from '../../../core/mcp/user.ts'
 import { logIn } from '../../login/person.ts'
 import { logInTwice } from '../../login/twice.ts'
 import { run } from '../../support/run.ts'
-import { FOR_LISTS, LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
-import { tokenOf } from '../../users/as-user.ts'
+import { LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
 import type { Agent } from '../support/agent.ts'
 import { type Caller, callerOf } from '../support/caller.ts'
-import { gateway, secret, server } from '../support/manifests.ts'
+import { manifestFiles, type Places, secretIn } from '../support/example-files.ts'
+import { server } from '../support/manifests.ts'
 import type { Portolan } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
@@ -22,11 +22,16 @@ import { until } from '../support/until.ts'
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const WORLD = join(import.meta.dirname, '..', '..', 'upstreams', 'users', 'login-world.ts')
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning']
-const REPLICAS = 2
 const SPACE = 'logins'
 const DOMAIN = `${SPACE}.svc`
 const GATEWAY = `http://tools-gateway.${DOMAIN}`
-/** Calls at once, which both replicas get some of. */
+const [GATEWAY_FILE = '', SERVER_FILE = ''] = manifestFiles('users', 'cluster')
+const PLACES: Places = {
+  'https://mcp.acme.example': GATEWAY,
+  'https://login.acme.example': `http://issuer.${DOMAIN}`,
+  'https://notes.acme.example': `http://notes.${DOMAIN}`,
+}
+/** Calls at once, which both replicas of the gateway get some of. */
 const AT_ONCE = 12
 
 export const loginStories: Stories = (running, options) => {
@@ -35,26 +40,13 @@ export const loginStories: Stories = (running, options) => {
     const world = await startWorld(portolan, t)
     const space = await portolan.namespace(SPACE, t)
     await applyServices(portolan)
-    await space.apply(
-      secret('callers', { robot: tokenOf('robot') }),
-      server('notes', {
-        remote: { url: `http://notes.${DOMAIN}/mcp` },
-        sessions: 'perUser',
-        headers: [{ name: 'Authorization', value: FOR_LISTS }],
-        auth: { perUser: { oauth: {} } },
-      }),
-      gateway('tools', {
-        url: GATEWAY,
-        router: { replicas: REPLICAS },
-        auth: { tokens: { secretName: 'callers' }, jwt: [issuer()] },
-      }),
-    )
-    await space.untilServing('tools', { ready: 1 })
+    for (const file of [GATEWAY_FILE, SERVER_FILE]) await space.applyFile(file, PLACES)
+    await space.untilServing('tools', { ready: 1, routers: 2 })
     const agent = await space.agent('tools')
     const [ada, ben, robot] = await callersOf(portolan, t, [
       world.tokens.ada,
       world.tokens.ben,
-      tokenOf('robot'),
+      secretIn(GATEWAY_FILE, 'callers', 'ada'),
     ])
     const link = await asked(ada as Caller)
     assert.equal(link, `${GATEWAY}/connect/notes?for=${userNamed(`http://issuer.${DOMAIN}#ada`)?.id}`)
@@ -107,15 +99,6 @@ export const loginStories: Stories = (running, options) => {
   })
 }
 
-function issuer() {
-  return {
-    name: 'own',
-    issuer: `http://issuer.${DOMAIN}`,
-    audiences: [`${GATEWAY}/mcp`],
-    requiredScopes: ['read'],
-  }
-}
-
 /** Services of the cluster that lead to ports of the control plane's address. */
 async function applyServices({ kubectl, cluster }: Portolan): Promise<void> {
   const items = Object.entries(LOGIN_PORTS).flatMap(([name, port]) => [
@@ -156,6 +139,7 @@ async function startWorld({ cluster }: Portolan, t: TestContext): Promise<World>
     cluster.addresses.control,
     DOMAIN,
     `${GATEWAY}/mcp`,
+    secretIn(SERVER_FILE, 'notes-lists', 'header'),
   ])
   const [file = '', ...args] = command
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, ...env } })

@@ -1,9 +1,8 @@
 /** Servers that sleep, as docs/sleep.md and its examples have them: what their volumes keep, and the call of a sidecar. */
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { manifestFiles } from '../support/example-files.ts'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import type { Portolan } from '../support/portolan.ts'
@@ -11,7 +10,6 @@ import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
 import { provideVolumes } from '../support/volumes.ts'
 
-const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples', 'sleep')
 const SLEEPY = { min: 0, idleAfter: '2s' }
 const NPM = { package: '@modelcontextprotocol/server-everything', args: ['stdio'] }
 
@@ -23,7 +21,7 @@ export const sleepStories: Stories = (running, options) => {
       const portolan = running()
       await provideVolumes(portolan, 1, t)
       const space = await portolan.namespace('sleepy', t)
-      for (const file of readdirSync(EXAMPLES)) await space.applyFile(join(EXAMPLES, file))
+      for (const file of manifestFiles('sleep')) await space.applyFile(file)
       await space.apply(gateway('tools', { router: { replicas: 1 } }))
       await space.untilReady('thinking', 'everything')
       await space.untilServing('tools', { ready: 2 })

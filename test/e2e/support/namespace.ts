@@ -1,8 +1,6 @@
 /** A namespace as its user sees it: applies manifests, waits for what they lead to, sends agents into it. */
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { V1Pod } from '@kubernetes/client-node'
-import { parseAllDocuments } from 'yaml'
 import type { KubeClient } from '../../../core/kube/client.ts'
 import { type Kube, type KubeObject, refOf } from '../../../core/kube/object.ts'
 import type { Condition } from '../../../crds/conditions.ts'
@@ -10,6 +8,7 @@ import type { McpGateway } from '../../../crds/gateway.ts'
 import type { McpServer } from '../../../crds/server.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { type Agent, type AgentOptions, agentPod, readyAgent } from './agent.ts'
+import { documentsOf, type Places } from './example-files.ts'
 import { until } from './until.ts'
 
 const USER = { fieldManager: 'user', force: true }
@@ -19,8 +18,8 @@ const QUIET_MS = 3_000
 export type Namespace = {
   name: string
   apply(...manifests: KubeObject[]): Promise<void>
-  /** Applies every document of a file unchanged; a namespace in a document takes precedence. */
-  applyFile(path: string): Promise<void>
+  /** Applies every document of a file, unchanged but for `places`; a namespace in a document takes precedence. */
+  applyFile(path: string, places?: Places): Promise<void>
   delete(...manifests: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>[]): Promise<void>
   server(name: string): Promise<McpServer | undefined>
   gateway(name: string): Promise<McpGateway | undefined>
@@ -76,8 +75,7 @@ export function inNamespace(name: string, client: KubeClient, cluster: Cluster):
     server,
     gateway,
     apply,
-    applyFile: path =>
-      apply(...parseAllDocuments(readFileSync(path, 'utf8')).map(part => part.toJS() as KubeObject)),
+    applyFile: (path, places) => apply(...documentsOf(path, places)),
     async delete(...manifests) {
       for (const manifest of manifests) await client.delete(refOf(own(manifest)))
     },

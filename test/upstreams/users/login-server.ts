@@ -23,7 +23,12 @@ export type LoginServer = {
 /** Where it listens, and the name by which others know it. */
 export type Place = { origin: string; host: string; port: number }
 
-export async function startLoginServer(lifeSeconds = 600, place?: Place): Promise<LoginServer> {
+/** `scope`: what its tokens grant. */
+export async function startLoginServer(
+  lifeSeconds = 600,
+  place?: Place,
+  scope = 'read',
+): Promise<LoginServer> {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'one', use: 'sig' }
   const grants: string[] = []
@@ -39,7 +44,7 @@ export async function startLoginServer(lifeSeconds = 600, place?: Place): Promis
   )
   const issuer = place?.origin ?? served.origin
   const provider = new Provider(issuer, {
-    ...oidcOptions({ scopes: ['read'], resourceScope: 'read', tokenSeconds: lifeSeconds }),
+    ...oidcOptions({ scopes: [scope], resourceScope: scope, tokenSeconds: lifeSeconds }),
     jwks: { keys: [key] },
     cookies: { keys: ['test'] },
     issueRefreshToken: () => true,
@@ -59,7 +64,7 @@ export async function startLoginServer(lifeSeconds = 600, place?: Place): Promis
       return payload.sub ?? ''
     },
     tokenFor: (subject, audience) =>
-      new SignJWT({ scope: 'read', client_id: 'agent' })
+      new SignJWT({ scope, client_id: 'agent' })
         .setProtectedHeader({ alg: 'RS256', kid: 'one' })
         .setIssuer(issuer)
         .setSubject(subject)

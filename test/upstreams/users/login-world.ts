@@ -1,8 +1,8 @@
 /**
- * A world in which people log in twice, as a process: `node login-world.ts HOST DOMAIN AUDIENCE` serves, at ports of HOST, the issuer of a gateway's callers
- * (`issuer.DOMAIN`), and an upstream (`notes.DOMAIN`) with an authorization server of its own (`login.DOMAIN`). Prints a line of JSON once it listens, with
- * tokens of ada and ben for AUDIENCE, and one for each grant of the upstream's authorization server. A line of stdin: the upstream refuses all tokens that it
- * has seen so far.
+ * A world in which people log in twice, as a process: `node login-world.ts HOST DOMAIN AUDIENCE LISTS` serves, at ports of HOST, the issuer of a gateway's
+ * callers (`issuer.DOMAIN`), and an upstream (`notes.DOMAIN`) with an authorization server of its own (`login.DOMAIN`), which also admits the header
+ * `Authorization: LISTS`. Prints a line of JSON once it listens, with tokens of ada and ben for AUDIENCE, and one for each grant of the upstream's authorization
+ * server. A line of stdin: the upstream refuses all other credentials that it has seen so far.
  */
 import { createInterface } from 'node:readline'
 import { startNotes } from './http.ts'
@@ -10,9 +10,10 @@ import { startLoginServer } from './login-server.ts'
 
 /** Ports of each, in the order of their names. */
 export const LOGIN_PORTS = { issuer: 4881, login: 4882, notes: 4883 }
-export const FOR_LISTS = 'Bearer for-lists'
+/** What tokens for the gateway of examples/users/cluster need. */
+const SCOPE = 'mcp'
 
-const [, file, host = '', domain = '', audience = ''] = process.argv
+const [, file, host = '', domain = '', audience = '', lists = ''] = process.argv
 if (file === import.meta.filename) await run()
 
 async function run(): Promise<void> {
@@ -21,12 +22,12 @@ async function run(): Promise<void> {
     host,
     port: LOGIN_PORTS[name],
   })
-  const issuer = await startLoginServer(600, placeOf('issuer'))
+  const issuer = await startLoginServer(600, placeOf('issuer'), SCOPE)
   const login = await startLoginServer(600, placeOf('login'))
   const refused = new Set<string>()
   const url = `${placeOf('notes').origin}/mcp`
   const admits = async (authorization = '') => {
-    if (authorization === FOR_LISTS) return true
+    if (authorization === lists) return true
     const token = authorization.replace(/^Bearer /, '')
     const isKnown = () => login.verify(token, url).then(Boolean, () => false)
     return !refused.has(token) && isKnown()
@@ -44,7 +45,6 @@ async function run(): Promise<void> {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', () => {
     for (const { authorization = '' } of notes.requests) refused.add(authorization.replace(/^Bearer /, ''))
-    refused.delete('for-lists')
     say({ refused: refused.size })
   })
   lines.on('close', () => process.exit())

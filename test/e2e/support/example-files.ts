@@ -1,0 +1,36 @@
+/** Files of examples/, as they stand; only addresses that no test cluster has are replaced, where a test has others. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import type { KubeObject } from '../../../core/kube/object.ts'
+
+export const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples')
+
+/** By addresses of the examples: what a test has in their place. */
+export type Places = Readonly<Record<string, string>>
+
+/** The manifests below a folder of the examples, sorted. */
+export function manifestFiles(...folder: string[]): string[] {
+  const root = join(EXAMPLES, ...folder)
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  return names
+    .filter(name => name.endsWith('.yaml'))
+    .sort()
+    .map(name => join(root, name))
+}
+
+/** The documents of a file. With `places`, no other address of an example may be in it. */
+export function documentsOf(path: string, places: Places = {}): KubeObject[] {
+  let text = readFileSync(path, 'utf8')
+  for (const [from, to] of Object.entries(places)) text = text.replaceAll(from, to)
+  if (Object.keys(places).length > 0) assert.doesNotMatch(text, /\.example\b/, path)
+  return parseAllDocuments(text).map(part => part.toJS() as KubeObject)
+}
+
+/** A value of a Secret in a file. */
+export function secretIn(path: string, name: string, key: string): string {
+  const found = documentsOf(path).find(({ kind, metadata }) => kind === 'Secret' && metadata.name === name)
+  const { stringData = {} } = (found ?? {}) as { stringData?: Record<string, string> }
+  return stringData[key] ?? assert.fail(`${path} has no Secret ${name} with ${key}`)
+}
