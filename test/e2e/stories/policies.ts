@@ -3,13 +3,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enforcePolicies } from '../../cluster/policies/enforce.ts'
 import { NPM_PORT } from '../../images/registry-server.ts'
-import { gateway, server } from '../support/manifests.ts'
+import { MCP_HEADERS, requestBody } from '../../support/mcp.ts'
+import { tokenOf } from '../../users/as-user.ts'
+import { type Caller, callerOf } from '../support/caller.ts'
+import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import { type Portolan, SYSTEM } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
+import { idOf, tokenIn, userOf } from '../support/users.ts'
 
 const SILENT_MS = 2_500
+const ROUTER = { 'app.kubernetes.io/name': 'portolan', 'app.kubernetes.io/component': 'router' }
 const npm = { package: '@modelcontextprotocol/server-everything', version: '2026.8.31', args: ['stdio'] }
 
 export const policyStories: Stories = (running, options) => {
@@ -71,12 +76,55 @@ export const policyStories: Stories = (running, options) => {
     assert.deepEqual(await open(stranger), ['closed', 'closed', 'closed', 'closed'])
     assert.match(await own.call('kit:echo', { message: 'hello' }), /hello/)
   })
+
+  test(
+    'with policies enforced, the pod of a user is reached by routers alone, and answers nobody without its token',
+    options,
+    async t => {
+      const portolan = running()
+      const enforcement = await enforcePolicies(portolan.cluster)
+      t.after(() => enforcement.stop())
+      const space = await portolan.namespace('own-doors', t)
+      await space.apply(
+        secret('callers', { ada: tokenOf('ada'), ben: tokenOf('ben') }),
+        server('kit', { ...fixture(), sessions: 'perUser' }),
+        gateway('tools', { router: { replicas: 1 }, auth: { tokens: { secretName: 'callers' } } }),
+      )
+      await space.untilServing('tools', { ready: 1 })
+      const callers = await Promise.all(
+        ['ada', 'ben'].map(name => callerOf(portolan.cluster, space.name, 'tools', tokenOf(name))),
+      )
+      t.after(() => {
+        for (const caller of callers) caller.stop()
+      })
+      const [ada] = callers as [Caller, Caller]
+      for (const caller of callers) assert.equal(await caller.call('kit:echo', { text: 'inside' }), 'inside')
+      const pod = (await space.pods('kit')).find(one => userOf(one) === idOf('ada'))
+      const host = pod?.status?.podIP ?? assert.fail('ada has no pod')
+      const neighbour = await space.agent('tools')
+      for (const port of [8080, 9464]) {
+        assert.equal(await neighbour.script(dial(host, port)), 'closed')
+        assert.equal(await fromServer(portolan, space, idOf('ben'))(dial(host, port)), 'closed')
+      }
+
+      // A pod that poses as a router can connect, and gets no further.
+      const posing = await space.agent('tools', { name: 'posing', labels: ROUTER })
+      await until('the port is open', async () => (await posing.script(dial(host, 8080))) === 'open')
+      const tokenOfPod = (user: string) => tokenIn(portolan, space.name, `mcp-kit-u-${idOf(user)}`)
+      const shared = await tokenIn(portolan, space.name, 'mcp-kit')
+      for (const token of [undefined, tokenOf('ada'), shared, await tokenOfPod('ben')])
+        assert.equal(await posing.script(ask(host, token)), '401')
+      // Known, but it does not say for which Secret of the user the request is meant.
+      assert.equal(await posing.script(ask(host, await tokenOfPod('ada'))), '503')
+      assert.equal(await ada.call('kit:echo', { text: 'still inside' }), 'still inside')
+    },
+  )
 }
 
-/** Runs a script in the container of the server `kit`. */
-function fromServer({ kubectl }: Portolan, space: Namespace) {
+/** Runs a script in the container of the server `kit`; with the id of a user, in that user's. */
+function fromServer({ kubectl }: Portolan, space: Namespace, user = '') {
   return async (script: string) => {
-    const [pod] = await space.pods('kit')
+    const pod = (await space.pods('kit')).find(one => userOf(one) === user)
     const name = pod?.metadata.name ?? ''
     return kubectl(
       '--namespace',
@@ -98,6 +146,17 @@ const RESOLVE = `${SAY} process.getBuiltinModule('dns').lookup('portolan.${SYSTE
 
 function dial(host: string, port: number): string {
   return `${SAY} process.getBuiltinModule('net').connect(${port}, '${host}').on('connect', () => say('open')).on('error', () => say('closed'))`
+}
+
+/** Prints the status of a call of a tool at a bridge. */
+function ask(host: string, token: string | undefined): string {
+  const headers = { ...MCP_HEADERS, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+  const init = {
+    method: 'POST',
+    headers,
+    body: requestBody('tools/call', { name: 'environment', arguments: {} }),
+  }
+  return `${SAY} fetch('http://${host}:8080/mcp', ${JSON.stringify(init)}).then(response => say(String(response.status)))`
 }
 
 function sendTo(host: string, port: number): string {
