@@ -21,13 +21,19 @@ export async function readEvents(
   body?: JsonObject | JsonObject[],
 ): Promise<EventReader> {
   const abort = new AbortController()
-  t.after(() => abort.abort())
+  const open: Response[] = []
+  // fetch cancels the body of a response that nobody refers to any more, so the test refers to it until its end.
+  t.after(() => {
+    abort.abort()
+    open.pop()
+  })
   const response = await fetch(url, {
     method: body ? 'POST' : 'GET',
     headers: { ...LEGACY_HEADERS, ...headers },
     body: body && JSON.stringify(body),
     signal: abort.signal,
   })
+  open.push(response)
   const frames = framesOf(response.body as ReadableStream<Uint8Array>)
   const nextFrame = async (wanted: (frame: string) => boolean) => {
     for (;;) {
