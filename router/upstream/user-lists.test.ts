@@ -16,15 +16,20 @@ function start({ mostCharacters }: Pick<ListRoomOptions, 'mostCharacters'> = {})
   const clock = createManualClock()
   const seen = { read: 0, changed: 0, failed: 0, full: 0 }
   let answer: Answer = async () => ['a']
+  let guides: Answer | undefined
   let shared: ServerCatalog | undefined = catalogOf('own', {})
   let isWanted = true
   const upstream = {
-    ...upstreamOf(async () => {
+    ...upstreamOf(async ({ method }) => {
+      if (method === 'prompts/list') return { result: { prompts: (await guides?.())?.map(nameOnly) ?? [] } }
       seen.read++
       const tools = (await answer()).map(name => ({ name, inputSchema: { type: 'object' } }))
       return { result: { tools } }
     }),
-    connect: async () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} } }),
+    connect: async () => ({
+      protocolVersion: '2025-11-25',
+      capabilities: guides ? { tools: {}, prompts: {} } : { tools: {} },
+    }),
   }
   const room = new ListRoom({ clock, onFull: () => seen.full++, mostCharacters })
   const options = { server: 'own', user: LOCAL_USER, clock, room, open: () => upstream }
@@ -39,16 +44,27 @@ function start({ mostCharacters }: Pick<ListRoomOptions, 'mostCharacters'> = {})
   const answers = (given: Answer) => {
     answer = given
   }
-  const share = (tools: string[]) => {
-    shared = catalogOf('own', { tools: tools.map(name => ({ name, inputSchema: { type: 'object' } })) })
+  const guide = (given: Answer) => {
+    guides = given
+  }
+  /** `tokens`: of each text. */
+  const share = (tools: string[], more: { prompts?: string[]; tokens?: number } = {}) => {
+    const prompts = more.prompts?.map(nameOnly) ?? []
+    const offers = { tools: tools.map(name => ({ name, inputSchema: { type: 'object' } })), prompts }
+    const { tokens } = more
+    shared = catalogOf('own', offers, tokens === undefined ? undefined : () => tokens)
   }
   const want = (wanted: boolean) => {
     isWanted = wanted
   }
-  return { clock, seen, answers, share, want, lists }
+  return { clock, seen, answers, guide, share, want, lists }
 }
 
+const nameOnly = (name: string) => ({ name })
+
 const namesOf = (lists: UserLists) => lists.known?.tools.map(({ definition }) => definition.name)
+
+const promptsOf = (lists: UserLists) => lists.known?.prompts.map(({ name }) => name)
 
 async function read(lists: UserLists): Promise<void> {
   if (lists.isDue()) lists.read()
@@ -133,6 +149,65 @@ test('after failures there are pauses, which an answered call ends; the last lis
   lists.answered()
   await lists.waiting()
   assert.deepEqual(namesOf(lists), ['c'])
+})
+
+test('a list that cannot be read is not that of all, and is read again after a minute', async () => {
+  const { lists: make, seen, clock, share, guide } = start()
+  share(['a'], { prompts: ['of all'] })
+  guide(async () => {
+    throw new Fault('upstream_unreachable', 'gone')
+  })
+  const lists = make()
+  await read(lists)
+  assert.deepEqual([namesOf(lists), promptsOf(lists)], [['a'], []])
+  guide(async () => ['mine'])
+  clock.advance(59_999)
+  await read(lists)
+  assert.equal(seen.read, 1)
+  clock.advance(1)
+  await read(lists)
+  assert.deepEqual([promptsOf(lists), seen.read], [['mine'], 2])
+  clock.advance(60_000)
+  await read(lists)
+  assert.equal(seen.read, 2)
+})
+
+test('while one list cannot be read the last one stays, and changes are read as before', async () => {
+  const { lists: make, seen, clock, answers, share, guide } = start()
+  guide(async () => ['mine'])
+  const lists = make()
+  await read(lists)
+  guide(async () => {
+    throw new Fault('upstream_unreachable', 'gone')
+  })
+  share(['b'], { prompts: ['of all'] })
+  await read(lists)
+  assert.deepEqual([promptsOf(lists), seen.read], [['mine'], 2])
+  answers(async () => ['a', 'c'])
+  lists.changed()
+  clock.advance(1_000)
+  await lists.waiting()
+  assert.deepEqual([namesOf(lists), promptsOf(lists), seen.read], [['a', 'c'], ['mine'], 3])
+  share(['c'])
+  await read(lists)
+  assert.equal(seen.read, 4)
+})
+
+test('equal lists are equal for all users, whatever was read for one of them before', async () => {
+  const { lists: make, share } = start()
+  const [first, second] = [make(), make()]
+  share(['b'])
+  await read(first)
+  share(['a'], { tokens: 77 })
+  await read(first)
+  await read(second)
+  assert.equal(first.known?.tools[0]?.tokens, 77)
+  assert.equal(first.known?.digest, second.known?.digest)
+  share(['b'])
+  await read(first)
+  const third = make()
+  await read(third)
+  assert.equal(first.known?.digest, third.known?.digest)
 })
 
 test('nobody waits for a server that does not answer for longer than two seconds', async () => {

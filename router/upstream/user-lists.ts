@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import { discover } from '../../core/mcp/discovery/discover.ts'
+import { type DiscoverOptions, discover } from '../../core/mcp/discovery/discover.ts'
 import type { Upstream } from '../../core/mcp/upstream.ts'
 import type { User } from '../../core/mcp/user.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
@@ -43,6 +43,8 @@ export class UserLists {
   #known: ServerCatalog | undefined
   /** Digest of the shared lists when these were read: when they change, so may those of the user. */
   #readBeside: string | undefined | typeof NEVER = NEVER
+  /** When they are read again although the shared ones have not changed: some could not be read. */
+  #againMs = Number.POSITIVE_INFINITY
   #reading: { done: Promise<void>; begunMs: number } | undefined
   #readMs = Number.NEGATIVE_INFINITY
   #failures = 0
@@ -54,15 +56,16 @@ export class UserLists {
     this.#options = options
   }
 
-  /** The last ones that were read completely. */
+  /** The last ones whose tools were read; other lists may be older, and are empty if they could not be read yet. */
   get known(): ServerCatalog | undefined {
     return this.#options.isWanted() ? this.#known : undefined
   }
 
-  /** Whether they were never read, or the shared ones have changed since. */
+  /** Whether they were never read, or not all of them a minute ago, or the shared ones have changed since. */
   isDue(): boolean {
     const { clock, isWanted } = this.#options
-    return isWanted() && this.#readBeside !== this.#shared?.digest && clock.now() >= this.#retryMs
+    if (!isWanted() || clock.now() < this.#retryMs) return false
+    return this.#readBeside !== this.#shared?.digest || clock.now() >= this.#againMs
   }
 
   /** The user's upstream has answered a call, so it is up, and a pause after failures need not go on. */
@@ -127,6 +130,8 @@ export class UserLists {
       if (signal.aborted) return
       this.#failures = 0
       this.#readBeside = beside?.digest
+      const isComplete = found?.incomplete.length === 0
+      this.#againMs = isComplete ? Number.POSITIVE_INFINITY : clock.now() + RETRY.longestMs
       if (!this.#adopt(found)) this.#readAgainAt(clock.now() + RETRY.longestMs)
     } catch (error) {
       if (signal.aborted) return
@@ -138,10 +143,19 @@ export class UserLists {
   async #discover(beside: ServerCatalog | undefined): Promise<ServerCatalog | undefined> {
     const { open, server, clock } = this.#options
     const countTokens = async (texts: readonly string[]) => texts.map(estimateTokens)
-    const options = { server, clock, countTokens, previous: this.#known ?? beside }
+    const options = { server, clock, countTokens, previous: this.#previous(beside) }
     let last: ServerCatalog | undefined
     for await (const found of discover(open(), options, this.#life.signal)) last = found
     return last
+  }
+
+  /**
+   * Only lists of this user stand in for those that cannot be read. Tokens are those of the shared lists and otherwise estimated, so that
+   * equal lists of users are equal, whatever was read before.
+   */
+  #previous(beside: ServerCatalog | undefined): DiscoverOptions['previous'] {
+    const { resources = [], resourceTemplates = [], prompts = [] } = this.#known ?? {}
+    return { tools: beside?.tools ?? [], resources, resourceTemplates, prompts, incomplete: [] }
   }
 
   #readAgainAt(ms: number): void {

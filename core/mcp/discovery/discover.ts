@@ -18,12 +18,13 @@ export type DiscoverOptions = {
   /** o200k_base tokens of each text; see createTokenCounter. */
   countTokens: (texts: readonly string[]) => Promise<number[]>
   /** The last good catalog: replaces lists not read yet or failed, and saves counting unchanged tools. */
-  previous?: ServerCatalog
+  previous?: Previous
 }
 
 type Unsealed = Omit<ServerCatalog, 'digest'>
 type OtherList = 'resources' | 'resourceTemplates' | 'prompts'
 type Others = Pick<ServerCatalog, OtherList | 'incomplete'>
+type Previous = Others & Pick<ServerCatalog, 'tools'>
 
 /**
  * Yields the catalog as soon as the tools are known, and again if the other lists changed it.
@@ -100,7 +101,7 @@ function declaredLists(capabilities: JsonObject): OtherList[] {
   ]
 }
 
-function standIn(lists: OtherList[], previous: ServerCatalog | undefined): Others {
+function standIn(lists: OtherList[], previous: Previous | undefined): Others {
   const of = <List extends OtherList>(list: List) => (lists.includes(list) ? (previous?.[list] ?? []) : [])
   return {
     resources: of('resources'),
@@ -113,7 +114,7 @@ function standIn(lists: OtherList[], previous: ServerCatalog | undefined): Other
 async function readOthers(
   reader: ListReader,
   lists: OtherList[],
-  previous: ServerCatalog | undefined,
+  previous: Previous | undefined,
   signal: AbortSignal,
 ): Promise<Others> {
   const read = async <Key extends ItemKey>(list: OtherList, key: Key): Promise<OtherRead<Key>> =>
