@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type SearchText, searchTexts } from '../../core/catalog/search-text.ts'
-import { packVectors, quantize } from '../../core/catalog/vectors.ts'
+import { packVectors, quantize, type Vector } from '../../core/catalog/vectors.ts'
 import { drive, type FixtureServer, snapshotOf } from '../../test/meta/fixture.ts'
 import { createHashingEncoder, embed } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
@@ -31,9 +31,10 @@ function start(encodesAtOnce?: number) {
         batches.push({ texts, go, fail: () => reject(new Error('no')) })
       }),
   }
+  const vectors = new Map<string, Vector>()
   const documents = new DocumentVectors({
     encoder,
-    vectors: new Map(),
+    vectors,
     encodesAtOnce,
     clock,
     onVectors: () => seen.vectors++,
@@ -47,7 +48,7 @@ function start(encodesAtOnce?: number) {
     return batches.at(-1)?.texts.map(({ name }) => name) ?? []
   }
   const equip = (catalog: Catalog) => drive(documents.equip(catalog))
-  return { clock, encoder, batches, seen, documents, equip, next }
+  return { clock, encoder, vectors, batches, seen, documents, equip, next }
 }
 
 function build(servers: Record<string, FixtureServer>, previous?: Catalog): Catalog {
@@ -171,4 +172,22 @@ test('texts that only one user has are encoded one after another, and all others
   assert.equal(pending(equipOwn()), 0)
   assert.deepEqual([batches.length, seen.own, seen.vectors], [2, 1, 0])
   assert.equal(pending(equip(whole)), 0)
+})
+
+test('vectors of texts that only users have are not among those of all, and are not forgotten with these', async t => {
+  const { documents, equip, encoder, vectors, batches, next } = start()
+  t.after(() => documents.close())
+  const whole = equip(withVectors(build({ a: tools(2, 'read') }), encoder.id))
+  const list = build({ a: tools(3, 'read') }).catalogs.get('a') ?? assert.fail()
+  const own = drive(buildOwnCatalog(whole, new Map([['a', list]])))
+  drive(documents.equipOwn(own))
+  await nextTurn()
+  await next()
+  assert.equal(vectors.size, 2)
+  // More than are kept without being used.
+  for (let at = 0; at < 6_000; at++) vectors.set(`gone ${at}`, quantize([1]))
+  equip(build({ a: tools(2, 'read'), b: tools(1, 'write') }, whole))
+  assert.ok(vectors.size < 6_000)
+  assert.equal(pending(drive(documents.equipOwn(own))), 0)
+  assert.equal(batches.length, 1)
 })

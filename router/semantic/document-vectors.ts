@@ -90,7 +90,7 @@ export class DocumentVectors {
     for (const part of catalog.parts) {
       if (shared.has(part)) continue
       const unknown = routesOf(part).filter(({ textKey }) => !this.#vectors.has(textKey))
-      this.#own.add(textsOf(catalog, part.server, unknown))
+      this.#own.add(textsOf(catalog, part.server, this.#own.choose(unknown)))
       yield
     }
     return { ...catalog, vectors: yield* this.#tablesOf(catalog) }
@@ -127,8 +127,10 @@ export class DocumentVectors {
 
   *#vectorsOf(routes: readonly Route[]): Generator<void, (Vector | undefined)[]> {
     const vectors: (Vector | undefined)[] = []
-    for (const { textKey } of routes)
-      if (vectors.push(this.#vectors.get(textKey)) % ROUTES_A_SLICE === 0) yield
+    for (const { textKey } of routes) {
+      const vector = this.#vectors.get(textKey) ?? this.#own.get(textKey)
+      if (vectors.push(vector) % ROUTES_A_SLICE === 0) yield
+    }
     return vectors
   }
 

@@ -1,33 +1,62 @@
-/** Encodes the texts that only some users have: one after another, so that queries do not wait for long. */
+/** Texts that only some users have: encoded one after another, so that queries do not wait for long, and their vectors. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { SearchText } from '../../core/catalog/search-text.ts'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 
-/** Others are found by words alone, until the lists of their user are used with another catalog. */
+/** As many as the catalogs of users have room for; each takes some 600 bytes. */
+const ROOM = 25_000
+/** Others are found by words alone, until the catalog of their user is built again. */
 const MOST_WAITING = 2_000
+/** One user must not take all of these places. */
+const MOST_OF_A_LIST = 200
 const ANNOUNCE_EVERY_MS = 1_000
 const RETRY = { firstMs: 1_000, longestMs: 30_000 }
+const FAILURES_TO_GIVE_UP = 3
+/** A text that was given up is accepted again after this time. */
+const GIVEN_UP_MS = 600_000
+const MOST_FAILED = 2_000
+/** If this can be encoded and a text cannot, it is due to the text. */
+const PROBE = 'portolan'
 
 export type OwnTextsOptions = {
-  encoder: SentenceEncoder
-  /** Gets the vectors. */
-  vectors: Map<string, Vector>
+  encoder: Pick<SentenceEncoder, 'encodeQuery' | 'encodeTexts'>
   clock: Clock
   onVectors: () => void
   /** Aborts when the encoder is closed. */
   signal: AbortSignal
+  /** For tests. */
+  room?: number
 }
 
 export class OwnTexts {
   readonly #options: OwnTextsOptions
+  readonly #vectors: BoundedMap<Vector>
   readonly #waiting = new Map<string, SearchText>()
+  /** Texts that could not be encoded while the encoder worked. */
+  readonly #failed = new BoundedMap<{ times: number; lastMs: number }>(MOST_FAILED)
   #running = false
 
   constructor(options: OwnTextsOptions) {
     this.#options = options
+    this.#vectors = new BoundedMap(options.room ?? ROOM)
+  }
+
+  /** Vectors that are in use stay: those looked up longest ago make way for new ones. */
+  get(key: string): Vector | undefined {
+    const vector = this.#vectors.get(key)
+    if (vector) this.#vectors.set(key, vector)
+    return vector
+  }
+
+  /** Those of a list whose texts are to be added now; the others' turn comes when the catalog is built again with the new vectors. */
+  choose<R extends { textKey: string }>(routes: readonly R[]): R[] {
+    return routes
+      .filter(({ textKey }) => !this.#vectors.has(textKey) && !this.#hasGivenUp(textKey))
+      .slice(0, MOST_OF_A_LIST)
   }
 
   add(texts: readonly SearchText[]): void {
@@ -40,31 +69,61 @@ export class OwnTexts {
     const { clock, signal, onVectors } = this.#options
     this.#running = true
     let announcedMs = clock.now()
+    let hasNews = false
     for (let failures = 0; this.#waiting.size > 0 && !signal.aborted; ) {
-      const [text] = this.#waiting.values()
       // If the text was cached, nothing has yielded to the event loop yet.
       await nextTurn()
-      if (await this.#encode(text as SearchText)) failures = 0
-      else await delay(clock, backoffMs(RETRY, failures++, Math.random), signal).catch(() => {})
-      if (this.#waiting.size > 0 && clock.now() - announcedMs < ANNOUNCE_EVERY_MS) continue
-      announcedMs = clock.now()
-      if (!signal.aborted) onVectors()
+      const outcome = await this.#encodeNext()
+      if (signal.aborted) break
+      if (outcome === 'encoded') hasNews = true
+      const isPause = this.#waiting.size === 0 || outcome === 'down'
+      if (hasNews && (isPause || clock.now() - announcedMs >= ANNOUNCE_EVERY_MS)) {
+        announcedMs = clock.now()
+        hasNews = false
+        onVectors()
+      }
+      failures = outcome === 'down' ? failures + 1 : 0
+      if (outcome !== 'encoded')
+        await delay(clock, backoffMs(RETRY, Math.max(0, failures - 1), Math.random), signal).catch(() => {})
     }
     this.#running = false
   }
 
-  /** A text that cannot be encoded goes to the end of the line. */
-  async #encode(text: SearchText): Promise<boolean> {
-    const { encoder, vectors, signal } = this.#options
+  /** A text that failed goes to the end of the line, until it is given up. While the encoder is down, no text is to blame. */
+  async #encodeNext(): Promise<'encoded' | 'failed' | 'down'> {
+    const { encoder, clock, signal } = this.#options
+    const text = this.#waiting.values().next().value as SearchText
     try {
       const [vector] = await encoder.encodeTexts([text], signal)
-      if (vector) vectors.set(text.key, vector)
+      this.#vectors.set(text.key, vector as Vector)
+      this.#failed.delete(text.key)
       this.#waiting.delete(text.key)
-      return true
+      return 'encoded'
     } catch {
+      const isDown = !(await this.#works())
       this.#waiting.delete(text.key)
-      this.#waiting.set(text.key, text)
-      return false
+      const times = (this.#failed.get(text.key)?.times ?? 0) + 1
+      if (!isDown) this.#failed.set(text.key, { times, lastMs: clock.now() })
+      if (isDown || times < FAILURES_TO_GIVE_UP) this.#waiting.set(text.key, text)
+      return isDown ? 'down' : 'failed'
     }
+  }
+
+  async #works(): Promise<boolean> {
+    const { encoder, signal } = this.#options
+    if (signal.aborted) return false
+    return encoder.encodeQuery(PROBE, signal).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  #hasGivenUp(key: string): boolean {
+    const failed = this.#failed.get(key)
+    return (
+      failed !== undefined &&
+      failed.times >= FAILURES_TO_GIVE_UP &&
+      this.#options.clock.now() - failed.lastMs < GIVEN_UP_MS
+    )
   }
 }
