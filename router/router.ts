@@ -134,7 +134,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const lists = listsOfUsers({ log, clock, served }, () => own.changed())
   const pool = createPool({ connect, clock, wishes, lists })
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
-  const audit = createAudit({ ...auditing(options), current, metrics: metrics.access, clock })
+  const audit = createAudit({ ...auditing(options), metrics: metrics.access, clock })
   const hasConsole = options.console !== undefined || admin?.console !== undefined
   const feed = hasConsole ? createConsoleFeed(clock, () => pool.status()) : undefined
   const observer = observe(metrics, audit, options, feed)

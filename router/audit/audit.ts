@@ -31,8 +31,6 @@ export type Audit = {
 }
 
 export type AuditOptions = {
-  /** The whole catalog that is served. */
-  current: () => Catalog | undefined
   metrics: AccessMetrics
   clock: Clock
   /** This router among others. */
@@ -41,7 +39,7 @@ export type AuditOptions = {
   stream?: (sink: SinkName) => Writable
 }
 
-export function createAudit({ current, metrics, clock, replica, stream = standard }: AuditOptions): Audit {
+export function createAudit({ metrics, clock, replica, stream = standard }: AuditOptions): Audit {
   const once = createOnce()
   const policies = new WeakMap<AccessConfig, string>()
   const sinks = new Map<SinkName, AuditSink>()
@@ -66,7 +64,8 @@ export function createAudit({ current, metrics, clock, replica, stream = standar
     if (decision.decision === 'allowed') write({ config, decision })
     else merger.add({ config, decision })
   }
-  const whole = (seen: Catalog) => ({ whole: seen.view ? (current() ?? seen) : seen, seen, once })
+  // A user may have lists of their own: what rules deny is only in what this is a part of.
+  const whole = (seen: Catalog) => ({ whole: seen.whole ?? seen, seen, once })
   return {
     called(record) {
       const { catalog } = record.by

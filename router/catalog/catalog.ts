@@ -60,6 +60,8 @@ export type Catalog = Offer & {
   vectors?: { tools: VectorTable; extras: VectorTable }
   /** What the caller may use, if this is a part of a catalog; see restrict.ts. */
   view?: View
+  /** What this is a part of, with what its caller may not learn: for audit and metrics alone. */
+  whole?: Catalog
   /** The servers whose lists are read for each user too. */
   listedPerUser: readonly string[]
   /** Which tools are visible, by search id; undefined: all. */

@@ -63,6 +63,7 @@ function assemble(
     ...routes,
     ...state,
     view,
+    whole: catalog,
     get index() {
       return index()
     },

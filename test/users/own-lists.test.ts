@@ -9,6 +9,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
 import type { RouterOptions } from '../../router/router.ts'
 import { NOW, rule, send, TOKENS } from '../front/access-router.ts'
+import { createSink, EVERYTHING } from '../front/audit-router.ts'
 import { streamed } from '../front/post.ts'
 import { startRealRouter } from '../meta/real-router.ts'
 import { createManualClock } from '../support/manual-clock.ts'
@@ -143,6 +144,34 @@ test('rules apply to what only a user has, and where no rule speaks of the serve
   assert.deepEqual(await listed(origin, 'ben', '/mcp/direct'), [])
   assert.ok((await callAs(origin, tokenOf('ada'), 'own:weather', { weather_of: 'x' })).isError)
   assert.ok(!own.requests.some(request => request.startsWith('ben')))
+})
+
+test('the audit says what rules deny of the lists of a user, and nothing of what these lack', async t => {
+  const sink = createSink()
+  const rules = [
+    rule('ada', 'own', { tools: { allow: ['wea*'], deny: [], readOnly: false } }),
+    rule('ben', 'own'),
+  ]
+  const access = { rules, audit: { ...EVERYTHING, events: ['Calls' as const, 'Denials' as const] } }
+  const { origin, router } = await start(t, access, {}, { auditStream: () => sink.stream })
+  for (const [user, tool] of [
+    ['ada', 'payroll'],
+    ['ada', 'weather'],
+    ['ben', 'weather'],
+    ['ben', 'ledger'],
+  ] as const)
+    await callAs(origin, tokenOf(user), `own:${tool}`, { [`${tool}_of`]: 'x' })
+  await router.close(0)
+  const told = sink.lines().map(({ decision, reason, rule: by, caller, target }) => {
+    const what = [caller?.subject, decision, by ?? reason, target?.tool]
+    return what.join(' ')
+  })
+  assert.deepEqual(told.sort(), [
+    'ada allowed ada weather',
+    'ada denied NotGranted payroll',
+    'ben allowed NotFound ',
+    'ben allowed ben ledger',
+  ])
 })
 
 test('a user without credentials, or whose lists cannot be read, has the shared ones', async t => {
