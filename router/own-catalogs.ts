@@ -57,13 +57,13 @@ export class OwnCatalogs {
   }
 
   /**
-   * The same, after the caller's own lists were read and their catalog was built, where this is due; at the latest after two seconds.
+   * The same, after the caller's own lists of `servers` were read and their catalog was built, where this is due; at the latest after two seconds.
    * Undefined: nothing is due, and `now` has it.
    */
-  soon(whole: Catalog, caller: Caller): Promise<Catalog> | undefined {
+  soon(whole: Catalog, caller: Caller, servers = whole.listedPerUser): Promise<Catalog> | undefined {
     const { pool, clock } = this.#options
     const { identity } = caller
-    const readings = whole.listedPerUser
+    const readings = servers
       .filter(server => mayUse(whole, identity, server))
       .flatMap(server => pool.readLists(server, caller) ?? [])
     const built = () => this.built(whole, identity)

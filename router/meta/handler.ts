@@ -77,15 +77,16 @@ export function createHandler(options: HandlerOptions): McpHandler {
     handle(request) {
       const arrivedMs = performance.now()
       const { caller } = request
-      const soon = soonSeenBy(caller)
+      const soon = soonSeenBy(caller, request)
       return soon
         ? soon.then(catalog => serve(request, catalog, arrivedMs))
         : serve(request, seenBy(caller.identity), arrivedMs)
     },
     tell: pool.tell,
     async subscribe(route, subscription, signal) {
-      const { caller } = subscription
-      const catalog = (await soonSeenBy(caller)) ?? seenBy(caller.identity)
+      const { caller, uri } = subscription
+      const looking = { route, method: 'resources/subscribe', params: { uri } }
+      const catalog = (await soonSeenBy(caller, looking)) ?? seenBy(caller.identity)
       const views = watch && ((signal: AbortSignal) => viewsOf(watch(signal), seen, caller.identity))
       const words = wordsOf(route)
       return subscribe({ catalog, views, pool, observer, words }, route, subscription, signal)

@@ -4,6 +4,7 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import type { Access } from '../access/access.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { OwnCatalogs } from '../own-catalogs.ts'
+import { type Looking, listsLookedAt } from './looked-at.ts'
 
 export type SightOptions = {
   /** The current catalog; each request keeps what its caller sees of the one it began with. */
@@ -21,8 +22,8 @@ export type Sight = {
   seen: Seen
   /** What a caller sees now, without waiting for anything. */
   seenBy(identity: Identity): Catalog
-  /** The same once it is read and built. Undefined: there is nothing to wait for. */
-  soonSeenBy(caller: Caller): Promise<Catalog> | undefined
+  /** The same once what the request looks at is read and built. Undefined: there is nothing to wait for. */
+  soonSeenBy(caller: Caller, looking: Looking): Promise<Catalog> | undefined
 }
 
 export function createSight({ current, access, own }: SightOptions): Sight {
@@ -32,10 +33,11 @@ export function createSight({ current, access, own }: SightOptions): Sight {
       return found instanceof Promise ? found.then(built => access(built, identity)) : access(found, identity)
     },
     seenBy: identity => access(current(), identity),
-    soonSeenBy(caller) {
+    soonSeenBy(caller, looking) {
       const whole = current()
       if (!own || whole.listedPerUser.length === 0) return undefined
-      return own.soon(whole, caller)?.then(found => access(found, caller.identity))
+      const servers = listsLookedAt(whole, looking)
+      return servers && own.soon(whole, caller, servers)?.then(found => access(found, caller.identity))
     },
   }
 }

@@ -136,6 +136,20 @@ test('the lists of a user are read once, however often they search', async t => 
   assert.equal(router.users()[0]?.users.length, NAMES.length)
 })
 
+test('what does not look at lists of users begins no session, and waits for none', async t => {
+  const { origin, own, router } = await start(t)
+  own.break('ada', 'hangs')
+  const token = tokenOf('ada')
+  for (const [method, path] of [
+    ['nonsense/foo', '/mcp'],
+    ['tools/list', '/mcp'],
+    ['tools/list', '/servers/other/mcp'],
+    ['tools/list', '/mcp/search'],
+  ] as const)
+    await send(origin, { method }, { path, token })
+  assert.deepEqual([own.requests, router.users()[0]?.users ?? []], [[], []])
+})
+
 test('rules apply to what only a user has, and where no rule speaks of the server nothing is read', async t => {
   const tools = { allow: ['pay*'], deny: [], readOnly: false }
   const rules = [rule('ada', 'own', { tools }), rule('ben', 'other')]

@@ -106,7 +106,7 @@ function serverOf(catalog: Catalog, name: string): RouterServer {
 }
 
 /** The server with which a path or listed name begins. */
-function meantServer({ servers }: Catalog, name: string): RouterServer | undefined {
+export function meantServer({ servers }: Catalog, name: string): RouterServer | undefined {
   const { server = '' } = parseToolPath(name) ?? {}
   return servers.get(server) ?? servers.get(parseListedName(name)?.server ?? '')
 }

@@ -23,6 +23,7 @@ export const executeMcpTool: MetaTool = {
     },
   },
   call,
+  nameUsed: args => args.tool_path ?? args.prompt_path,
 }
 
 const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'

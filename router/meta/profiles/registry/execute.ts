@@ -22,6 +22,7 @@ export const execute: MetaTool = {
     },
   },
   call,
+  nameUsed: ({ tool }) => tool,
 }
 
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {

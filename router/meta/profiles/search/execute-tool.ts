@@ -24,6 +24,7 @@ export const mcpExecuteTool: MetaTool = {
     },
   },
   call,
+  nameUsed: ({ toolName, serverId }) => (serverId === undefined ? toolName : `${serverId}:${toolName}`),
 }
 
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
