@@ -173,7 +173,7 @@ for (const { what, changes, isOpened } of [
   },
 ] as const)
   test(`the lists of a user of ${what} are ${isOpened ? 'read before' : 'not read before'} the first call`, async () => {
-    const users = { max: 1, idleAfterMs: 30 * MINUTE, ownLists: true } as const
+    const users = { max: 2, idleAfterMs: 30 * MINUTE, ownLists: true } as const
     const { pool, opened, call, update } = start({ users, ...changes })
     const ada = token('ada')
     await pool.readLists('notes', ada)
@@ -192,3 +192,15 @@ for (const { what, changes, isOpened } of [
     pool.endUser('notes', user?.user ?? '')
     assert.equal(pool.listsOf('notes', ada.identity), undefined)
   })
+
+test('of the most users a fifth is left to calls: reading lists alone begins no session there', async () => {
+  const users = { max: 5, idleAfterMs: 30 * MINUTE, ownLists: true } as const
+  const { pool, call, subjects } = start({ users, transport: 'http' })
+  const names = ['ada', 'ben', 'cyd', 'dot', 'eve'].map(token)
+  for (const caller of names) await pool.readLists('notes', caller)
+  assert.equal(subjects()?.length, 4)
+  const eve = token('eve')
+  await call(eve)
+  await pool.readLists('notes', eve)
+  assert.equal(pool.listsOf('notes', eve.identity)?.tools[0]?.definition.name, 'of token#eve')
+})

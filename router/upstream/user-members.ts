@@ -45,6 +45,8 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
 }
 
 const NO_FAILURES: BreakerStatus = { state: 'closed', failures: 0, retryInMs: 0 }
+/** Of `users.max`: those that reading lists alone may begin; the rest is left to calls. */
+const SHARE_FOR_READING = 0.8
 const BREAKERS = ['closed', 'halfOpen', 'open'] as const
 const LOOPBACK_ADDRESS = /^(?:::1|127\.\d+\.\d+\.\d+)$/
 
@@ -128,7 +130,8 @@ export class UserMembers {
 
   /** Undefined if it would have to be started, or may not be. */
   #openedFor(user: User): UserMember | undefined {
-    if (this.#isStarted) return undefined
+    const most = Math.floor(this.#users.max * SHARE_FOR_READING)
+    if (this.#isStarted || this.#byKey.size >= most) return undefined
     try {
       return this.#create(user)
     } catch (error) {
