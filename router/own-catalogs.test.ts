@@ -95,6 +95,40 @@ test('where there is no room the shared lists serve, which is told, until others
   assert.deepEqual(namesOf(ada), ['own:b', 'rest:rest'])
 })
 
+const many = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
+
+test('lists take the room that they need, however short the shared ones are', async t => {
+  const { own, lists, publish, log } = start(t, 2_400)
+  const whole = publish(1, 'a')
+  lists
+    .set('ada', listOf(...many('a', 500)))
+    .set('ben', listOf(...many('b', 500)))
+    .set('cyd', listOf('c'))
+  assert.equal(namesOf(await own.built(whole, ADA)).length, 501)
+  assert.equal(namesOf(await own.built(whole, CYD)).length, 2)
+  assert.ok((await own.built(whole, BEN)) === whole)
+  assert.match(log(), /no room for the catalog of another user/)
+})
+
+test('lists that are much longer than the shared ones serve nobody, which is told for their user alone', async t => {
+  const { own, lists, publish, clock, log } = start(t, 2_400)
+  lists.set('ada', listOf(...many('a', 602))).set('ben', listOf('b'))
+  for (const generation of [1, 2]) {
+    const whole = publish(generation, 'a')
+    assert.ok(own.built(whole, ADA) === whole)
+    assert.ok(own.now(whole, ADA) === whole)
+    assert.deepEqual(namesOf(await own.built(whole, BEN)), ['own:b', 'rest:rest'])
+  }
+  const told = () => [...log().matchAll(/"user":"(\w+)","msg":"the lists of a user are too long/g)].length
+  assert.equal(told(), 1)
+  assert.doesNotMatch(log(), /no room/)
+  clock.advance(60_000)
+  own.built(publish(3, 'a'), ADA)
+  assert.equal(told(), 2)
+  lists.set('ada', listOf(...many('a', 601)))
+  assert.equal(namesOf(await own.built(publish(4, 'a'), ADA)).length, 602)
+})
+
 test('who watches is told of new catalogs and of changed lists', async t => {
   const { own, publish, stop } = start(t)
   const first = publish(1, 'a')

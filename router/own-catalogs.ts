@@ -4,6 +4,7 @@ import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import type { Log } from '../core/log.ts'
 import type { Caller } from '../core/mcp/caller.ts'
 import type { Identity } from '../core/mcp/identity.ts'
+import { userOf } from '../core/mcp/user.ts'
 import { rulesFor, viewOf } from './access/view.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { buildOwnCatalog } from './catalog/own-lists.ts'
@@ -17,6 +18,8 @@ import { LISTS_WAIT_MS } from './upstream/user-lists.ts'
 const ROOM = 25_000
 /** What a catalog takes besides these, in the same unit. */
 const OVERHEAD = 500
+/** The part of the room by which the lists of one user may be longer than the shared ones: building blocks what others wait for. */
+const MOST_MORE = 1 / 4
 /** A catalog that nobody has used for so long makes way. */
 const UNUSED_MS = 60_000
 const LOG_EVERY_MS = 60_000
@@ -45,6 +48,8 @@ export class OwnCatalogs {
   readonly #news = createNewest<{ catalog: Catalog }>()
   #last: Promise<unknown> = Promise.resolve()
   #toldFullMs = Number.NEGATIVE_INFINITY
+  /** By caller: when it was told that their lists are too long. */
+  readonly #toldLong = new Map<string, number>()
 
   constructor(options: OwnCatalogsOptions) {
     this.#options = options
@@ -75,7 +80,11 @@ export class OwnCatalogs {
   /** The same, after the catalog was built; nothing is read for it. */
   built(whole: Catalog, identity: Identity): Catalog | Promise<Catalog> {
     const lists = this.#listsOf(whole, identity)
-    return lists ? this.#builtWith(whole, lists) : whole
+    if (!lists) return whole
+    const { room = ROOM } = this.#options
+    if (moreIn(lists, whole) <= room * MOST_MORE) return this.#builtWith(whole, lists)
+    this.#tellLong(whole, identity, lists)
+    return whole
   }
 
   /** Yields the newest catalog at once, then whenever it or the lists of any user have changed. */
@@ -137,14 +146,17 @@ export class OwnCatalogs {
 
   async #build(whole: Catalog, lists: Lists, key: string): Promise<Catalog> {
     const { clock, log } = this.#options
-    if (!this.#hasRoomFor(whole, key)) {
+    const refused = () => {
       this.#known.delete(key)
       this.#tellFull()
       return whole
     }
+    if (!this.#hasRoomFor(sizeOf(whole) + moreIn(lists, whole), key)) return refused()
     try {
       const before = this.#known.get(key)?.catalog
       const catalog = await slicedly(this.#buildAndEquip(whole, lists, before))
+      // Policies may leave more of these lists than of the shared ones.
+      if (!this.#hasRoomFor(sizeOf(catalog), key)) return refused()
       this.#known.set(key, { of: whole, catalog, usedMs: clock.now() })
       return catalog
     } catch (error) {
@@ -157,12 +169,12 @@ export class OwnCatalogs {
     return yield* this.#options.semantic.equipOwn(yield* buildOwnCatalog(...from))
   }
 
-  /** Whether a catalog as large as this one can be kept besides the others, if need be after unused ones have made way. */
-  #hasRoomFor(whole: Catalog, key: string): boolean {
+  /** Whether a catalog of this size can be kept besides the others, if need be after unused ones have made way. */
+  #hasRoomFor(size: number, key: string): boolean {
     const { room = ROOM } = this.#options
     const fits = () => {
       const others = [...this.#known].filter(([at]) => at !== key)
-      return others.reduce((sum, [, { catalog }]) => sum + sizeOf(catalog), sizeOf(whole)) <= room
+      return others.reduce((sum, [, { catalog }]) => sum + sizeOf(catalog), size) <= room
     }
     if (fits()) return true
     this.#forgetUnused()
@@ -181,6 +193,18 @@ export class OwnCatalogs {
     log.warn(
       { catalogs: this.#known.size, room },
       'no room for the catalog of another user; the shared lists serve',
+    )
+  }
+
+  #tellLong({ config }: Catalog, identity: Identity, lists: Lists): void {
+    const { clock, log } = this.#options
+    const now = clock.now()
+    for (const [at, toldMs] of this.#toldLong) if (now - toldMs >= LOG_EVERY_MS) this.#toldLong.delete(at)
+    if (this.#toldLong.has(identity.id)) return
+    this.#toldLong.set(identity.id, now)
+    log.warn(
+      { servers: [...lists.keys()], user: userOf(identity, config.access.auth?.jwt)?.id },
+      'the lists of a user are too long to be searched; the shared ones serve',
     )
   }
 }
@@ -209,4 +233,15 @@ function keyOf(lists: Lists): string {
 
 function sizeOf({ tools, extras }: Catalog): number {
   return OVERHEAD + tools.length + extras.length
+}
+
+/** How much longer lists are than the shared ones that they replace. */
+function moreIn(lists: Lists, { catalogs }: Catalog): number {
+  return [...lists].reduce((sum, [server, list]) => sum + lengthOf(list) - lengthOf(catalogs.get(server)), 0)
+}
+
+function lengthOf(list: ServerCatalog | undefined): number {
+  if (!list) return 0
+  const { tools, resources, resourceTemplates, prompts } = list
+  return tools.length + resources.length + resourceTemplates.length + prompts.length
 }
