@@ -129,6 +129,21 @@ test('lists that are much longer than the shared ones serve nobody, which is tol
   assert.equal(namesOf(await own.built(publish(4, 'a'), ADA)).length, 602)
 })
 
+test('vectors that come while a catalog is built are added when it is used next', async t => {
+  const { own, lists, publish } = start(t)
+  lists.set('ada', listOf('b'))
+  const whole = publish(1, 'a')
+  const building = own.built(whole, ADA)
+  // The build has begun by the next turn.
+  await null
+  own.renew()
+  const built = await building
+  assert.notEqual(built, whole)
+  assert.equal(own.now(whole, ADA), whole, 'it is to be made again')
+  assert.notEqual(await own.built(whole, ADA), whole)
+  assert.notEqual(own.now(whole, ADA), whole)
+})
+
 test('who watches is told of new catalogs and of changed lists', async t => {
   const { own, publish, stop } = start(t)
   const first = publish(1, 'a')

@@ -47,6 +47,8 @@ export class OwnCatalogs {
   readonly #building = new Map<string, { of: Catalog; made: Promise<Catalog> }>()
   readonly #news = createNewest<{ catalog: Catalog }>()
   #last: Promise<unknown> = Promise.resolve()
+  /** How often there were new vectors. */
+  #renewals = 0
   #toldFullMs = Number.NEGATIVE_INFINITY
   /** By caller: when it was told that their lists are too long. */
   readonly #toldLong = new Map<string, number>()
@@ -105,6 +107,7 @@ export class OwnCatalogs {
 
   /** There are new vectors: catalogs get them when they are used next. */
   renew(): void {
+    this.#renewals++
     for (const own of this.#known.values()) own.of = undefined
   }
 
@@ -154,10 +157,13 @@ export class OwnCatalogs {
     if (!this.#hasRoomFor(sizeOf(whole) + moreIn(lists, whole), key)) return refused()
     try {
       const before = this.#known.get(key)?.catalog
+      const renewals = this.#renewals
       const catalog = await slicedly(this.#buildAndEquip(whole, lists, before))
       // Policies may leave more of these lists than of the shared ones.
       if (!this.#hasRoomFor(sizeOf(catalog), key)) return refused()
-      this.#known.set(key, { of: whole, catalog, usedMs: clock.now() })
+      // New vectors came while it was built: it gets them when it is used next.
+      const of = renewals === this.#renewals ? whole : undefined
+      this.#known.set(key, { of, catalog, usedMs: clock.now() })
       return catalog
     } catch (error) {
       log.error({ err: error }, 'the catalog of a user could not be built; the shared lists serve')
