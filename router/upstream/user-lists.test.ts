@@ -100,6 +100,24 @@ test('however often a server says that they have changed, they are read once a s
   assert.deepEqual([seen.read, seen.changed], [2, 2])
 })
 
+test('a server that says so all the time is read ever more seldom, until it was quiet for a minute', async () => {
+  const { lists: make, seen, clock } = start()
+  const lists = make()
+  await read(lists)
+  const nextAfter = async (before = seen.read) => {
+    lists.changed()
+    let seconds = 0
+    for (; seen.read === before && seconds < 60; seconds++) {
+      clock.advance(1_000)
+      await lists.waiting()
+    }
+    return seconds
+  }
+  for (const seconds of [1, 2, 4, 8, 16, 30, 30]) assert.equal(await nextAfter(), seconds)
+  clock.advance(60_001)
+  assert.equal(await nextAfter(), 1)
+})
+
 test('a change that is told while they are read is read afterwards', async () => {
   const { lists: make, seen, clock, answers } = start()
   const lists = make()
@@ -120,7 +138,7 @@ test('a change that is told while they are read is read afterwards', async () =>
   await before
   assert.deepEqual(namesOf(lists), ['b'])
   await nextTurn()
-  clock.advance(1_000)
+  clock.advance(2_000)
   await lists.waiting()
   assert.deepEqual(namesOf(lists), ['c'])
 })

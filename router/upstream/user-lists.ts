@@ -31,8 +31,10 @@ export type UserListsOptions = UserListsDeps & {
 
 /** For how long requests wait for lists that are being read. */
 export const LISTS_WAIT_MS = 2_000
-/** After a `list_changed`; servers often send several at once. */
-const CHANGED_GAP_MS = 1_000
+/** Before a `list_changed` is followed: servers often send several at once. */
+const CHANGED_WAIT_MS = 200
+/** Between readings after `list_changed`, twice as long after each until the server was quiet for a minute: each may build a search index. */
+const CHANGED_GAP = { firstMs: 1_000, longestMs: 30_000, quietMs: 60_000 }
 const RETRY = { firstMs: 2_000, longestMs: 60_000 }
 /** No version of the shared lists. */
 const NEVER = Symbol('never')
@@ -51,6 +53,7 @@ export class UserLists {
   #retryMs = Number.NEGATIVE_INFINITY
   /** Waits to read what has changed. */
   #changing: Timer | undefined
+  #gapMs = CHANGED_GAP.firstMs
 
   constructor(options: UserListsOptions) {
     this.#options = options
@@ -94,16 +97,18 @@ export class UserLists {
     this.#reading = { done, begunMs }
   }
 
-  /** The server has told the user that they have changed: they are read again, at most once a second. */
+  /** The server has told the user that they have changed: they are read again, at most once a second, and seldom if it says so all the time. */
   changed(): void {
     const { clock, isWanted } = this.#options
     if (!isWanted() || this.#readBeside === NEVER || this.#changing || this.#life.signal.aborted) return
-    const waitMs = Math.max(CHANGED_GAP_MS / 5, this.#readMs + CHANGED_GAP_MS - clock.now())
-    this.#changing = clock.after(waitMs, () => {
+    const quietMs = clock.now() - this.#readMs
+    if (quietMs > CHANGED_GAP.quietMs) this.#gapMs = CHANGED_GAP.firstMs
+    this.#changing = clock.after(Math.max(CHANGED_WAIT_MS, this.#gapMs - quietMs), () => {
       this.#changing = undefined
       // What is being read now may be the state before the change.
-      if (this.#reading) void this.#reading.done.then(() => this.changed())
-      else this.read()
+      if (this.#reading) return void this.#reading.done.then(() => this.changed())
+      this.#gapMs = Math.min(2 * this.#gapMs, CHANGED_GAP.longestMs)
+      this.read()
     })
   }
 
