@@ -167,14 +167,14 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
 
   const carryOut = async (
     object: Manifest,
-    standing: readonly KubeObject[],
+    ownedBefore: readonly KubeObject[],
     plan: GatewayPlan,
     signal: AbortSignal,
   ): Promise<Blocked> => {
     try {
       const secrets = await writers.ensureSecrets(object, plan, signal)
       const obstacle = await writers.apply(object, plan, secrets, signal)
-      if (!obstacle) await writers.prune(object, plan, standing, signal)
+      if (!obstacle) await writers.prune(object, plan, ownedBefore, signal)
       return obstacle
     } catch (error) {
       if (!isDenied(error)) throw error
@@ -189,10 +189,10 @@ function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
       return {}
     }
     const key = keyOf(object)
-    const standing = caches.ownedBy(object.metadata.uid ?? '')
+    const ownedBefore = caches.ownedBy(object.metadata.uid ?? '')
     const world = await observe(options, object, manifest, signal)
     const plan = planGateway(world)
-    const blocked = await carryOut(object, standing, plan, signal)
+    const blocked = await carryOut(object, ownedBefore, plan, signal)
     // The feed is written before the probe's first result is awaited.
     const seen = probe.last(key) ?? (await probe.first(key, signal))
     const now = { ...world, ...seen, ...blocked, generation: generationOf(caches, key) }

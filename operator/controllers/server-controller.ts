@@ -82,7 +82,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   const scales = new Scales()
   const instances = new Instances(caches)
 
-  const settle = async (object: Manifest, { standing, ...observed }: Observed, signal: AbortSignal) => {
+  const settle = async (object: Manifest, { ownedBefore, ...observed }: Observed, signal: AbortSignal) => {
     const { certificate, afterMs } = await certified(options, object, observed, signal)
     const seen = { ...observed, certificate }
     const key = keyOf(object)
@@ -99,7 +99,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     if (obstacle) plan = planServer({ ...world, ...obstacle })
     // ConfigMaps are slices: discovery writes and deletes them.
     if (!plan.keep) {
-      await writers.prune(object, plan, standing, signal, ['ConfigMap'])
+      await writers.prune(object, plan, ownedBefore, signal, ['ConfigMap'])
       await labelInstalled(options, world, instances.pods(object), signal)
     }
     const [last, target] = [targets.get(key), targetOf(world, plan)]
@@ -134,8 +134,8 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   }
 }
 
-/** `standing`: what the server owned before the rest was observed. */
-type Observed = ServerWorld & { standing: readonly KubeObject[] }
+/** `ownedBefore`: what the server owned before the rest was observed. */
+type Observed = ServerWorld & { ownedBefore: readonly KubeObject[] }
 
 async function observe(
   options: ServerControllerOptions,
@@ -147,14 +147,14 @@ async function observe(
   const { caches, references, packages, demand, settings, clock } = options
   const { namespace = '', name } = object.metadata
   const key = keyOf(object)
-  const standing = caches.ownedBy(object.metadata.uid ?? '')
+  const ownedBefore = caches.ownedBy(object.metadata.uid ?? '')
   const deployment = caches.deployments.get(`${namespace}/${serverObjectName(name)}`)
   const pods = caches.podsOf(namespace, 'server', name)
   const gateways = gatewaysOf(options, object)
   const users = instances.observe(key, object, server, demand.ofUsers(key, gateways, clock.now()))
   const ofUsers = [...(users?.secrets?.values() ?? [])].map(name => ({ kind: 'Secret' as const, name }))
   return {
-    standing,
+    ownedBefore,
     server,
     deployment,
     pods,

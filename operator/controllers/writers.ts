@@ -21,13 +21,13 @@ export type Writers<Status> = {
   /** Writes the objects, unless a Secret has another owner; resolves with the reasons why some were not written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
   /**
-   * Deletes what the owner owned but the plan lacks, except kinds that another controller writes. `standing`: from before the plan's world was
+   * Deletes what the owner owned but the plan lacks, except kinds that another controller writes. `ownedBefore`: from before the plan's world was
    * observed. The plan knows nothing of what others have written since, such as a new Secret of logins.
    */
   prune(
     owner: Manifest,
     plan: Planned,
-    standing: readonly KubeObject[],
+    ownedBefore: readonly KubeObject[],
     signal: AbortSignal,
     othersKinds?: readonly string[],
   ): Promise<void>
@@ -52,8 +52,8 @@ export function createWriters<Status extends { conditions: PlannedCondition[] }>
       for (const found of drift) void events.driftRemoved(owner, found)
       return taken.length > 0 || refused !== undefined ? { taken, refused } : undefined
     },
-    async prune(owner, plan, standing, signal, othersKinds = []) {
-      const ours = standing.filter(({ kind }) => !othersKinds.includes(kind))
+    async prune(owner, plan, ownedBefore, signal, othersKinds = []) {
+      const ours = ownedBefore.filter(({ kind }) => !othersKinds.includes(kind))
       const secrets = plan.secrets.map(({ name, namespace }) => ({ ...SECRET, name, namespace }))
       const kept = [...plan.objects.map(refOf), ...(plan.untouched ?? []), ...secrets]
       await applier.prune(owner, kept, ours, signal)
