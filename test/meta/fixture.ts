@@ -255,7 +255,8 @@ export function upstreamOf(answer: Answerer): Upstream {
   }
 }
 
-function createWitness(): { observer: RouterObserver; seen: Seen } {
+/** An observer, and what it has seen. */
+export function createWitness(): { observer: RouterObserver; seen: Seen } {
   const seen: Seen = { calls: [], scripts: [], searches: [], direct: 0, served: {} }
   return {
     seen,

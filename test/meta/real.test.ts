@@ -16,17 +16,8 @@ import { createPool, type Pool } from '../../router/upstream/pool.ts'
 import { sampleArguments } from '../support/sample-arguments.ts'
 import { readOwn } from '../upstreams/replay/catalogs.ts'
 import { type Replay, startReplay } from '../upstreams/replay/replay.ts'
-import { drive, GATEWAY, serverOf, snapshotOf, type ToolResult } from './fixture.ts'
+import { createWitness, drive, GATEWAY, serverOf, snapshotOf, type ToolResult } from './fixture.ts'
 
-const OBSERVER = {
-  called() {},
-  searched() {},
-  missed() {},
-  scriptBegan() {},
-  scriptRan() {},
-  tokensDirect() {},
-  tokensServed() {},
-}
 let replay: Replay
 let pool: Pool
 let handler: McpHandler
@@ -65,7 +56,7 @@ before(async () => {
     limits: createLimits(systemClock),
     current: () => catalog,
     pool,
-    observer: OBSERVER,
+    observer: createWitness().observer,
   })
 })
 

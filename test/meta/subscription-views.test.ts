@@ -9,7 +9,7 @@ import { createLimits } from '../../router/access/limits.ts'
 import type { Catalog } from '../../router/catalog/catalog.ts'
 import { createHandler } from '../../router/meta/handler.ts'
 import { createNewest } from '../../router/source/newest.ts'
-import { createFixture, GATEWAY } from './fixture.ts'
+import { createFixture, createWitness, GATEWAY } from './fixture.ts'
 
 const NOTE = { uri: 'note://one', name: 'one' }
 const SERVERS = { notes: { offers: { resources: [NOTE], capabilities: { resources: { subscribe: true } } } } }
@@ -36,15 +36,7 @@ test('a subscription ends when its caller may not read the resource any more', a
   }
   publish(['note://*'])
   const { pool } = fixture
-  const observer = {
-    called() {},
-    searched() {},
-    missed() {},
-    scriptBegan() {},
-    scriptRan() {},
-    tokensDirect() {},
-    tokensServed() {},
-  }
+  const { observer } = createWitness()
   const [access, limits] = [createAccess(), createLimits(systemClock)]
   const current = () => served.current() as Catalog
   const handler = createHandler({ current, watch: served.watch, access, limits, pool, observer })

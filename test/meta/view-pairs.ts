@@ -18,7 +18,7 @@ import { ownExtras } from '../search/catalogs.ts'
 import { textOf } from '../search/meaning.ts'
 import { embed } from '../support/embeddings.ts'
 import { defaultCatalogs, readOwn } from '../upstreams/replay/catalogs.ts'
-import { createFixture, drive, type FixtureServer, snapshotOf } from './fixture.ts'
+import { createFixture, createWitness, drive, type FixtureServer, snapshotOf } from './fixture.ts'
 
 export type Servers = Record<string, FixtureServer & { offers: NonNullable<FixtureServer['offers']> }>
 
@@ -134,15 +134,7 @@ function asked(catalog: Catalog, pool: ReturnType<typeof createFixture>['pool'])
     limits: createLimits(systemClock),
     current: () => catalog,
     pool,
-    observer: {
-      called() {},
-      searched() {},
-      missed() {},
-      scriptBegan() {},
-      scriptRan() {},
-      tokensDirect() {},
-      tokensServed() {},
-    },
+    observer: createWitness().observer,
     encodeQuery: async text => {
       encoded.push(text)
       return quantize(embed(text))
