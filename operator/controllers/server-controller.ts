@@ -166,8 +166,7 @@ async function observe(
     ...(users && { users }),
     references: await references.read(namespace, [...referencesOf(server), ...ofUsers], signal),
     ...(await packages.keep(object, server, pods, signal)),
-    claims: caches
-      .ownedBy(object.metadata.uid ?? '')
+    claims: ownedBefore
       .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && !metadata.labels?.[USER_LABEL])
       .map(refOf),
     logins: loginSecretsOf(caches, object).map(refOf),
