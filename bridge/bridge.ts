@@ -70,7 +70,7 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
     sessions === 'shared'
       ? new SharedChild(command, childrenDeps)
       : new SessionChildren(command, idleAfterMs, childrenDeps)
-  metrics.watch(() => children.standing)
+  metrics.watch(() => children.running)
   const handler = createHandler(name, children, listeners)
   const serving = serve({ ...options, ...deps, server: name, handler, children, clients, admits })
   const server = await serving.catch(async error => {

@@ -11,7 +11,7 @@ import type { Clients } from '../core/mcp/server/clients.ts'
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Sessions } from '../core/mcp/server/session-ids.ts'
 import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
-import type { Standing } from './metrics.ts'
+import type { Running } from './metrics.ts'
 
 export interface Children {
   readonly sessions: Sessions
@@ -20,7 +20,7 @@ export interface Children {
   /** Whether a child is ready. */
   readonly ready: boolean
   /** How many there are, for metrics. */
-  readonly standing: Standing
+  readonly running: Running
   /** Throws the Faults of Upstream.request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
   /** As Upstream.subscribe. */

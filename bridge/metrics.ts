@@ -3,7 +3,7 @@ import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 /** What there is at a moment. */
-export type Standing = { sessions: number; processes: number }
+export type Running = { sessions: number; processes: number }
 
 export type BridgeMetrics = {
   /** The text that Prometheus reads. */
@@ -13,7 +13,7 @@ export type BridgeMetrics = {
   /** The log, with its lines of stderr counted. */
   counting(log: StdioLog): StdioLog
   /** Asked at each scrape. */
-  watch(standing: () => Standing): void
+  watch(running: () => Running): void
 }
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -25,10 +25,10 @@ export function createBridgeMetrics(): BridgeMetrics {
   const startSeconds = Date.now() / 1_000 - process.uptime()
   const failures = new Map<string, number>()
   let lines = 0
-  let standing: () => Standing = () => ({ sessions: 0, processes: 0 })
+  let running: () => Running = () => ({ sessions: 0, processes: 0 })
   return {
     text: () => {
-      const own = ownMetrics({ failures, lines, standing: standing() })
+      const own = ownMetrics({ failures, lines, running: running() })
       return [...own, ...processMetrics(startSeconds)].map(textOf).join('\n')
     },
     failed: reason => void failures.set(reason, (failures.get(reason) ?? 0) + 1),
@@ -40,14 +40,14 @@ export function createBridgeMetrics(): BridgeMetrics {
       warn: (fields, message) => log.warn(fields, message),
     }),
     watch(now) {
-      standing = now
+      running = now
     },
   }
 }
 
-type Counts = { failures: ReadonlyMap<string, number>; lines: number; standing: Standing }
+type Counts = { failures: ReadonlyMap<string, number>; lines: number; running: Running }
 
-function ownMetrics({ failures, lines, standing: { sessions, processes } }: Counts): Metric[] {
+function ownMetrics({ failures, lines, running: { sessions, processes } }: Counts): Metric[] {
   const build = `{version="${packageJson.version}",component="bridge"}`
   const failed = [...failures].map(([reason, count]): [string, number] => [`{reason="${reason}"}`, count])
   return [

@@ -79,7 +79,7 @@ export class SessionChildren implements Children {
     })
   }
 
-  get standing() {
+  get running() {
     return { sessions: this.#children.size, processes: this.#taken.size + 1 }
   }
 

@@ -7,7 +7,7 @@ import { begin, type Children, type ChildrenDeps } from './children.ts'
 
 export class SharedChild implements Children {
   readonly sessions = { issue: () => undefined, find: () => undefined, end: () => false }
-  readonly standing = { sessions: 0, processes: 1 }
+  readonly running = { sessions: 0, processes: 1 }
   info: UpstreamInfo | undefined
   readonly #life: SupervisedChild
 

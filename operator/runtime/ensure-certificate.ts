@@ -44,10 +44,10 @@ export function createCertificateKeeper(options: {
     const { namespace } = owner.metadata
     const found = await client.get<Secret>({ apiVersion: 'v1', kind: 'Secret', namespace, name }, signal)
     if (found && !isOwnedBy(found, owner)) return read(found)
-    const standing = found && read(found)
-    const isGood = standing && certificateProblem(standing.data, name, host, now) === undefined
-    const renewAt = isGood ? renewalOf(standing.data) : 0
-    if (standing && now < renewAt) return { ...standing, renewAt }
+    const existing = found && read(found)
+    const isGood = existing && certificateProblem(existing.data, name, host, now) === undefined
+    const renewAt = isGood ? renewalOf(existing.data) : 0
+    if (existing && now < renewAt) return { ...existing, renewAt }
     const { cert, key } = await createSelfSigned(host, now)
     const data = { 'tls.crt': encodedValue(cert), 'tls.key': encodedValue(key), 'ca.crt': encodedValue(cert) }
     const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels } }, owner)
