@@ -1,4 +1,4 @@
-/** The certificates of bridges with TLS, and what their callers trust while one replaces another. */
+/** The certificates of bridges with TLS, and which ones their callers trust while a new one replaces a former one. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import {
   AUTHORITY_KEY,
@@ -14,12 +14,12 @@ import { labelsOf } from '../plan/names.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
 import type { CertificateFound, CertificateKeeper } from '../runtime/ensure-certificate.ts'
 
-/** The kubelet brings a new certificate to the bridge within two minutes, and the bridge waits a little more. */
+/** How long callers also trust the former certificate. The kubelet updates the file within two minutes, and the bridge loads it a little later. */
 export const FORMER_MS = 10 * 60_000
-/** A Secret that another program manages, and deletes, is expected to be created again within this time. */
+/** If another program manages the Secret and has deleted it, it is expected to create the Secret again within this time. */
 const AWAY_MS = 60_000
 const MAX_REMEMBERED = 20_000
-/** The longest time that a timer takes, with room. */
+/** Well below the 24.8 days that a timer can wait at most. */
 const MAX_WAIT_MS = 24 * 60 * 60_000
 
 export type CertificatesOptions = {
@@ -32,7 +32,7 @@ export type KeptCertificate = { certificate?: ServerCertificate; afterMs?: numbe
 
 /** `awayUntil`: the Secret is missing, and until this time we wait for the program that manages it. */
 type Found = CertificateFound & { awayUntil?: number }
-/** `trusted`: the certificates that callers trust now; those that are not in `authority` are dropped at `formerUntil`. */
+/** `trusted`: the certificates that callers trust now. Those that are not in `authority` are removed at `formerUntil`. */
 type Known = Found & { authority: string; trusted: string; formerUntil: number }
 
 export class Certificates {
@@ -44,7 +44,7 @@ export class Certificates {
     this.#options = options
   }
 
-  /** The certificate of a server with `tls`, made if there is none; its Secret is read again only if it changed. Throws ApiError. */
+  /** The certificate of a server with `tls`, created if there is none. Its Secret is read again only if it changed. Throws ApiError. */
   async of(object: Manifest, now: number, signal: AbortSignal): Promise<KeptCertificate> {
     const { name, namespace = '' } = object.metadata
     const key = keyOf(object)
@@ -66,7 +66,7 @@ export class Certificates {
     }
   }
 
-  /** The Secret as it is. If it is another program's and missing, as it last was: that program may be about to create it again. */
+  /** The current Secret. If another program manages it and it is missing, the last known one, since that program may be about to create it again. */
   #find(
     object: Manifest,
     known: Known | undefined,
@@ -90,7 +90,7 @@ export class Certificates {
     return isUpToDate && !isDue ? { ...known, awayUntil: undefined } : this.#options.keep(wanted, now, signal)
   }
 
-  /** The certificates that a former operator let callers trust. */
+  /** The certificates that callers trust according to the server's Secret, which an earlier operator process may have written. */
   async #trusted(namespace: string, server: string, signal: AbortSignal): Promise<string | undefined> {
     return (await readSecret(this.#options.client, namespace, serverObjectName(server), signal))?.[
       AUTHORITY_KEY

@@ -1,4 +1,4 @@
-/** Creates all controllers of the operator with the state they share. */
+/** Creates all controllers of the operator with the state that they share. */
 import type { createConnector } from '../../core/mcp/client/connector.ts'
 import { createRemoteGuard } from '../../core/mcp/client/remote-guard.ts'
 import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
@@ -28,7 +28,7 @@ import { SliceSets } from './slice-sets.ts'
 import { createTokenReviewController } from './token-review-controller.ts'
 import { Turns } from './turns.ts'
 
-/** Replaces how servers and gateways are connected to. */
+/** For tests: replaces the clients that connect to servers and gateways. */
 export type Connectors = { server?: typeof createConnector; gateway?: typeof connectSdkClient }
 
 /** Call before the caches run: controllers learn of every existing object as a change. */
@@ -65,7 +65,7 @@ export function createControllers(context: OperatorContext, connectors: Connecto
   const demand = new Demand()
   const parts = { targets, packages, certificates, turns, labelPod, demand }
   const server = createServerController({ ...shared, ...parts })
-  const asking = createDemandController({ ...shared, demand, logins: createKeptLogins(shared) })
+  const demandController = createDemandController({ ...shared, demand, logins: createKeptLogins(shared) })
   const discovery = createDiscovery({
     ...shared,
     targets,
@@ -82,12 +82,12 @@ export function createControllers(context: OperatorContext, connectors: Connecto
   return {
     controllers: [
       server,
-      ...[discovery, encoding, scripts, asking].map(({ controller }) => controller),
+      ...[discovery, encoding, scripts, demandController].map(({ controller }) => controller),
       ...gateways.controllers,
       ...(reviews ? [reviews] : []),
     ],
     async close() {
-      asking.close()
+      demandController.close()
       await Promise.all([discovery.close(), encoding.close(), counter.close()])
     },
   }

@@ -21,7 +21,7 @@ const WAITING = {
   waiting: [{ server: 'web', since: '2026-01-01T00:00:00Z' }],
 }
 
-test('routers are asked seldom while every server sleeps, and at once when a call waits', async t => {
+test('routers are polled rarely while every server sleeps, and at once when a call waits', async t => {
   const { look, told, router, demand } = await start(t, '127.0.9.31', ASLEEP)
   await look()
   await told()
@@ -34,7 +34,7 @@ test('routers are asked seldom while every server sleeps, and at once when a cal
   assert.equal(demand.of('mcp/web', [GATEWAY], 0).isWanted, true)
 })
 
-test('routers are asked often while a server is awake, or one of them does not answer', async t => {
+test('routers are polled often while a server is awake, or one of them does not answer', async t => {
   const awake = await start(t, '127.0.9.32', AWAKE)
   await awake.look()
   await awake.told()
@@ -46,7 +46,7 @@ test('routers are asked often while a server is awake, or one of them does not a
   assert.deepEqual(await silent.look(), OFTEN)
 })
 
-test('a router whose stream ends is asked at once, and often from then on', async t => {
+test('a router whose stream ends is polled at once, and often from then on', async t => {
   const { look, told, router } = await start(t, '127.0.9.34', ASLEEP)
   await look()
   await told()

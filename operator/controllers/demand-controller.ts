@@ -1,4 +1,4 @@
-/** The demand controller: asks the routers of each gateway what uses its servers, what their calls wait for, and which logins of users to write. */
+/** The demand controller: reads from the routers of each gateway how its servers are used, what calls wait for, and which logins to store. */
 import type { V1Pod } from '@kubernetes/client-node'
 import { selects } from '../../core/catalog/select.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
@@ -15,11 +15,11 @@ import { RouterEvents } from './router-events.ts'
 import { type RouterLoad, readRouterLoad } from './router-report.ts'
 
 const WORKERS = 4
-/** Carries everything: streams only hasten it. */
+/** Polling alone would be enough; event streams only make reactions faster. */
 const POLL_MS = 2_000
-/** While only calls that wait can change anything, and the streams of all routers would tell of these. */
-const REST_POLL_MS = 30_000
-/** Events within this time lead to one look. */
+/** While only a waiting call can change anything, and the streams of all routers are open to report one. */
+const IDLE_POLL_MS = 30_000
+/** Events within this time cause one poll. */
 export const JOIN_MS = 5
 
 export type DemandControllerOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
@@ -46,7 +46,7 @@ export function createDemandController(options: DemandControllerOptions): Demand
   })
   const reconcile: Controller['reconcile'] = async (key, signal) => {
     const gateway = caches.gateways.get(key)
-    const servers = gateway ? serversToAskFor(options, gateway) : []
+    const servers = gateway ? reportedServers(options, gateway) : []
     if (!gateway || servers.length === 0) {
       events.follow(key, [], () => {})
       demand.set(key, undefined, clock.now())
@@ -58,13 +58,13 @@ export function createDemandController(options: DemandControllerOptions): Demand
     events.follow(key, addresses, () => queue.addAfter(key, JOIN_MS))
     const reports = await Promise.all(addresses.map(address => readRouterLoad(address, clock, signal)))
     signal.throwIfAborted()
-    // One that ends may not answer any more; its calls are answered before the pods of their servers end.
+    // A terminating router that no longer answers is left out. Its calls are safe: pods of servers answer calls in flight before they end.
     const counted = reports.filter((report, at) => report || !pods[at]?.metadata.deletionTimestamp)
-    const isQuiet =
+    const isIdle =
       servers.every(isAtRest) &&
-      events.hears(key, addresses) &&
-      counted.every(report => report && isIdle(report))
-    const afterMs = isQuiet ? REST_POLL_MS : POLL_MS
+      events.isFollowing(key, addresses) &&
+      counted.every(report => report && hasNothingToDo(report))
+    const afterMs = isIdle ? IDLE_POLL_MS : POLL_MS
     demand.set(key, counted, clock.now(), afterMs)
     const records = reports.flatMap(report => report?.logins ?? [])
     if (records.length > 0) await logins.write(namespace, records, signal)
@@ -76,20 +76,20 @@ export function createDemandController(options: DemandControllerOptions): Demand
   }
 }
 
-/** Those of a gateway whose instances or logins depend on what its routers say. */
-function serversToAskFor({ caches, manifests }: DemandControllerOptions, gateway: Manifest): McpServer[] {
+/** The servers of a gateway whose instances or logins depend on its routers' reports. */
+function reportedServers({ caches, manifests }: DemandControllerOptions, gateway: Manifest): McpServer[] {
   const selector = manifests.gateway(gateway).manifest?.spec.servers.selector
   if (!selector) return []
   return [...caches.servers.objects.values()].flatMap(object => {
-    const isMeant =
+    const isSelected =
       object.metadata.namespace === gateway.metadata.namespace && selects(selector, object.metadata.labels)
-    const server = isMeant ? manifests.server(object).manifest : undefined
+    const server = isSelected ? manifests.server(object).manifest : undefined
     return server && (isScaled(server) || server.spec.auth?.perUser?.oauth !== undefined) ? [server] : []
   })
 }
 
-/** Nothing waits, and no login is to be written. */
-function isIdle({ waiting, logins }: RouterLoad): boolean {
+/** Whether no call waits, and no login is to be stored. */
+function hasNothingToDo({ waiting, logins }: RouterLoad): boolean {
   return waiting.length === 0 && logins.length === 0
 }
 
@@ -102,8 +102,8 @@ export function gatewaysOf(
   const { namespace, labels } = server.metadata
   return [...caches.gateways.objects].flatMap(([key, gateway]) => {
     const selector = manifests.gateway(gateway).manifest?.spec.servers.selector
-    const isMeant = gateway.metadata.namespace === namespace && selector && selects(selector, labels)
-    return isMeant ? [key] : []
+    const isSelected = gateway.metadata.namespace === namespace && selector && selects(selector, labels)
+    return isSelected ? [key] : []
   })
 }
 

@@ -1,4 +1,4 @@
-/** What routers report of servers, added up, and for how long it counts. */
+/** How the reports of routers about servers are added up, and how long they count. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Demand } from './demand.ts'
@@ -14,13 +14,13 @@ function report(use: Partial<RouterLoad['servers'][number]> = {}): RouterLoad {
 
 function start() {
   const demand = new Demand()
-  const told: string[] = []
-  demand.onChange(server => told.push(server))
+  const changed: string[] = []
+  demand.onChange(server => changed.push(server))
   const isKnown = (now: number) => demand.of(SERVER, [GATEWAY], now).isKnown
-  return { demand, told: () => told.splice(0), isKnown }
+  return { demand, changed: () => changed.splice(0), isKnown }
 }
 
-test('a report counts until the next one is late, however rarely they come', () => {
+test('a report counts until the next one is overdue, however long the interval', () => {
   const { demand, isKnown } = start()
   assert.equal(isKnown(0), false)
   demand.set(GATEWAY, [report()], 0, 2_000)
@@ -29,16 +29,16 @@ test('a report counts until the next one is late, however rarely they come', () 
   assert.deepEqual([isKnown(47_999), isKnown(48_000)], [true, false])
 })
 
-test('servers are told of only where their use has changed, or was not known meanwhile', () => {
-  const { demand, told } = start()
+test('the listener is called with servers whose use has changed, or was unknown in between, and no others', () => {
+  const { demand, changed } = start()
   demand.set(GATEWAY, [report()], 0, 30_000)
-  assert.deepEqual(told(), [SERVER])
+  assert.deepEqual(changed(), [SERVER])
   demand.set(GATEWAY, [report({ idleMs: 30_000 })], 30_000, 30_000)
-  assert.deepEqual(told(), [])
+  assert.deepEqual(changed(), [])
   demand.set(GATEWAY, [report({ active: 1, idleMs: undefined })], 60_000, 2_000)
-  assert.deepEqual(told(), [SERVER])
+  assert.deepEqual(changed(), [SERVER])
   demand.set(GATEWAY, [report({ active: 1, idleMs: undefined })], 71_000, 2_000)
-  assert.deepEqual(told(), [SERVER])
+  assert.deepEqual(changed(), [SERVER])
   demand.set(GATEWAY, [report({ active: 1, idleMs: undefined }), undefined], 73_000, 2_000)
-  assert.deepEqual(told(), [SERVER])
+  assert.deepEqual(changed(), [SERVER])
 })

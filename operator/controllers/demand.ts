@@ -3,22 +3,24 @@ import type { ServerLoad } from '../plan/scale.ts'
 import type { UserDemand } from '../plan/user-instances.ts'
 import type { RouterLoad } from './router-report.ts'
 
-/** Reports count for so long after the next ones are due: longer than these take. */
+/** A report still counts for this time after the next one was due: longer than reading one takes. */
 const LATE_MS = 8_000
 
 type Use = {
   calls: number
   sessions: number
   usedAtMs: number | undefined
-  /** Users whose calls wait for an instance, and when each was last used. */
-  wished: string[]
+  /** Users whose calls wait for an instance. */
+  waiting: string[]
+  /** When the instance of each user was last used. */
   used: Map<string, number>
   isWanted: boolean
 }
-type Said = { freshUntilMs: number; isWhole: boolean; servers: Map<string, Use> }
+/** The reports of all routers of a gateway, added up. `isComplete`: every router has answered. */
+type GatewayUse = { freshUntilMs: number; isComplete: boolean; servers: Map<string, Use> }
 
 export class Demand {
-  readonly #said = new Map<string, Said>()
+  readonly #gateways = new Map<string, GatewayUse>()
   #listener: (server: string) => void = () => {}
 
   /** Calls `listener` with each server, `namespace/name`, whose use has changed. */
@@ -27,8 +29,8 @@ export class Demand {
   }
 
   /**
-   * Stores the reports of all routers of a gateway; undefined for a router that did not answer. The next ones come after `nextMs` at the latest.
-   * Absent: no server of the gateway needs them.
+   * Stores the reports of all routers of a gateway; one is undefined if its router did not answer. The next reports come within `nextMs`.
+   * `reports` is undefined if no server of the gateway needs them.
    */
   set(
     gateway: string,
@@ -36,26 +38,25 @@ export class Demand {
     now: number,
     nextMs = 0,
   ): void {
-    const before = this.#said.get(gateway)
-    const said = reports && sumOf(reports, now, nextMs)
-    if (said) this.#said.set(gateway, said)
-    else this.#said.delete(gateway)
+    const before = this.#gateways.get(gateway)
+    const next = reports && sumOf(reports, now, nextMs)
+    if (next) this.#gateways.set(gateway, next)
+    else this.#gateways.delete(gateway)
     const [namespace] = gateway.split('/', 1)
-    const names = new Set([...(before?.servers.keys() ?? []), ...(said?.servers.keys() ?? [])])
-    // Meanwhile the answer to `of` was "not known".
-    const wasOld = before !== undefined && !isFresh(before, now)
+    const names = new Set([...(before?.servers.keys() ?? []), ...(next?.servers.keys() ?? [])])
+    // After the old reports expired, `of` answered that the use is not known: this changes now even if the use is the same.
+    const wasExpired = before !== undefined && !isFresh(before, now)
     for (const name of names)
-      if (wasOld || digestOf(before, name) !== digestOf(said, name)) this.#listener(`${namespace}/${name}`)
+      if (wasExpired || digestOf(before, name) !== digestOf(next, name))
+        this.#listener(`${namespace}/${name}`)
   }
 
   /** The use of a server at the gateways that select it. */
   of(server: string, gateways: readonly string[], now: number): ServerLoad {
-    const name = server.split('/')[1] ?? ''
-    const said = gateways.map(gateway => this.#said.get(gateway))
-    const uses = said.flatMap(one => one?.servers.get(name) ?? [])
+    const { uses, isKnown } = this.#usesOf(server, gateways, now)
     const isUsed = uses.some(({ usedAtMs }) => usedAtMs === undefined)
     return {
-      isKnown: said.every(one => one?.isWhole && isFresh(one, now) && one.servers.has(name)),
+      isKnown,
       isWanted: uses.some(({ isWanted }) => isWanted),
       calls: uses.reduce((sum, { calls }) => sum + calls, 0),
       sessions: uses.reduce((sum, { sessions }) => sum + sessions, 0),
@@ -65,40 +66,48 @@ export class Demand {
 
   /** The use by each user of a server, at the gateways that select it. */
   ofUsers(server: string, gateways: readonly string[], now: number): UserDemand {
-    const name = server.split('/')[1] ?? ''
-    const said = gateways.map(gateway => this.#said.get(gateway))
-    const uses = said.flatMap(one => one?.servers.get(name) ?? [])
+    const { uses, isKnown } = this.#usesOf(server, gateways, now)
     return {
-      isKnown: said.every(one => one?.isWhole && isFresh(one, now) && one.servers.has(name)),
-      wished: [...new Set(uses.flatMap(({ wished }) => wished))].sort(),
+      isKnown,
+      waiting: [...new Set(uses.flatMap(({ waiting }) => waiting))].sort(),
       used: latest(uses.flatMap(({ used }) => [...used])),
+    }
+  }
+
+  /** `isKnown`: every router of these gateways has reported the server lately. */
+  #usesOf(server: string, gateways: readonly string[], now: number): { uses: Use[]; isKnown: boolean } {
+    const name = server.split('/')[1] ?? ''
+    const found = gateways.map(gateway => this.#gateways.get(gateway))
+    return {
+      uses: found.flatMap(one => one?.servers.get(name) ?? []),
+      isKnown: found.every(one => one?.isComplete && isFresh(one, now) && one.servers.has(name)),
     }
   }
 }
 
-function isFresh({ freshUntilMs }: Said, now: number): boolean {
+function isFresh({ freshUntilMs }: GatewayUse, now: number): boolean {
   return now < freshUntilMs
 }
 
 /** Routers report how long ago a server was used, and not when, since their clocks may differ. */
-function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number, nextMs: number): Said {
+function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number, nextMs: number): GatewayUse {
   const servers = new Map<string, Use>()
   for (const report of reports) {
-    const wishes = Map.groupBy(report?.waiting ?? [], ({ server }) => server)
+    const waitingCalls = Map.groupBy(report?.waiting ?? [], ({ server }) => server)
     for (const { name, active, waiting, held, sessions, idleMs, instances } of report?.servers ?? []) {
-      const wanted = wishes.get(name) ?? []
+      const wanted = waitingCalls.get(name) ?? []
       add(servers, name, {
         calls: active + waiting + held,
         sessions,
         usedAtMs: idleMs === undefined ? undefined : atMs - idleMs,
-        wished: wanted.flatMap(({ instance }) => instance ?? []),
+        waiting: wanted.flatMap(({ instance }) => instance ?? []),
         used: new Map(Object.entries(instances).map(([user, idleMs]) => [user, atMs - idleMs])),
         isWanted: wanted.some(({ instance }) => instance === undefined),
       })
     }
   }
-  const isWhole = reports.length > 0 && !reports.includes(undefined)
-  return { freshUntilMs: atMs + nextMs + LATE_MS, isWhole, servers }
+  const isComplete = reports.length > 0 && !reports.includes(undefined)
+  return { freshUntilMs: atMs + nextMs + LATE_MS, isComplete, servers }
 }
 
 function add(servers: Map<string, Use>, name: string, use: Use): void {
@@ -113,7 +122,7 @@ function add(servers: Map<string, Use>, name: string, use: Use): void {
             found.usedAtMs === undefined || use.usedAtMs === undefined
               ? undefined
               : Math.max(found.usedAtMs, use.usedAtMs),
-          wished: [...found.wished, ...use.wished],
+          waiting: [...found.waiting, ...use.waiting],
           used: latest([...found.used, ...use.used]),
           isWanted: found.isWanted || use.isWanted,
         }
@@ -127,8 +136,8 @@ function latest(uses: readonly (readonly [string, number])[]): Map<string, numbe
   return found
 }
 
-/** Leaves out the time of the last use: whatever waits for a server to be idle has its own timer. */
-function digestOf(said: Said | undefined, name: string): string {
-  const { usedAtMs, used, ...use } = said?.servers.get(name) ?? {}
-  return JSON.stringify([said?.isWhole, usedAtMs === undefined, [...(used?.keys() ?? [])].sort(), use])
+/** Without the times of last use, which change with every report: who waits for a server to be idle has a timer for that. */
+function digestOf(gateway: GatewayUse | undefined, name: string): string {
+  const { usedAtMs, used, ...use } = gateway?.servers.get(name) ?? {}
+  return JSON.stringify([gateway?.isComplete, usedAtMs === undefined, [...(used?.keys() ?? [])].sort(), use])
 }

@@ -29,7 +29,7 @@ import { SliceSets } from './slice-sets.ts'
 
 const HOUR_MS = 3_600_000
 
-test('notifications of servers and changes of the cluster are kept while the API server is away', async t => {
+test('notifications of servers and changes in the cluster are not lost while the API server is unavailable', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -48,7 +48,7 @@ test('notifications of servers and changes of the cluster are kept while the API
   assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 2)
 })
 
-test('servers that fail or hang use at most half of the places', { timeout: 10_000 }, async t => {
+test('servers that fail or hang use at most half of the concurrency', { timeout: 10_000 }, async t => {
   const behaviours: Record<string, Behaviour> = { initialize: response => void response.destroy() }
   const dead = await startRude(behaviours)
   const well = await startRude({ 'tools/list': answer({ tools: [] }) })
@@ -96,7 +96,7 @@ test('a new description is encoded without reading the list again', async t => {
   assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 1)
 })
 
-test('vectors that could not be written are written later, and not made again', async t => {
+test('vectors that could not be written are written later, and not computed again', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit')] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -149,14 +149,14 @@ function tool(name: string) {
 /** Discovery with two places, on a clock that stands still; `before` is one whose cluster it takes over. */
 function begin(
   t: TestContext,
-  before?: { standing: Map<string, KubeObject>; written: KubeObject[] },
+  before?: { stored: Map<string, KubeObject>; written: KubeObject[] },
   tracer?: Tracer,
 ) {
   const clock = createManualClock(1_800_000_000_000)
   const log = createLog({ level: 'silent' })
   const metrics = createOperatorMetrics(clock)
   const objects = new Map<string, McpServer>()
-  const { standing, written } = before ?? { standing: new Map<string, KubeObject>(), written: [] }
+  const { stored, written } = before ?? { stored: new Map<string, KubeObject>(), written: [] }
   const listeners: ((before?: KubeObject, now?: KubeObject) => void)[] = []
   let away = false
   const answerTo = async <T>(value: T): Promise<T> => {
@@ -164,7 +164,7 @@ function begin(
     return value
   }
   const client = {
-    get: async <T extends KubeObject>({ name }: ObjectRef) => answerTo(standing.get(name) as T | undefined),
+    get: async <T extends KubeObject>({ name }: ObjectRef) => answerTo(stored.get(name) as T | undefined),
     applyStatus: <T>(object: T) => answerTo(object),
     apply: async <T extends KubeObject>(object: T) => {
       await answerTo(object)
@@ -174,7 +174,7 @@ function begin(
         ...object,
         metadata: { ...object.metadata, uid: name, resourceVersion: `${written.length}` },
       }
-      standing.set(name, made)
+      stored.set(name, made)
       return made
     },
     patchMetadata: async () => {},
@@ -217,7 +217,7 @@ function begin(
   return {
     clock,
     written,
-    standing,
+    stored,
     encoder,
     /** Nothing is encoded before. */
     hold: (until: Promise<void>) => {

@@ -1,4 +1,4 @@
-/** The discovery controller: reads servers' lists when pods or manifests change, on list-changed notifications, on request, and at intervals. */
+/** The discovery controller: reads the lists of servers when pods or manifests change, when a server sends `list_changed`, on request, and at intervals. */
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
@@ -34,9 +34,9 @@ const DISCOVERY_LIMIT_MS = 5 * 60_000
 const SETTLING_MS = 10_000
 /** Delay of a second discovery after a rollout: a pod of the old revision may have answered the first. */
 const CONFIRM_MS = 5_000
-/** Servers whose last discovery failed may hang: together they get at most this share of the concurrency. */
+/** Servers whose last discovery failed may hang again, so together they get at most this share of the concurrency. */
 const FAILING_SHARE = 0.5
-const PLACE_WAIT_MS = 1_000
+const SLOT_WAIT_MS = 1_000
 
 export type DiscoveryOptions = {
   client: Pick<KubeClient, 'get'>
@@ -46,10 +46,10 @@ export type DiscoveryOptions = {
   publisher: Publisher
   encoding: Pick<Encoding, 'isDone' | 'forget'>
   countTokens: CountTokens
-  /** Servers that are asked at the same time. */
+  /** How many servers are discovered at the same time. */
   concurrency: number
   clock: Clock
-  /** 0 to 1, spreads repetitions. */
+  /** Returns 0 to 1, for jitter. */
   random: () => number
   log: Log
   metrics: OperatorMetrics
@@ -69,7 +69,7 @@ export type Discovery = {
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const queue = new Queue({ clock: options.clock, random: options.random })
   const worker = new DiscoveryWorker(options, queue)
-  wakeOnChanges(options, queue, key => worker.again(key))
+  wakeOnChanges(options, queue, key => worker.rediscover(key))
   return {
     controller: {
       name: 'discovery',
@@ -93,11 +93,11 @@ class DiscoveryWorker {
   constructor(options: DiscoveryOptions, queue: Queue) {
     this.#options = options
     this.#queue = queue
-    this.#upstreams = new Upstreams({ ...options, onListChanged: key => this.again(key) })
+    this.#upstreams = new Upstreams({ ...options, onListChanged: key => this.rediscover(key) })
   }
 
-  /** The server's lists may have changed, or its published lists are gone. */
-  again(key: string): void {
+  /** Call if the server's lists may have changed, or its published lists are gone. */
+  rediscover(key: string): void {
     const memory = this.#memories.get(key)
     const target = this.#options.targets.get(key)
     if (!memory || !target) return
@@ -125,7 +125,7 @@ class DiscoveryWorker {
     const discovered: Discovered = { key, object, server: target.server }
     const wanted = wantedOf(target, refreshOf(object))
     const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target)
-    if (isDue && !this.#hasPlace(memory)) return { afterMs: PLACE_WAIT_MS }
+    if (isDue && !this.#hasSlot(memory)) return { afterMs: SLOT_WAIT_MS }
     if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
     else {
       const last = publisher.last(object)
@@ -153,7 +153,7 @@ class DiscoveryWorker {
     this.#upstreams.close(key)
   }
 
-  /** A server without a ready pod is discovered anew once it has one; a server in a rollout keeps its connection. */
+  /** A server without a ready pod is discovered from scratch once it has one; a server in a rollout keeps its connection. */
   #wait(key: string, memory: Memory, serving: Serving): undefined {
     memory.servingSince = undefined
     memory.schedule.forgetFailures()
@@ -163,7 +163,7 @@ class DiscoveryWorker {
     }
   }
 
-  /** The manifest changed, but not the connection: only the selection and approval of tools and the observed generation may differ. */
+  /** For a changed manifest with an unchanged connection: only the selection and approval of tools and the observed generation may differ. */
   async #repeat(
     discovered: Discovered,
     last: NonNullable<ReturnType<Publisher['last']>>,
@@ -175,7 +175,7 @@ class DiscoveryWorker {
     else await publisher.repeat(discovered, last, signal)
   }
 
-  #hasPlace({ schedule }: Memory): boolean {
+  #hasSlot({ schedule }: Memory): boolean {
     return schedule.failures === 0 || this.#failing < Math.max(1, this.#options.concurrency * FAILING_SHARE)
   }
 
@@ -219,7 +219,7 @@ class DiscoveryWorker {
     memory.schedule.succeeded(clock.now(), isNew, isUpdate ? CONFIRM_MS : undefined)
   }
 
-  /** Returns the server's failure. Throws all others: those of the API server, and bugs. */
+  /** Returns a failure of the server. Throws all other errors: those of the API server, and bugs. */
   async #readLists(
     discovered: Discovered,
     target: Target,
@@ -229,7 +229,7 @@ class DiscoveryWorker {
     const { clock, countTokens, publisher } = this.#options
     const { key } = discovered
     let info: UpstreamInfo | undefined
-    let isWell = false
+    let isComplete = false
     let isPublishing = false
     try {
       const previous = await publisher.catalog(discovered, signal)
@@ -244,7 +244,7 @@ class DiscoveryWorker {
         }
         isPublishing = false
       }
-      isWell = true
+      isComplete = true
       return undefined
     } catch (error) {
       const isOurs =
@@ -253,7 +253,7 @@ class DiscoveryWorker {
       if (isOurs || !(error instanceof Fault) || signal.aborted) throw error
       return { fault: error, connected: info !== undefined }
     } finally {
-      this.#upstreams.release(key, isWell ? info : undefined)
+      this.#upstreams.release(key, isComplete ? info : undefined)
     }
   }
 
@@ -272,7 +272,7 @@ class DiscoveryWorker {
     signal: AbortSignal,
   ): Promise<void> {
     const { caches, clock, log, publisher } = this.#options
-    // The server was put to sleep while its lists were read.
+    // If the server was put to sleep while its lists were read, this is not its failure.
     if (servingOf(target, caches) === 'down') return memory.schedule.interrupted()
     const isFirst = memory.schedule.failures === 0
     memory.schedule.failed(clock.now(), retriesOf(target, fault))

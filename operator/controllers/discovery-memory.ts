@@ -4,7 +4,7 @@ import type { Target } from './discovery-targets.ts'
 
 export type Memory = {
   uid: string | undefined
-  /** `wantedOf` at the last discovery; undefined: discovery is due. */
+  /** Result of `wantedOf` at the last discovery; undefined if discovery is due. */
   asked?: string
   revision?: string
   schedule: Schedule

@@ -63,7 +63,7 @@ export function discoveredStatus(
   }
 }
 
-/** Keeps the last lists, and what was told of them. `connected`: the server answered initialize, so reading its lists failed. */
+/** Keeps the last lists and their other conditions. `connected`: the server answered initialize, so reading its lists failed. */
 export function failedStatus(
   server: McpServer,
   fault: Fault,
@@ -96,7 +96,7 @@ export function isObservedAt(status: DiscoveryStatus, generation: number | undef
   return status.conditions.every(({ observedGeneration }) => observedGeneration === generation)
 }
 
-/** Whether the changes that were told are approved by the server's annotation. */
+/** Whether the server's annotation now approves the changes that this status reports. */
 export function isNowApproved({ tools }: DiscoveryStatus, server: Parameters<typeof approveOf>[0]): boolean {
   return tools?.changes !== undefined && tools.changes.digest === approveOf(server)
 }
@@ -121,11 +121,11 @@ function verdictOf(server: McpServer, fault: Fault, connected: boolean): Verdict
   return { reason, message: failureMessage(fault.message, reason) }
 }
 
-/** Faults that are mistakes of the manifest, or of what it names. */
-const MANIFESTS_OWN: readonly string[] = [REASON.notPermitted, REASON.invalid]
+/** Reasons of faults that are caused by the manifest, or by an object that it names. */
+const MANIFEST_REASONS: readonly string[] = [REASON.notPermitted, REASON.invalid]
 
 function reasonOf({ code, details }: Fault, connected: boolean): string {
-  const own = MANIFESTS_OWN.find(reason => reason === details.reason)
+  const own = MANIFEST_REASONS.find(reason => reason === details.reason)
   if (own) return own
   if (code === 'upstream_auth_required') return REASON.authRequired
   if (connected) return REASON.discoveryFailed

@@ -1,4 +1,4 @@
-/** The servers that discovery may ask: every accepted server with its endpoint, as of the last apply. */
+/** The servers that discovery may connect to: every accepted server with its endpoint, as last applied. */
 import type { Endpoint } from '../../core/catalog/router-config.ts'
 import type { McpServer } from '../../crds/server.ts'
 
@@ -17,7 +17,7 @@ export class Targets {
     return this.#targets.get(key)
   }
 
-  /** `target` is undefined for a server that must not be asked: deleted, suspended or not accepted. */
+  /** `target` is undefined for a server that must not be discovered: it is deleted, suspended or not accepted. */
   set(key: string, target: Target | undefined): void {
     const before = this.#targets.get(key)
     if (target) this.#targets.set(key, target)
@@ -32,7 +32,7 @@ export class Targets {
 }
 
 /** Whether both reach the same server at the same endpoint and revision, so that its lists are the same. */
-export function isSameWay(before: Target | undefined, now: Target | undefined): boolean {
+export function isSameEndpoint(before: Target | undefined, now: Target | undefined): boolean {
   return (
     before?.server.metadata.uid === now?.server.metadata.uid &&
     before?.endpoint.revision === now?.endpoint.revision &&
@@ -41,5 +41,5 @@ export function isSameWay(before: Target | undefined, now: Target | undefined): 
 }
 
 function same(before: Target | undefined, now: Target | undefined): boolean {
-  return isSameWay(before, now) && before?.server.metadata.generation === now?.server.metadata.generation
+  return isSameEndpoint(before, now) && before?.server.metadata.generation === now?.server.metadata.generation
 }

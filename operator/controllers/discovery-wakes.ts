@@ -6,7 +6,7 @@ import type { Queue } from '../runtime/queue.ts'
 import type { DiscoveryOptions } from './discovery-controller.ts'
 import { namesItsSet, serverOfSlice } from './slice-sets.ts'
 
-/** `again` is called when a server's published lists are damaged. */
+/** `rediscover` is called when slices of a server were deleted or changed by others. */
 export function wakeOnChanges(
   {
     caches,
@@ -15,13 +15,13 @@ export function wakeOnChanges(
     publisher,
   }: Pick<DiscoveryOptions, 'caches' | 'targets' | 'slices' | 'publisher'>,
   queue: Queue,
-  again: (key: string) => void,
+  rediscover: (key: string) => void,
 ): void {
   targets.onChange(key => queue.add(key))
   caches.servers.onChange((before, now) => {
     if (before && before.metadata.uid !== now?.metadata.uid) publisher.forget(before.metadata.uid)
-    const isAsked = refreshOf(before) !== refreshOf(now) || approveOf(before) !== approveOf(now)
-    if (now && isAsked) queue.add(keyOf(now))
+    const isRequested = refreshOf(before) !== refreshOf(now) || approveOf(before) !== approveOf(now)
+    if (now && isRequested) queue.add(keyOf(now))
   })
   caches.deployments.onChange((before, now) => {
     const { namespace, ownerReferences, labels } = (now ?? before)?.metadata ?? {}
@@ -33,6 +33,6 @@ export function wakeOnChanges(
   caches.configMaps.onChange((before, now) => {
     // A slice that still names its set was changed by the operator itself.
     const key = before && !(now && namesItsSet(now)) ? serverOfSlice(before) : undefined
-    if (key !== undefined && !slices.isWhole(key)) again(key)
+    if (key !== undefined && !slices.isWhole(key)) rediscover(key)
   })
 }

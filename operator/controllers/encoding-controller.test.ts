@@ -15,7 +15,7 @@ import { runController } from '../runtime/controller.ts'
 import { createOperatorMetrics } from '../runtime/operator-metrics.ts'
 import { createEncoding, MAX_TEXTS } from './encoding-controller.ts'
 
-test('missing vectors are made after the list is published, and then kept', async t => {
+test('missing vectors are computed after the list is published, and then kept', async t => {
   const { encoding, publish, done, encoder } = begin(t)
   const catalog = catalogOf('own', ['commit', 'push'])
   assert.equal(publish('own', catalog).vectors, undefined)
@@ -27,7 +27,7 @@ test('missing vectors are made after the list is published, and then kept', asyn
   assert.deepEqual(encoder.encoded, ['own: commit. ', 'own: push. '])
 })
 
-test('routers find a vector for every text that they make of config and list', async t => {
+test('routers find a vector for every text that they build from configuration and list', async t => {
   const spec: McpServerSpecInput = {
     remote: { url: 'http://a.example' },
     title: 'GitHub',
@@ -53,20 +53,20 @@ test('routers find a vector for every text that they make of config and list', a
   assert.deepEqual(texts.map(({ key }) => key).sort(), vectors.keys)
 })
 
-test('existing vectors are not made again; those of removed texts or another encoder are left out', async t => {
+test('existing vectors are not computed again; those of removed texts or another encoder are left out', async t => {
   const { publish, done, encoder } = begin(t)
   const catalog = catalogOf('git', ['commit', 'push'])
   publish('git', catalog)
   await done(1)
-  const standing = publish('git', catalog)
+  const published = publish('git', catalog)
   const other = begin(t)
-  const fewer = other.publish('git', catalogOf('git', ['push']), serverOf('git'), standing)
+  const fewer = other.publish('git', catalogOf('git', ['push']), serverOf('git'), published)
   assert.equal(fewer.vectors?.keys.length, 1)
-  assert.deepEqual(other.publish('git', catalog, serverOf('git'), standing), standing)
+  assert.deepEqual(other.publish('git', catalog, serverOf('git'), published), published)
   assert.deepEqual(other.encoder.encoded, [])
-  const { vectors } = standing
+  const { vectors } = published
   assert.ok(vectors)
-  const foreign = { ...standing, vectors: packVectors('another', unpackVectors(vectors)) }
+  const foreign = { ...published, vectors: packVectors('another', unpackVectors(vectors)) }
   assert.equal(other.publish('git', catalog, serverOf('git'), foreign).vectors, undefined)
   await other.done(1)
   assert.deepEqual(other.encoder.encoded, encoder.encoded)
@@ -96,13 +96,13 @@ test('without an encoder nothing is pending, and existing vectors stay', async t
   const made = begin(t)
   made.publish('git', catalogOf('git', ['commit']))
   await made.done(1)
-  const standing = made.publish('git', catalogOf('git', ['commit']))
+  const published = made.publish('git', catalogOf('git', ['commit']))
   const { publish, pending, metrics } = begin(t, false)
   publish('git', catalogOf('git', ['commit', 'push']))
   while ((await pending()) > 0) await new Promise(setImmediate)
   publish('other', catalogOf('other', ['x']))
   assert.equal(await pending(), 0)
-  assert.deepEqual(publish('git', catalogOf('git', ['commit']), serverOf('git'), standing), standing)
+  assert.deepEqual(publish('git', catalogOf('git', ['commit']), serverOf('git'), published), published)
   assert.match(await metrics.registry.metrics(), /^portolan_encoder_available 0$/m)
 })
 
@@ -119,7 +119,7 @@ test('an idle encoder is closed after ten seconds, and opened again when needed'
   assert.equal(state.opened, 2)
 })
 
-test('of a server with too many tools only a limited number is encoded, and of a removed server none', async t => {
+test('only a limited number of tools of one server is encoded, and none of a removed server', async t => {
   const { encoding, publish, pending } = begin(t, true, false)
   publish(
     'large',
@@ -169,8 +169,8 @@ function begin(t: TestContext, has = true, runs = true) {
     encoder,
     metrics,
     state,
-    publish(key: string, catalog: ServerCatalog, server = serverOf(key), standing?: ServerCatalog) {
-      const complete = encoding.complete(key, server, catalog, standing)
+    publish(key: string, catalog: ServerCatalog, server = serverOf(key), published?: ServerCatalog) {
+      const complete = encoding.complete(key, server, catalog, published)
       encoding.published(key)
       return complete
     },

@@ -11,8 +11,8 @@ import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 
-/** About half a second of one core; then it is the next server's turn. */
-const TEXTS_A_TURN = 16
+/** Takes about half a second of one core; then it is the next server's turn. */
+const TEXTS_PER_TURN = 16
 /** Texts of one server that get vectors; search matches the others by words only. */
 export const MAX_TEXTS = 20_000
 /** The model takes about 40 MB and loads quickly: it is unloaded after this time without work. */
@@ -20,14 +20,14 @@ const IDLE_CLOSE_MS = 10_000
 
 export type EncodingOptions = {
   openEncoder: OpenEncoder
-  /** All vectors of a server are computed. */
+  /** Called when all vectors of a server are computed. */
   onDone: (key: string) => void
   clock: Clock
   random: () => number
   metrics: OperatorMetrics
 }
 
-/** The vectors of one server that are not published yet. */
+/** The work for one server: texts without a vector, and vectors that are not published yet. */
 type Job = {
   missing: SearchText[]
   /** By the text's key. */
@@ -43,7 +43,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
   metrics.watchVectors(() => jobs.values().reduce((count, { missing }) => count + missing.length, 0))
 
   const reconcile: Controller['reconcile'] = async (key, signal) => {
-    const batch = jobs.get(key)?.missing.slice(0, TEXTS_A_TURN) ?? []
+    const batch = jobs.get(key)?.missing.slice(0, TEXTS_PER_TURN) ?? []
     if (batch.length === 0) return undefined
     const vectors = await model.encode(batch, signal)
     metrics.encoderAvailable(vectors !== undefined)
@@ -60,16 +60,16 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
 
   return {
     controller: { name: 'encoding', queue, workers: 1, reconcile } satisfies Controller,
-    /** The catalog with all known vectors: those of the published catalog `standing` and those computed since. */
+    /** The catalog with all known vectors: those of `published`, and those computed since. */
     complete(
       key: string,
       server: McpServer,
       catalog: ServerCatalog,
-      standing?: ServerCatalog,
+      published?: ServerCatalog,
     ): ServerCatalog {
       const texts = searchTexts(knowledgeOf(server), catalog).slice(0, MAX_TEXTS)
       const made = jobs.get(key)?.made ?? new Map<string, Vector>()
-      const known = new Map([...vectorsOf(standing?.vectors), ...made])
+      const known = new Map([...vectorsOf(published?.vectors), ...made])
       const vectors = pick(texts, known)
       const missing = texts.filter(text => !vectors.has(text.key))
       jobs.set(key, { missing, made: pick(texts, made) })
@@ -93,7 +93,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
   }
 }
 
-/** Loads the model on demand. A missing model is not looked for again, because an image does not change. */
+/** Loads the model on demand. If it is missing, it is not searched for again, since the image of a running pod does not change. */
 function createModel(openEncoder: OpenEncoder, clock: Clock) {
   let encoder: SentenceEncoder | undefined
   let absent = false
@@ -122,7 +122,7 @@ function createModel(openEncoder: OpenEncoder, clock: Clock) {
   }
 }
 
-/** Must match what `resolve` gives to routers, which derive the same texts from it. */
+/** Must equal what `resolve` gives to routers, which build the same texts from it. */
 function knowledgeOf({ metadata: { name }, spec }: McpServer): ServerKnowledge {
   const { title, description, category, keywords, tools } = spec
   return { name, title, description, category, keywords, tools }

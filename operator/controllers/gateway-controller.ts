@@ -78,7 +78,7 @@ export type GatewayControllers = {
   slicesChanged(server: string): void
 }
 
-/** The probe is a controller of its own: gateway workers wait for its first result, so it must not need one of them. */
+/** The probe is a separate controller with its own workers, since the workers of this one wait for its first result. */
 export function createGatewayControllers(options: GatewayControllerOptions): GatewayControllers {
   const { clock, random } = options
   const queue = new Queue({ clock, random })
@@ -89,7 +89,7 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   }
   const probe = createGatewayProbe({ ...options, onChange: wake })
   const wakeSelecting = wakeOnChanges(options, wake)
-  const settle = createSettle(options, probe)
+  const reconcileGateway = createGatewayReconcile(options, probe)
   const reconcile: Controller['reconcile'] = async (key, signal) => {
     const object = options.caches.gateways.get(key)
     if (!object || object.metadata.deletionTimestamp) {
@@ -97,7 +97,7 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
       return undefined
     }
     plannedAt.set(key, clock.now())
-    return settle(object, signal)
+    return reconcileGateway(object, signal)
   }
   return {
     controllers: [{ name: 'gateway', queue, workers: WORKERS, reconcile }, probe.controller],
@@ -105,17 +105,17 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   }
 }
 
-/** Wakes only gateways that select the changed server or selected it before. Returns a function that wakes those of given servers. */
+/** Wakes gateways when something that they depend on changes. Returns a function that wakes the gateways which select any of the given servers. */
 function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) => void) {
   const { caches, manifests, index } = options
   const wakeSelecting = (...states: (Manifest | undefined)[]) => {
     for (const [key, object] of caches.gateways.objects) {
       const selector = manifests.gateway(object).manifest?.spec.servers.selector
-      const isMeant = (server: Manifest | undefined) =>
+      const isSelected = (server: Manifest | undefined) =>
         server !== undefined &&
         server.metadata.namespace === object.metadata.namespace &&
         (selector === undefined || selects(selector, server.metadata.labels))
-      if (states.some(isMeant)) wake(key)
+      if (states.some(isSelected)) wake(key)
     }
   }
   const named = new ReferenceIndex()
@@ -138,7 +138,7 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
   return wakeSelecting
 }
 
-/** Wakes the gateways that run scripts and select one of these, or cannot be parsed. */
+/** Wakes the gateways that run scripts and select, or selected, the changed one; also those that cannot be parsed. */
 function wakeOffering(
   { caches, manifests }: GatewayControllerOptions,
   wake: (key: string) => void,
@@ -146,22 +146,22 @@ function wakeOffering(
   now: Manifest | undefined,
 ): void {
   const isSame = before && now && before.metadata.generation === now.metadata.generation
-  // A change of the status alone; in a resync both are the same object.
+  // Only the status changed. In a resync, both are the same object.
   if (isSame && before !== now && isDeepStrictEqual(before.metadata.labels, now.metadata.labels)) return
   for (const [key, object] of caches.gateways.objects) {
     const code = manifests.gateway(object).manifest?.spec.code
-    const isMeant = (script: Manifest | undefined) =>
+    const isSelected = (script: Manifest | undefined) =>
       script !== undefined &&
       script.metadata.namespace === object.metadata.namespace &&
       (!code || (code.enabled && selects(code.scripts.selector, script.metadata.labels)))
-    if (isMeant(before) || isMeant(now)) wake(key)
+    if (isSelected(before) || isSelected(now)) wake(key)
   }
 }
 
 /** Why a plan could not be applied completely; undefined if it was. */
 type Blocked = Obstacle | { denied: string } | undefined
 
-function createSettle(options: GatewayControllerOptions, probe: GatewayProbe) {
+function createGatewayReconcile(options: GatewayControllerOptions, probe: GatewayProbe) {
   const { caches, manifests } = options
   const writers = createWriters<GatewayPlanStatus>(options, FIELD_MANAGER, OWNED)
 

@@ -26,7 +26,7 @@ export class Instances {
     if (!hasInstances(server) && claims.length === 0) return undefined
     const { namespace = '', name, uid = '' } = object.metadata
     const pods = Map.groupBy(this.pods(object), ({ metadata }) => metadata.labels?.[USER_LABEL] ?? '')
-    const standing = this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
+    const instances = this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
       const user = metadata.annotations?.[ANNOTATION.user] ?? ''
       if (kind !== 'Deployment' || !USER_DIGEST.test(user)) return []
       const id = idOfUser(user)
@@ -35,9 +35,9 @@ export class Instances {
         ? [{ user, deployment, pods: pods.get(id) ?? [] }]
         : []
     })
-    const users = [...standing.map(({ user }) => user), ...demand.wished]
+    const users = [...instances.map(({ user }) => user), ...demand.waiting]
     const usedAtMs = this.#usedAtMs.get(key) ?? new Map()
-    return { demand, usedAtMs, standing, claims, secrets: this.#secrets(namespace, server, new Set(users)) }
+    return { demand, usedAtMs, instances, claims, secrets: this.#secrets(namespace, server, new Set(users)) }
   }
 
   pods({ metadata: { namespace = '', name } }: Manifest): Kube<V1Pod>[] {
@@ -66,10 +66,10 @@ export class Instances {
     users: ReadonlySet<string>,
   ): ReadonlyMap<string, string> | undefined {
     if (!server.spec.auth?.perUser?.secrets) return undefined
-    const near = [...this.#caches.secrets.objects.values()].filter(
+    const secrets = [...this.#caches.secrets.objects.values()].filter(
       ({ metadata }) => metadata.namespace === namespace,
     )
-    const found = selectUserSecrets(server, near).filter(({ user }) => users.has(user.digest))
+    const found = selectUserSecrets(server, secrets).filter(({ user }) => users.has(user.digest))
     return new Map(found.map(({ user, secret }) => [user.digest, secret.metadata.name]))
   }
 }

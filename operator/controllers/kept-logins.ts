@@ -1,4 +1,4 @@
-/** The logins of users at servers: which Secrets have them, and what routers tell to write into these. */
+/** The logins of users at servers: stores those that routers report in Secrets, and finds these Secrets. */
 import { allLoginsNames, type LoginRecord, loginsName, newerLogin } from '../../core/catalog/login-records.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
@@ -10,7 +10,7 @@ import type { Manifests } from './parsed-manifests.ts'
 const COMPONENT = selectorOf('logins', '')[LABEL.component]
 
 export type KeptLogins = {
-  /** Of servers that nobody logs in to, nothing is written. What cannot be written is logged: routers tell of it again. */
+  /** Ignores servers without `auth.perUser.oauth`. A failure is only logged, since routers report the login again. */
   write(namespace: string, records: readonly LoginRecord[], signal: AbortSignal): Promise<void>
 }
 

@@ -23,7 +23,7 @@ import type { Applier } from '../runtime/apply.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
 import { isOwnedBy } from '../runtime/owner-reference.ts'
 
-/** ConfigMaps whose content is remembered; others are read again. */
+/** How many ConfigMaps' contents are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
 const NOTHING: Kept = { otherContent: [], taken: [] }
 
@@ -45,7 +45,7 @@ export class PackageRecords {
     this.#options = options
   }
 
-  /** Records what the pods report. Damaged records are not overwritten, since a person has to look at them. Throws ApiError. */
+  /** Records what the pods report. Damaged records are not overwritten, so that a person can inspect them. Throws ApiError. */
   async keep(
     object: Manifest,
     server: McpServer,
@@ -58,7 +58,7 @@ export class PackageRecords {
     const remembered = this.#remembered(object)
     if (remembered && isUpToDate(remembered, reports, approved))
       return { otherContent: contradicting(remembered, reports), taken: [] }
-    // A write replaces all records, so they are first read from the API server and not from a cache that may lag behind.
+    // A write replaces all records, so they are first read from the API server: the cache may lag behind.
     const found = await this.#read(object, signal)
     if (found === 'taken') return { otherContent: [], taken: [refOf(packagesObject(server, NONE))] }
     if (found === 'damaged') return NOTHING

@@ -8,27 +8,27 @@ import { parseManifest } from '../../crds/parse.ts'
 import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
 
-export type Read<Manifest> =
+/** `problems`: the object does not match the schema of this operator, because another version of the CRD admitted it. */
+export type Parsed<Manifest> =
   | { manifest: Manifest; problems?: undefined }
-  /** Only if another version of the CRD admitted something that this operator does not know. */
   | { problems: Problem[]; manifest?: undefined }
 
 /** A script with the result of inspecting its code. */
-export type ReadScript =
+export type ParsedScript =
   | { script: GivenScript; problems?: undefined }
   | { problems: Problem[]; script?: undefined }
 
 export type Manifests = {
-  server(object: KubeObject): Read<McpServer>
-  gateway(object: KubeObject): Read<McpGateway>
-  script(object: KubeObject): ReadScript
+  server(object: KubeObject): Parsed<McpServer>
+  gateway(object: KubeObject): Parsed<McpGateway>
+  script(object: KubeObject): ParsedScript
 }
 
 /** Cached objects are frozen, so parsed results can be kept by object identity. */
 export function createManifests(): Manifests {
-  const servers = new WeakMap<KubeObject, Read<McpServer>>()
-  const gateways = new WeakMap<KubeObject, Read<McpGateway>>()
-  const scripts = new WeakMap<KubeObject, ReadScript>()
+  const servers = new WeakMap<KubeObject, Parsed<McpServer>>()
+  const gateways = new WeakMap<KubeObject, Parsed<McpGateway>>()
+  const scripts = new WeakMap<KubeObject, ParsedScript>()
   return {
     server: object => remembered(servers, object, read<McpServer>),
     gateway: object => remembered(gateways, object, read<McpGateway>),
@@ -36,12 +36,12 @@ export function createManifests(): Manifests {
   }
 }
 
-function read<Manifest>(object: KubeObject): Read<Manifest> {
+function read<Manifest>(object: KubeObject): Parsed<Manifest> {
   const { manifest, problems = [] } = parseManifest(object)
   return manifest ? { manifest: manifest as Manifest } : { problems }
 }
 
-function readScript(object: KubeObject): ReadScript {
+function readScript(object: KubeObject): ParsedScript {
   const { manifest, problems } = read<McpScript>(object)
   return manifest ? { script: { manifest, inspected: inspectScript(manifest.spec.code) } } : { problems }
 }

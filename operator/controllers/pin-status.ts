@@ -1,4 +1,4 @@
-/** The part of a status about pinned tools and text with hidden characters. Pure. */
+/** The part of a server's status about pinned tools and about hidden characters in texts. Pure. */
 import { type HiddenText, hiddenTextLine } from '../../core/catalog/hidden-text.ts'
 import type { Pinned } from '../../core/catalog/pin.ts'
 import { changesLine, digestOfTools, type ToolChanges, toldChanges } from '../../core/catalog/tool-changes.ts'
@@ -7,12 +7,12 @@ import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 
-/** A list as it is served, with its changes and hidden characters. */
+/** A list as it is served, with its unapproved changes and the hidden characters in its texts. */
 export type PinnedList = Pinned & { hidden?: HiddenText }
 
 const MAX_MESSAGE_CHARACTERS = 2_000
 
-/** ToolsApproved only with `tools.pin`; TextVisible only if text hides characters. */
+/** ToolsApproved exists only with `tools.pin`, TextVisible only if texts have hidden characters. */
 export function pinConditions(
   server: McpServer,
   { approved, changes, hidden }: PinnedList,

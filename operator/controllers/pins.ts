@@ -39,8 +39,8 @@ export class Pins {
   }
 
   /**
-   * Which tools of a list are served, as found or as published. Stores newly approved tools before it returns, so that a status never
-   * reports an approval that would be lost. `approved`: the digest of the approved tools in the last status.
+   * Decides which tools of a list are served. `catalog` is newly discovered or already published. Stores newly approved tools before it
+   * returns, so that a status never reports an approval that could be lost. `approved`: the digest of the approved tools in the last status.
    */
   async apply(
     discovered: Discovered,
@@ -55,9 +55,9 @@ export class Pins {
     const before = policy.pin ? await this.#approved(discovered, found, approved, signal) : undefined
     const pinned = pinTools(found, { policy, approved: before, approve: approveOf(object) })
     const isKept = pinned.approved === undefined || pinned.approved === before
-    if (policy.pin && !isKept) await this.#keep(discovered, found, signal)
+    if (policy.pin && !isKept) await this.#store(discovered, found, signal)
     const list = { ...pinned, ...(hidden && { hidden }) }
-    this.#tell(discovered, list)
+    this.#log(discovered, list)
     return list
   }
 
@@ -82,20 +82,31 @@ export class Pins {
       if (kept.serverInfo?.uid === uid) return definitionsOf(kept)
     } catch (error) {
       if (error instanceof ApiError || !(error instanceof Fault)) throw error
-      if (error.code !== 'not_found') return this.#lost(server.metadata.name, found, approved)
+      if (error.code !== 'not_found') return this.#withoutStored(server.metadata.name, found, approved)
     }
-    return approved === undefined ? undefined : this.#lost(server.metadata.name, found, approved)
+    return approved === undefined ? undefined : this.#withoutStored(server.metadata.name, found, approved)
   }
 
-  /** Undefined, as before a first approval, if the digest of the tools is the approved one: they are then stored again. */
-  #lost(server: string, found: ServerCatalog, approved: string | undefined): ToolDefinition[] | undefined {
+  /**
+   * What to compare with if the stored tools are lost: no tool is approved. Undefined, as before a first approval, if the discovered
+   * tools have the approved digest; then they are stored again.
+   */
+  #withoutStored(
+    server: string,
+    found: ServerCatalog,
+    approved: string | undefined,
+  ): ToolDefinition[] | undefined {
     if (digestOfTools(definitionsOf(found)) === approved) return undefined
     this.#options.log.warn({ server, approved }, 'the approved tools are lost: none is approved')
     return []
   }
 
-  /** Keeps the tools that were found as the approved ones. */
-  async #keep({ key, object, server }: Discovered, found: ServerCatalog, signal: AbortSignal): Promise<void> {
+  /** Stores the discovered tools as the approved ones. */
+  async #store(
+    { key, object, server }: Discovered,
+    found: ServerCatalog,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { applier, caches, log } = this.#options
     const objects = approvedObjects(server, encodeSlices(approvedCatalog(object.metadata.uid, found)))
     const { taken, refused } = await applier.apply(object, objects, caches.find, signal)
@@ -113,7 +124,7 @@ export class Pins {
     log.info({ server: key, tools: found.tools.length, digest }, 'tools approved')
   }
 
-  #tell({ key, object, server }: Discovered, { changes, hidden }: PinnedList): void {
+  #log({ key, object, server }: Discovered, { changes, hidden }: PinnedList): void {
     const { log } = this.#options
     const { uid = '' } = object.metadata
     const last = this.#logged.get(uid)
@@ -132,7 +143,7 @@ function changeFields(changes: ToolChanges): { changes: string; digest: string }
   return { changes: changesLine(changes), digest: changes.digest }
 }
 
-/** Only the tools, in the form of a catalog, which slices carry. `uid`: a server made anew under the same name has approved nothing. */
+/** Only the tools, as a catalog, since slices contain catalogs. With `uid`, a new server of the same name does not inherit approvals. */
 function approvedCatalog(uid: string | undefined, { server, protocol, tools }: ServerCatalog): ServerCatalog {
   const empty = { invalid: [], resources: [], resourceTemplates: [], prompts: [], incomplete: [] }
   const digest = digestOfTools(definitionsOf({ tools }))

@@ -72,31 +72,31 @@ export class Publisher {
   }
 
   /**
-   * Publishes what is served of a catalog, with the vectors known from the published one, and starts computing the others. Returns whether the catalog
-   * changed. Writes slices first, so that the status never names a catalog that does not exist. Throws ApiError, and Fault `conflict`
-   * if a ConfigMap of another owner has the name of a slice.
+   * Publishes the served part of a catalog with the vectors known from `published`, and starts computing the missing ones. Returns whether
+   * the slices changed. Writes slices first, so that the status never names a catalog that does not exist. Throws ApiError, and Fault
+   * `conflict` if a ConfigMap of another owner has the name of a slice.
    */
   async found(
     discovered: Discovered,
     catalog: ServerCatalog,
-    standing: ServerCatalog | undefined,
+    published: ServerCatalog | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { object, server } = discovered
     const { tokens, clock, pins } = this.#options
     const last = this.last(object)
     const list = await pins.apply(discovered, catalog, last?.tools?.approved, signal)
-    const isOther = await this.#write(discovered, list.catalog, standing, signal)
+    const isChanged = await this.#write(discovered, list.catalog, published, signal)
     const counts = await tokens.of([server])
     const status = discoveredStatus(server, list, counts, last, clock.now())
     await this.#writeStatus(object, status, signal)
-    return isOther
+    return isChanged
   }
 
   /** Adds newly computed vectors to the published catalog; true if it lacked them. Throws as `found`. */
   async encoded(discovered: Discovered, signal: AbortSignal): Promise<boolean> {
-    const standing = await this.catalog(discovered, signal)
-    return standing !== undefined && (await this.#write(discovered, standing, standing, signal))
+    const published = await this.catalog(discovered, signal)
+    return published !== undefined && (await this.#write(discovered, published, published, signal))
   }
 
   /** Publishes a failure; the last catalog stays. */
@@ -126,11 +126,11 @@ export class Publisher {
   async #write(
     { key, object, server }: Discovered,
     catalog: ServerCatalog,
-    standing: ServerCatalog | undefined,
+    published: ServerCatalog | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { applier, caches, encoding } = this.#options
-    const complete = encoding.complete(key, server, catalog, standing)
+    const complete = encoding.complete(key, server, catalog, published)
     const objects = sliceObjects(server, encodeSlices(complete))
     const { taken, written, refused } = await applier.apply(object, objects, caches.find, signal)
     if (taken.length > 0)

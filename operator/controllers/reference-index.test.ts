@@ -16,7 +16,7 @@ test('only servers that name an object, in its namespace, are found', () => {
   assert.deepEqual(index.users('ConfigMap', 'a', 'login'), [])
 })
 
-test('a server that names something else, or is gone, is not found any more', () => {
+test('a server that now names something else, or is gone, is no longer found', () => {
   const index = new ReferenceIndex()
   index.set('a/one', 'a', [login])
   index.set('a/one', 'a', [urls])

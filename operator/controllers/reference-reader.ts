@@ -1,4 +1,4 @@
-/** Reads the Secrets and ConfigMaps that manifests name: versions from the caches, digests with one request per version. */
+/** Reads the Secrets and ConfigMaps that manifests name. Caches know their versions; each version is requested from the API server once. */
 import { createHash } from 'node:crypto'
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -7,7 +7,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { Reference } from '../plan/plan.ts'
 import type { ReferenceName } from '../plan/references.ts'
 
-/** Objects whose content is remembered; others are read again. */
+/** How many objects' contents are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
 /** Values are used in headers, which are never longer; longer values are not remembered. */
 const MAX_VALUE_CHARACTERS = 8_192
@@ -30,7 +30,7 @@ export class References {
   }
 
   /**
-   * One result per name. A deleted object is remembered as it was: managers of Secrets often delete one and create it again.
+   * One result per name. A deleted object keeps its last content: programs that manage Secrets often delete one and create it again.
    * Throws ApiError.
    */
   read(namespace: string, names: readonly ReferenceName[], signal: AbortSignal): Promise<Reference[]> {

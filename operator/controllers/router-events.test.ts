@@ -1,4 +1,4 @@
-/** Following routers' event streams: real streams over HTTP, silence by a clock that is turned by hand. */
+/** Following the event streams of routers: real streams over HTTP, and a manual clock for silence. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -23,39 +23,45 @@ async function start(t: TestContext, address: string, answer: (response: ServerR
     server.closeAllConnections()
   })
   let next = Promise.withResolvers<void>()
-  let told = 0
+  let calls = 0
   /** Resolves at the next event. */
   const event = async () => {
     await next.promise
     next = Promise.withResolvers()
   }
   events.follow(GATEWAY, [address], () => {
-    told++
+    calls++
     next.resolve()
   })
-  return { events, clock, event, hears: () => events.hears(GATEWAY, [address]), toldOf: () => told }
+  return {
+    events,
+    clock,
+    event,
+    isFollowing: () => events.isFollowing(GATEWAY, [address]),
+    eventCount: () => calls,
+  }
 }
 
-test('a stream is heard until it ends, which is told like an event or a part of one', async t => {
+test('a stream is followed until it ends; its end, like an event or a part of one, calls the listener', async t => {
   let stream: ServerResponse | undefined
-  const { event, hears, events } = await start(t, '127.0.9.21', response => {
+  const { event, isFollowing, events } = await start(t, '127.0.9.21', response => {
     stream = response
     response.writeHead(200, STREAM).write('event: waiting\ndata: []\n\n')
   })
-  assert.equal(hears(), false)
+  assert.equal(isFollowing(), false)
   await event()
-  assert.equal(hears(), true)
-  assert.equal(events.hears(GATEWAY, ['127.0.9.21', '127.0.9.99']), false)
+  assert.equal(isFollowing(), true)
+  assert.equal(events.isFollowing(GATEWAY, ['127.0.9.21', '127.0.9.99']), false)
   stream?.write('event: wait')
   await event()
   stream?.end()
   await event()
-  assert.equal(hears(), false)
+  assert.equal(isFollowing(), false)
 })
 
-test('signs of life are no events', async t => {
+test('heartbeats are not events', async t => {
   let stream: ServerResponse | undefined
-  const { event, toldOf } = await start(t, '127.0.9.24', response => {
+  const { event, eventCount } = await start(t, '127.0.9.24', response => {
     stream = response
     response.writeHead(200, STREAM).write('event: waiting\ndata: []\n\n')
   })
@@ -65,36 +71,36 @@ test('signs of life are no events', async t => {
   await new Promise(resolve => setImmediate(resolve))
   stream?.write('event: waiting\ndata: []\n\n')
   await event()
-  assert.equal(toldOf(), 2)
+  assert.equal(eventCount(), 2)
 })
 
-test('a stream that falls silent is not heard any more, and is opened anew', async t => {
+test('a stream that falls silent is no longer followed, and is opened again', async t => {
   let opened = 0
-  const { event, hears, clock } = await start(t, '127.0.9.22', response => {
+  const { event, isFollowing, clock } = await start(t, '127.0.9.22', response => {
     opened++
     response.writeHead(200, STREAM).write('event: waiting\ndata: []\n\n')
   })
   await event()
   clock.advance(SILENCE_MS - 1)
-  assert.equal(hears(), true)
+  assert.equal(isFollowing(), true)
   clock.advance(1)
   await event()
-  assert.equal(hears(), false)
+  assert.equal(isFollowing(), false)
   clock.advance(1_000)
   await event()
-  assert.deepEqual([hears(), opened], [true, 2])
+  assert.deepEqual([isFollowing(), opened], [true, 2])
 })
 
-test('a router that has no such stream is not heard, tells nothing, and is asked again', async t => {
+test('a router without such a stream is not followed, reports nothing, and is tried again', async t => {
   let asked = 0
-  const { hears, clock, toldOf } = await start(t, '127.0.9.23', response => {
+  const { isFollowing, clock, eventCount } = await start(t, '127.0.9.23', response => {
     asked++
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"waiting":"event: waiting"}')
   })
   while (asked < 3) {
     clock.advance(1_000)
     await new Promise(resolve => setImmediate(resolve))
-    assert.equal(hears(), false)
+    assert.equal(isFollowing(), false)
   }
-  assert.equal(toldOf(), 0)
+  assert.equal(eventCount(), 0)
 })

@@ -1,14 +1,14 @@
-/** Follows the event streams of routers, so that the operator learns within milliseconds, not at the next poll, which servers calls wait for. */
+/** Follows the event streams of routers, so that the operator learns within milliseconds, and not at the next poll, that a call waits for a server. */
 import { request } from 'undici'
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { adminUrl } from './router-report.ts'
 
 const RETRY = { firstMs: 500, longestMs: 30_000 }
-/** Routers send something at least every 15 s: a stream that is silent for longer tells nothing any more. */
+/** Routers send something at least every 15 s. A stream that is silent for longer is treated as broken. */
 export const SILENCE_MS = 20_000
-/** A sign of life. All else, also a part of an event, only says that something has changed; the status is then read. */
-const BEAT = /^[:\s]*$/
+/** A comment or an empty line, which only keeps the stream alive. Anything else, even part of an event, means that the status has changed. */
+const HEARTBEAT = /^[:\s]*$/
 const CONTENT_TYPE = 'text/event-stream'
 
 export type RouterEventsOptions = { clock: Clock; random: () => number }
@@ -39,8 +39,8 @@ export class RouterEvents {
     }
   }
 
-  /** Whether each of these routers would tell of an event now. */
-  hears(gateway: string, addresses: readonly string[]): boolean {
+  /** Whether the streams of all these routers are open. */
+  isFollowing(gateway: string, addresses: readonly string[]): boolean {
     return addresses.every(address => this.#streams.get(keyOf(gateway, address))?.isOpen)
   }
 
@@ -72,10 +72,10 @@ export class RouterEvents {
       for await (const chunk of body ?? []) {
         timer.cancel()
         timer = silence()
-        if (!BEAT.test(String(chunk))) onEvent()
+        if (!HEARTBEAT.test(String(chunk))) onEvent()
       }
     } catch {
-      // The router has gone.
+      // The router is gone.
     }
     timer.cancel()
     stream.isOpen = false
@@ -84,7 +84,7 @@ export class RouterEvents {
   }
 }
 
-/** undefined for a router of another version, which has no such stream, or no room for one more. */
+/** Undefined if the router has no such stream, because its version differs, or admits no further one. */
 async function open(address: string, signal: AbortSignal): Promise<AsyncIterable<unknown> | undefined> {
   const url = `${adminUrl(address)}/events`
   const { statusCode, headers, body } = await request(url, { signal, bodyTimeout: 0 })

@@ -1,4 +1,4 @@
-/** Which routers have served an old generation for too long. */
+/** Finds routers that have served an old generation for too long. */
 
 /** Routers load a change in well under a second. */
 const OVERDUE_MS = 30_000
@@ -9,11 +9,11 @@ type Behind = { missed: number; since: number }
 export class RouterLag {
   readonly #behind = new Map<string, Behind>()
 
-  /** Notes what a router serves. Returns the generation that it should have had long ago, if any. */
+  /** Records the generation that a router serves. Returns the one that it should have loaded long ago, if any. */
   overdue(pod: string, generation: number, newest: number, now: number): number | undefined {
     const last = this.#behind.get(pod)
     if (last && generation < last.missed) return now - last.since >= OVERDUE_MS ? last.missed : undefined
-    // One that follows frequent changes is always behind, but never behind the same one for long.
+    // A router that loads frequent changes may always be behind the newest generation, but never behind the same one for long.
     if (generation < newest) this.#behind.set(pod, { missed: newest, since: now })
     else this.#behind.delete(pod)
     return undefined

@@ -20,17 +20,16 @@ const REPORT_LIMIT_MS = 1_000
 const MAX_REPORT_BYTES = 8 * 1024 * 1024
 const MAX_REASON_CHARACTERS = 1_000
 const MAX_NAME_CHARACTERS = 253
-/** 16 of JSON Web Tokens, and the API server. */
+/** 16 issuers of JSON Web Tokens, and the API server. */
 const MAX_ISSUERS = 17
 const MAX_FINDINGS = 50
 const MAX_SERVERS = 10_000
-/** The most that `users.max` admits. */
+/** The largest value of `users.max`. */
 const MAX_USERS = 1_000
 /** As many calls as a router holds. */
-const MAX_WISHES = 1_024
-/** As many as a router keeps for the operator, and as long. */
+const MAX_WAITING = 1_024
 
-/** If a router of another version reports search differently, only this part is dropped. */
+/** If a router of another version reports this in another form, only this part of the report is dropped. */
 const search = z
   .object({
     semantic: z.enum(['embedded', 'endpoint', 'off']),
@@ -41,7 +40,7 @@ const search = z
   .catch(undefined)
 
 const text = (longest: number) => z.string().transform(value => value.slice(0, longest))
-/** Like `search`, left out if a router of another version reports it differently. */
+/** Like `search`, dropped if its form is not known. */
 const access = z
   .object({
     keys: z
@@ -89,7 +88,7 @@ const report = z.object({
 export type RouterStatus = z.output<typeof report>
 
 const count = z.int().min(0).default(0)
-/** What uses each server through the router, and what its calls wait for. */
+/** How each server is used through the router, and what calls wait for. */
 const load = z.object({
   servers: z
     .array(
@@ -119,8 +118,8 @@ const load = z.object({
         since: z.iso.datetime(),
       }),
     )
-    .max(MAX_WISHES),
-  /** Logins of users that are to be written. */
+    .max(MAX_WAITING),
+  /** Logins of users that the operator has to store. */
   logins: z
     .array(
       z.object({
@@ -135,7 +134,7 @@ const load = z.object({
 
 export type RouterLoad = z.output<typeof load>
 
-/** undefined if the router does not answer in time or its answer is invalid. Never rejects. */
+/** Undefined if the router does not answer in time or its answer is invalid. Never rejects. */
 export function readRouterStatus(
   address: string,
   clock: Clock,

@@ -1,21 +1,21 @@
-/** Remembers for each server, between two reconciles, what was decided about its scaling. */
+/** Remembers the last scaling decision for each server between two reconciles. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import type { Scale, ScaleMemory } from '../plan/scale.ts'
 
 type Deployment = Kube<V1Deployment>
-/** `generation`: that of the Deployment when this was decided. */
-type Decided = { memory: ScaleMemory; wanted: number; generation: number | undefined }
+/** `generation`: the Deployment's generation at the time of the decision. */
+type Decision = { memory: ScaleMemory; wanted: number; generation: number | undefined }
 
 export class Scales {
-  readonly #decided = new Map<string, Decided>()
+  readonly #decided = new Map<string, Decision>()
 
   memory(server: string): ScaleMemory {
     return this.#decided.get(server)?.memory ?? {}
   }
 
   /** The wanted number of instances: the last decision, until the cache has the Deployment that was written for it. */
-  standing(server: string, deployment: Deployment | undefined): number | undefined {
+  current(server: string, deployment: Deployment | undefined): number | undefined {
     const decided = this.#decided.get(server)
     const isUnseen = decided && deployment && decided.generation === deployment.metadata.generation
     return isUnseen ? decided.wanted : deployment?.spec?.replicas
@@ -23,7 +23,7 @@ export class Scales {
 
   /** Stores a decision; true if it wakes a server that slept. */
   decide(server: string, { memory, wanted }: Scale, deployment: Deployment | undefined): boolean {
-    const isWoken = this.standing(server, deployment) === 0 && wanted > 0
+    const isWoken = this.current(server, deployment) === 0 && wanted > 0
     this.#decided.set(server, { memory, wanted, generation: deployment?.metadata.generation })
     return isWoken
   }

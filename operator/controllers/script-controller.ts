@@ -27,7 +27,7 @@ import { createWriters } from './writers.ts'
 const FIELD_MANAGER = 'portolan-script'
 /** Changes within this time are handled in one reconcile. */
 const JOIN_MS = 200
-const MOST_LISTS = 1_000
+const MAX_LISTS = 1_000
 const OWNED = {
   fields: ['observedGeneration', 'gateways', 'tools'],
   conditions: [CONDITION.accepted, CONDITION.ready],
@@ -52,7 +52,8 @@ export function createScriptController(options: Options): ScriptController {
   }
   for (const cache of [caches.scripts, caches.gateways, caches.servers])
     cache.onChange((before, now) => {
-      if (before === now || meaningOf(before) !== meaningOf(now)) wakeIn((now ?? before)?.metadata.namespace)
+      if (before === now || relevantPartOf(before) !== relevantPartOf(now))
+        wakeIn((now ?? before)?.metadata.namespace)
     })
   return {
     slicesChanged: server => wakeIn(server.split('/', 1)[0]),
@@ -74,8 +75,8 @@ export function createScriptController(options: Options): ScriptController {
   }
 }
 
-/** The parts of an object that matter here. Of the status, which changes often, only whether a gateway is accepted. */
-function meaningOf(object: Manifest | undefined): string {
+/** The parts of an object that matter here. From the status, which changes often, only whether a gateway is accepted. */
+function relevantPartOf(object: Manifest | undefined): string {
   const { generation, labels, deletionTimestamp } = object?.metadata ?? {}
   return JSON.stringify([generation, labels, deletionTimestamp, object && isRefused(object)])
 }
@@ -122,9 +123,9 @@ function isSelected({ spec }: McpGateway, { metadata }: McpServer): boolean {
   return selects(spec.servers.selector, metadata.labels)
 }
 
-/** Names of the tools of servers, as last discovered: read once for each list. */
+/** Reads the names of the tools of servers as last discovered; each published list is read once. */
 function createLists({ client, slices }: Options): ListOf {
-  const known = new BoundedMap<{ digest: string; names: string[] }>(MOST_LISTS)
+  const known = new BoundedMap<{ digest: string; names: string[] }>(MAX_LISTS)
   return async (server, signal) => {
     const { name, namespace = '' } = server.metadata
     const key = keyOf(server as KubeObject)
@@ -137,7 +138,7 @@ function createLists({ client, slices }: Options): ListOf {
         found = { digest: set.digest, names: tools.map(({ definition }) => definition.name) }
         known.set(key, found)
       } catch (error) {
-        // A newer list is being written: its slices wake us again.
+        // A newer list is being written. Its slices wake this controller again.
         if (!(error instanceof Fault)) throw error
         return { name }
       }

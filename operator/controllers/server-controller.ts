@@ -22,7 +22,7 @@ import { Queue } from '../runtime/queue.ts'
 import type { Certificates, KeptCertificate } from './certificates.ts'
 import type { Demand } from './demand.ts'
 import { gatewaysOf } from './demand-controller.ts'
-import { isSameWay, type Target, type Targets } from './discovery-targets.ts'
+import { isSameEndpoint, type Target, type Targets } from './discovery-targets.ts'
 import { Instances } from './instances.ts'
 import { loginSecretsOf } from './kept-logins.ts'
 import type { PackageRecords } from './package-records.ts'
@@ -40,7 +40,7 @@ const OWNED = {
   fields: ['observedGeneration', 'endpoint', 'replicas', 'users'],
   conditions: [CONDITION.accepted, CONDITION.available, CONDITION.progressing, CONDITION.ready],
 }
-/** Counting the tokens of a description may take a tokenizer that has to be loaded. */
+/** Discovery should confirm a new generation within this time. It may first have to load the tokenizer, to count the tokens of a description. */
 const REPEAT_LIMIT_MS = 5_000
 
 export type ServerControllerOptions = OperatorContext & {
@@ -83,7 +83,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   const instances = new Instances(caches)
 
   const settle = async (object: Manifest, { ownedBefore, ...observed }: Observed, signal: AbortSignal) => {
-    const { certificate, afterMs } = await certified(options, object, observed, signal)
+    const { certificate, afterMs } = await certificateFor(options, object, observed, signal)
     const seen = { ...observed, certificate }
     const key = keyOf(object)
     let plan = planServer(seen)
@@ -134,7 +134,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   }
 }
 
-/** `ownedBefore`: what the server owned before the rest was observed. */
+/** `ownedBefore`: the objects that the server owned before anything else was observed. */
 type Observed = ServerWorld & { ownedBefore: readonly KubeObject[] }
 
 async function observe(
@@ -161,7 +161,7 @@ async function observe(
     use: {
       load: hasInstances(server) ? UNUSED : demand.of(key, gateways, clock.now()),
       memory: scales.memory(key),
-      standing: scales.standing(key, deployment),
+      current: scales.current(key, deployment),
     },
     ...(users && { users }),
     references: await references.read(namespace, [...referencesOf(server), ...ofUsers], signal),
@@ -175,7 +175,7 @@ async function observe(
   }
 }
 
-/** The NetworkPolicy of the installer does not select pods with the label. */
+/** Labels pods that have installed their package: the NetworkPolicy of the installer does not select pods with this label. */
 async function labelInstalled(
   { labelPod, settings }: ServerControllerOptions,
   { server, pods }: ServerWorld,
@@ -187,8 +187,8 @@ async function labelInstalled(
     await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
 }
 
-/** Only for a server that is accepted. */
-async function certified(
+/** The certificate of an accepted server with `tls`. */
+async function certificateFor(
   { certificates, clock }: ServerControllerOptions,
   object: Manifest,
   world: ServerWorld,
@@ -203,13 +203,13 @@ function soonest(...times: (number | undefined)[]): number | undefined {
   return given.length > 0 ? Math.min(...given) : undefined
 }
 
-/** Whether only the generation changed. Then the status is skipped: discovery confirms the new generation soon; otherwise Ready flickers. */
+/** Whether only the generation changed. Then the status is not written yet, since Ready would be false until discovery confirms the generation. */
 function isRepeated(last: Target | undefined, now: Target | undefined): boolean {
-  if (!last || !now || !isSameWay(last, now)) return false
+  if (!last || !now || !isSameEndpoint(last, now)) return false
   return last.server.metadata.generation !== now.server.metadata.generation
 }
 
-/** undefined for a server that must not be asked. */
+/** Undefined for a server that must not be discovered. */
 function targetOf({ server, references }: ServerWorld, plan: ServerPlan): Target | undefined {
   if (plan.keep || server.spec.suspend) return undefined
   const inputs = connectionInputs(server, indexReferences(references))

@@ -1,4 +1,4 @@
-/** Whether a server can be asked: its pods are ready and run the template that was applied last. Pure. */
+/** Whether discovery can connect to a server: its pods are ready and run the template that was applied last. Pure. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Kube } from '../../core/kube/object.ts'
@@ -17,7 +17,7 @@ export function servingOf({ server, revision }: Target, caches: Pick<Caches, 'de
 }
 
 function stateOf({ metadata, spec, status }: Kube<V1Deployment>, revision: string): Serving {
-  // One that goes to sleep still answers, but not for long.
+  // A server that is being scaled to zero still answers, but not for long.
   if (!status?.readyReplicas || spec?.replicas === 0) return 'down'
   const isNewest = spec !== undefined && revisionOf(spec.template) === revision
   const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)

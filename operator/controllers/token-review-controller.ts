@@ -1,4 +1,4 @@
-/** The token review controller: lets the routers of gateways with `auth.serviceAccounts.review` ask the API server about tokens, and no others. */
+/** The token review controller: lets the routers of gateways with `auth.serviceAccounts.review`, and no others, create TokenReviews. */
 import type { OperatorContext } from '../operator.ts'
 import { asksForReviews, reviewSubjects } from '../plan/token-review.ts'
 import { keepSubjects } from '../runtime/binding-subjects.ts'
@@ -8,7 +8,7 @@ import { Queue } from '../runtime/queue.ts'
 import type { Manifests } from './parsed-manifests.ts'
 
 const FIELD_MANAGER = 'portolan-token-review'
-/** Changes within this time are written at once. */
+/** Changes within this time are joined into one write. */
 const JOIN_MS = 100
 
 /** Undefined if the chart made no binding: then gateways that ask for reviews are refused. */
@@ -24,7 +24,7 @@ export function createTokenReviewController(
     return gateway ? asksForReviews(gateway) : false
   }
   caches.gateways.onChange((before, now) => {
-    // In a resync both are the same object: then what others wrote into the binding is corrected.
+    // In a resync both are the same object. The binding is then written again, in case another client has changed it.
     if (before === now ? asks(now) : asks(before) !== asks(now)) queue.addAfter(binding, JOIN_MS)
   })
   // Gateways may have been deleted while no operator ran.

@@ -3,7 +3,7 @@ import type { V1Deployment } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { LABEL } from '../plan/names.ts'
 import type { Queued } from '../plan/plan.ts'
-import { atATime, isUpgrading, type Waves } from '../plan/upgrade.ts'
+import { isUpgrading, maxRolling, type Waves } from '../plan/upgrade.ts'
 import type { Cache } from '../runtime/cache.ts'
 
 type Deployment = Kube<V1Deployment>
@@ -13,7 +13,7 @@ const MAX_NAMED = 3
 export class Turns {
   readonly #deployments: Cache<Deployment>
   readonly #waves: Waves
-  /** Servers whose turn has begun, with the generation of their Deployment before; until the cache has a newer generation. */
+  /** Servers whose turn has begun, with the generation of their Deployment at that time. They count as rolling until the cache has a newer one. */
   readonly #admitted = new Map<string, number>()
   /** Servers by namespace. */
   readonly #waiting = new Map<string, Set<string>>()
@@ -42,8 +42,11 @@ export class Turns {
     }
     const all = [...this.#deployments.objects.values()].filter(isOfServer)
     const rolling = all.filter(one => nameOf(one) !== server && this.#isRolling(one))
-    const near = rolling.filter(({ metadata }) => metadata.namespace === namespace)
-    if (rolling.length < atATime(this.#waves, all.length) && near.length < this.#waves.perNamespace) {
+    const inNamespace = rolling.filter(({ metadata }) => metadata.namespace === namespace)
+    if (
+      rolling.length < maxRolling(this.#waves, all.length) &&
+      inNamespace.length < this.#waves.perNamespace
+    ) {
       this.#leave(server, namespace)
       this.#admitted.set(server, deployment.metadata.generation ?? 0)
       return undefined
@@ -60,7 +63,7 @@ export class Turns {
     return found
   }
 
-  /** Wakes as many servers of each namespace as may roll now; those that still have to wait report it. */
+  /** Wakes as many servers of each namespace as may roll there. Those that find no place wait again. */
   #wakeNext(): void {
     for (const servers of this.#waiting.values())
       for (const server of [...servers].slice(0, this.#waves.perNamespace)) this.#wake(server)

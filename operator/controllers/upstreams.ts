@@ -1,4 +1,4 @@
-/** Discovery's connections, one per server, kept open if they notify of changed lists or of a remote server's failure. */
+/** Discovery's connections, one per server. They stay open if they report changed lists or the failure of a remote server. */
 import type { Clock } from '../../core/async.ts'
 import { secretsOf } from '../../core/catalog/endpoint.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
@@ -11,7 +11,7 @@ import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './discovery-targets.ts'
 
-/** Connections kept open at a time; other servers are asked at their interval. */
+/** How many connections stay open at a time; other servers are discovered only at their interval. */
 export const MAX_STREAMS = 256
 
 /** The values of Secrets, by name. */
@@ -22,8 +22,8 @@ type Held = {
   upstream: Upstream
   /** Runs outside the cluster: no pod status shows whether it is up. */
   isRemote: boolean
-  /** Discovery is using it, and will find a failure itself. */
-  isAsked: boolean
+  /** Discovery is using it, and will notice a failure itself. */
+  isInUse: boolean
   secrets: Secrets
   stopListening?: () => void
 }
@@ -34,7 +34,7 @@ export type UpstreamsOptions = {
   connector?: typeof createConnector
   /** Which addresses may be connected to. Absent: all. */
   guard?: HostGuard
-  /** A server notified of changed lists, lost our session or stopped responding: it has to be asked again. */
+  /** Called when a server reports changed lists, has lost the session or has stopped responding: it has to be discovered again. */
   onListChanged: (key: string) => void
 }
 
@@ -54,7 +54,7 @@ export class Upstreams {
     const { revision } = target.endpoint
     const held = this.#held.get(key)
     if (held?.revision === revision) {
-      held.isAsked = true
+      held.isInUse = true
       await this.#read(target, held.secrets, signal)
       return held.upstream
     }
@@ -62,9 +62,9 @@ export class Upstreams {
     const secrets: Secrets = new Map()
     await this.#read(target, secrets, signal)
     const upstream = this.#connect(target, secrets)
-    const opened: Held = { revision, upstream, isRemote: isRemote(target), isAsked: true, secrets }
+    const opened: Held = { revision, upstream, isRemote: isRemote(target), isInUse: true, secrets }
     this.#held.set(key, opened)
-    // A perClient server notifies of the lists of our own session only.
+    // A perClient server reports only changes of this session's lists.
     const notifies = target.server.spec.sessions !== 'perClient'
     if ((notifies || opened.isRemote) && this.#streams < MAX_STREAMS) this.#listen(key, opened, notifies)
     return upstream
@@ -74,7 +74,7 @@ export class Upstreams {
   release(key: string, info: UpstreamInfo | undefined): void {
     const held = this.#held.get(key)
     const notifies = info !== undefined && (held?.isRemote || changingLists(info.capabilities).length > 0)
-    if (held?.stopListening && notifies) held.isAsked = false
+    if (held?.stopListening && notifies) held.isInUse = false
     else this.close(key)
   }
 
@@ -99,7 +99,7 @@ export class Upstreams {
     const stop = held.upstream.onEvent(event => {
       if (event.kind === 'listChanged') {
         if (notifies) onListChanged(key)
-      } else if (event.state === 'failed' && !held.isAsked) {
+      } else if (event.state === 'failed' && !held.isInUse) {
         this.close(key)
         onListChanged(key)
       }

@@ -1,4 +1,4 @@
-/** The Secrets of users, from the metadata of all Secrets: which a gateway needs, and which gateways a changed one concerns. */
+/** The Secrets of users, found by the metadata of all Secrets: which ones servers need, and which servers a changed one concerns. */
 import { selects } from '../../core/catalog/select.ts'
 import { selectUserSecrets } from '../../core/catalog/user-secrets.ts'
 import { SUBJECT_ANNOTATION } from '../../crds/annotations.ts'
@@ -7,7 +7,7 @@ import type { UserSecretName } from '../plan/plan.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
 import type { Manifests } from './parsed-manifests.ts'
 
-/** At most so many Secrets are read for one server: the first by name. */
+/** How many Secrets are read for one server; they are sorted by name. */
 export const MAX_USER_SECRETS = 1_000
 
 /** By server name, of servers of one namespace. */
@@ -17,13 +17,13 @@ export function userSecretsIn(
   servers: readonly McpServer[],
 ): Map<string, UserSecretName[]> {
   const found = new Map<string, UserSecretName[]>()
-  const asking = servers.filter(({ spec }) => spec.auth?.perUser?.secrets)
-  if (asking.length === 0) return found
-  const near = [...secrets.objects.values()].filter(
+  const withSecrets = servers.filter(({ spec }) => spec.auth?.perUser?.secrets)
+  if (withSecrets.length === 0) return found
+  const inNamespace = [...secrets.objects.values()].filter(
     ({ metadata }) => metadata.namespace === namespace && metadata.annotations?.[SUBJECT_ANNOTATION],
   )
-  for (const server of asking) {
-    const own = selectUserSecrets(server, near).slice(0, MAX_USER_SECRETS)
+  for (const server of withSecrets) {
+    const own = selectUserSecrets(server, inNamespace).slice(0, MAX_USER_SECRETS)
     const names = own.map(({ user: { subject }, secret }) => ({ subject, name: secret.metadata.name }))
     found.set(server.metadata.name, names)
   }

@@ -7,7 +7,7 @@ import { createStatusWriter, type StatusOwnership } from '../runtime/apply-statu
 import type { Manifest } from '../runtime/caches.ts'
 import { createSecretKeeper, type SecretKeeper } from '../runtime/ensure-secret.ts'
 
-/** Obstacles, objects of other owners or policies of the cluster, are not watched: try again after this time. */
+/** Objects of other owners and policies of the cluster are not watched, so an apply that they block is tried again after this time. */
 export const OBSTACLE_RETRY_MS = 30_000
 
 /** Objects of other owners under our names, or why the API server refused an object. */
@@ -21,8 +21,8 @@ export type Writers<Status> = {
   /** Writes the objects, unless a Secret has another owner; resolves with the reasons why some were not written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>
   /**
-   * Deletes what the owner owned but the plan lacks, except kinds that another controller writes. `ownedBefore`: from before the plan's world was
-   * observed. The plan knows nothing of what others have written since, such as a new Secret of logins.
+   * Deletes objects of the owner that are not in the plan, except kinds that another controller writes. `ownedBefore` has to be read before
+   * the world is observed: otherwise an object that was created meanwhile, such as a Secret of logins, would be deleted.
    */
   prune(
     owner: Manifest,

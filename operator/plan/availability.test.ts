@@ -17,6 +17,6 @@ function plannedReplicas(manifest: string, replicas: number | undefined): number
 }
 
 test('an autoscaler starts from the existing replicas, within its bounds', () => {
-  const planned = [undefined, 0, 1, 5, 50].map(standing => plannedReplicas(GATEWAY, standing))
+  const planned = [undefined, 0, 1, 5, 50].map(current => plannedReplicas(GATEWAY, current))
   assert.deepEqual(planned, [2, 2, 2, 5, 10])
 })

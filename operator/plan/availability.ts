@@ -32,14 +32,14 @@ export function autoscaler(
 }
 
 /** The current replicas within the autoscaler's bounds. Omitted replicas would default to 1 until the autoscaler's next sync. */
-export function standingReplicas(
+export function replicasWithin(
   deployment: Kube<V1Deployment> | undefined,
   { min, max }: { min: number; max: number },
 ): number {
   return Math.min(Math.max(deployment?.spec?.replicas ?? min, min), max)
 }
 
-/** Evictions may take away one pod at a time. */
+/** Allows evictions to remove one pod at a time. */
 export function disruptionBudget({
   name,
   namespace,

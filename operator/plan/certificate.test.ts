@@ -7,7 +7,7 @@ import { certificateProblem, renewalOf, withFormer } from './certificate.ts'
 const NOW = Date.UTC(2026, 0, 1)
 const HOST = 'mcp-x.team.svc'
 
-test('a flaw is named, and a good certificate has none', async () => {
+test('the problem of an unusable certificate is named, and a usable one has none', async () => {
   const { cert, key } = await createSelfSigned(HOST, NOW)
   const other = await createSelfSigned(HOST, NOW)
   const flawOf = (data: Record<string, string>, now = NOW) =>
@@ -24,12 +24,12 @@ test('a flaw is named, and a good certificate has none', async () => {
   assert.equal(flawOf({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': 'x' }), 'ca.crt holds no certificate')
 })
 
-test('it is renewed after two thirds of its time', async () => {
+test('a certificate is renewed after two thirds of its lifetime', async () => {
   const { cert } = await createSelfSigned(HOST, NOW)
   assert.equal(new Date(renewalOf({ 'tls.crt': cert })).toISOString().slice(0, 10), '2026-03-01')
 })
 
-test('the present one comes first, none twice, and there are no more than 16', async () => {
+test('of the trusted certificates the present one comes first, none comes twice, and there are at most 16', async () => {
   const made = await Promise.all(Array.from({ length: 20 }, () => createSelfSigned(HOST, NOW)))
   const [first = '', second = ''] = made.map(({ cert }) => cert)
   assert.equal(withFormer(second, first), second + first)

@@ -8,15 +8,15 @@ export type CertificateData = Readonly<Record<string, string>>
 
 /** As the plan of a server sees it. */
 export type ServerCertificate = {
-  /** What callers trust, in PEM: also what they trusted until lately, since the kubelet brings a new certificate to the bridge later. */
+  /** The certificates that callers trust, in PEM. Includes the former ones for a while: the kubelet updates the bridge's certificate later. */
   authority: string
   problem?: Problem
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** The present one and the former ones; an authority and its intermediates are a few. */
+/** Present and former ones together; an authority with its intermediates has only a few. */
 const MAX_CERTIFICATES = 16
-/** Of its lifetime: after this part it is renewed. */
+/** A certificate is renewed after this share of its lifetime. */
 const RENEWED_AFTER = 2 / 3
 
 /** What callers have to trust to accept this certificate: its authority, or the certificate itself. */
@@ -24,7 +24,7 @@ export function authorityOf(data: CertificateData): string {
   return data['ca.crt'] ?? data['tls.crt'] ?? ''
 }
 
-/** Why callers of `host` would not accept it. */
+/** Why callers of `host` would not accept the certificate; undefined if they would. */
 export function certificateProblem(
   data: CertificateData,
   name: string,

@@ -6,25 +6,25 @@ import type { PlannedCondition, Taken } from './plan.ts'
 /** Reason and message of a condition; the message says what to do. */
 export type Verdict = { reason: string; message: string }
 
-/** Warnings whose reason becomes the condition's. */
-const TOLD: readonly string[] = [
+/** Reasons of warnings that become the reason of the condition Accepted. */
+const PROMOTED: readonly string[] = [
   REASON.secretNotFound,
   REASON.configMapNotFound,
   REASON.keyNotFound,
   REASON.callersUnknown,
 ]
-/** Reasons of a rollout that is not stuck. */
-const GOES_ON: readonly string[] = [
+/** Reasons that do not mean that a rollout is stuck. */
+const NOT_STUCK: readonly string[] = [
   REASON.starting,
   REASON.updating,
   REASON.updateQueued,
   REASON.suspended,
   REASON.noReplicas,
 ]
-const MAX_TOLD = 5
-const MAX_ANSWER = 1_000
-/** The API server allows 32,768 characters. */
-const MAX_MESSAGE = 8_000
+const MAX_PROBLEMS = 5
+const MAX_ANSWER_CHARACTERS = 1_000
+/** The API server allows 32,768. */
+const MAX_MESSAGE_CHARACTERS = 8_000
 
 export function takenProblem({ kind, name, owner }: Taken): Problem {
   const belongs = owner === undefined ? 'has another owner' : `belongs to ${owner}`
@@ -39,23 +39,23 @@ export function refusedProblem(answer: string, fields: Readonly<Record<string, s
   return { reason: REASON.invalid, path: kind ? fields[kind] : 'spec', message }
 }
 
-/** For objects that a quota, an admission policy or missing rights keep out. */
+/** For objects that cannot be created because of a quota, an admission policy or missing rights. */
 export function deniedVerdict(answer: string): Verdict {
   return { reason: REASON.podRejected, message: `The cluster does not allow it: ${sentenceOf(answer)}` }
 }
 
 function sentenceOf(answer: string): string {
-  return answer.replace(/^The API server answered \d+: /, '').slice(0, MAX_ANSWER)
+  return answer.replace(/^The API server answered \d+: /, '').slice(0, MAX_ANSWER_CHARACTERS)
 }
 
 /** Accepted with warnings. If one is a missing Secret, ConfigMap or key, or a server that is left out, its reason becomes the condition's. */
 export function accepted(warnings: readonly Problem[], generation: number): PlannedCondition {
   const message = warnings.length === 0 ? 'It is valid.' : `It is valid, but: ${sentences(warnings)}`
-  const reason = warnings.find(({ reason }) => TOLD.includes(reason))?.reason ?? REASON.accepted
+  const reason = warnings.find(({ reason }) => PROMOTED.includes(reason))?.reason ?? REASON.accepted
   return condition(CONDITION.accepted, 'True', { reason, message }, generation)
 }
 
-/** `reason` defaults to that of the first problem. `available`: its pods go on answering calls. */
+/** `reason` defaults to that of the first problem. `available`: whether its pods still answer calls. */
 export function notAccepted(
   refusals: readonly Problem[],
   generation: number,
@@ -81,10 +81,10 @@ export function availability(outage: Verdict | undefined, generation: number): P
       )
 }
 
-/** As of a Deployment: true while pods are replaced and when all are, false if that is stuck. `trouble` is why not all are. */
+/** Like a Deployment's condition: true while pods are being replaced and afterwards, false if this is stuck. `trouble` says why pods are missing. */
 export function progress(trouble: Verdict | undefined, generation: number): PlannedCondition {
   const complete = { reason: REASON.complete, message: 'All instances run the newest revision.' }
-  const isStuck = trouble !== undefined && !GOES_ON.includes(trouble.reason)
+  const isStuck = trouble !== undefined && !NOT_STUCK.includes(trouble.reason)
   return condition(
     CONDITION.progressing,
     isStuck ? 'False' : 'True',
@@ -93,7 +93,7 @@ export function progress(trouble: Verdict | undefined, generation: number): Plan
   )
 }
 
-/** Without the output of a process, which Ready shows. */
+/** Only the first line: the others are output of the process, which the condition Ready shows. */
 function brief({ reason, message }: Verdict): Verdict {
   return { reason, message: message.split('\n')[0] ?? '' }
 }
@@ -112,12 +112,12 @@ export function condition(
   { reason, message }: Verdict,
   observedGeneration: number,
 ): PlannedCondition {
-  return { type, status, reason, message: message.slice(0, MAX_MESSAGE), observedGeneration }
+  return { type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS), observedGeneration }
 }
 
 function sentences(problems: readonly Problem[]): string {
   const shown = problems
-    .slice(0, MAX_TOLD)
+    .slice(0, MAX_PROBLEMS)
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
   const more = problems.length - shown.length
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')

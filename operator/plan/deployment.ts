@@ -5,7 +5,7 @@ import { type Component, labelsOf, selectorOf } from './names.ts'
 
 /** Time for pulling images and installing packages, added to the time for the start itself. */
 const PULL_SECONDS = 300
-const OLD_REVISIONS = 2
+const KEPT_REVISIONS = 2
 
 export type DeploymentParts = {
   name: string
@@ -13,8 +13,8 @@ export type DeploymentParts = {
   component: Component
   instance: string
   user?: string
-  /** Whether no two pods may run at once, because they would write into one volume. */
-  keepsFiles?: boolean
+  /** Whether two pods must never run at once, because they would write to the same volume. */
+  isExclusive?: boolean
   replicas: number
   startSeconds: number
   annotations?: Record<string, string>
@@ -22,13 +22,13 @@ export type DeploymentParts = {
 }
 
 /**
- * maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. That of a user ends at once: its
- * credentials may be old, and no call goes to it any more.
+ * maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. The pod of a user ends at once instead: its
+ * credentials may be outdated, and routers no longer call it.
  */
 export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
   const { name, namespace, component, instance, user, replicas, startSeconds, annotations, template } = parts
   const maxUnavailable = user === undefined ? 0 : 1
-  const strategy = parts.keepsFiles
+  const strategy = parts.isExclusive
     ? { type: 'Recreate' }
     : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable, maxSurge: 1 } }
   return {
@@ -42,7 +42,7 @@ export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
     },
     spec: {
       replicas,
-      revisionHistoryLimit: OLD_REVISIONS,
+      revisionHistoryLimit: KEPT_REVISIONS,
       progressDeadlineSeconds: startSeconds + PULL_SECONDS,
       selector: { matchLabels: selectorOf(component, instance, user) },
       strategy,

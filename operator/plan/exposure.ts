@@ -4,7 +4,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { gatewayObjectName, labelsOf, SERVICE_PORT } from './names.ts'
 
-/** A kind that a cluster may not have: its definition comes with the Gateway API. */
+/** A kind that exists only where the Gateway API is installed. */
 export const HTTP_ROUTE = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute' }
 
 type Exposure = NonNullable<McpGateway['spec']['router']['expose']>
@@ -17,7 +17,7 @@ export function exposureObjects(gateway: McpGateway): KubeObject[] {
   ]
 }
 
-/** Without a time limit of requests: listening streams stay open, and calls have limits of their own. */
+/** Request timeouts are disabled: listening streams stay open, and calls have their own limits. */
 function httpRoute(
   gateway: McpGateway,
   { parentRefs, hostnames }: NonNullable<Exposure['gatewayAPI']>,

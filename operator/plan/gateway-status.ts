@@ -22,9 +22,9 @@ import { gatewayObjectName } from './names.ts'
 import type { GatewayPlan, GatewayPlanStatus, GatewayWorld, RouterReport } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 
-const ANSWERS: Verdict = { reason: REASON.ready, message: 'It answers at its URL.' }
-/** One that sleeps is woken by the next call. */
-const SERVES: readonly ServerState[] = ['ready', 'asleep']
+const READY: Verdict = { reason: REASON.ready, message: 'It answers at its URL.' }
+/** A server that sleeps is woken by the next call. */
+const SERVING_STATES: readonly ServerState[] = ['ready', 'asleep']
 /** maxItems of `status.routers`. */
 export const MAX_ROUTERS = 100
 
@@ -47,21 +47,21 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
   ]
   const outage = outageOf(world, plan)
   if (refusals.length > 0) {
-    // Routers run on if the API server refused a change; a gateway whose plan is refused has none.
+    // If the API server refused a change, the routers keep running; if the manifest itself is refused, there are none.
     const available = plan.refusals.length === 0 && outage === undefined
-    return { ...standing(world, plan.config), conditions: notAccepted(refusals, generation, { available }) }
+    return { ...fieldsOf(world, plan.config), conditions: notAccepted(refusals, generation, { available }) }
   }
   const ofPods = troubleOfPods(world, plan)
   const trouble = outage?.reason === REASON.noServersSelected ? outage : (ofPods ?? outage)
   const { access, conditions } = accessStatus(world, plan.config, generation)
   return {
-    ...standing(world, plan.config),
+    ...fieldsOf(world, plan.config),
     ...(access.length > 0 && { access }),
     conditions: [
       accepted(plan.warnings, generation),
       availability(outage, generation),
       progress(ofPods, generation),
-      trouble ? notReady(trouble, generation) : ready(ANSWERS, generation),
+      trouble ? notReady(trouble, generation) : ready(READY, generation),
       ...conditions,
     ],
   }
@@ -75,7 +75,8 @@ export function invalidGatewayStatus(problems: readonly Problem[], generation: n
   }
 }
 
-function standing(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanStatus, 'conditions'> {
+/** Everything but the conditions. */
+function fieldsOf(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanStatus, 'conditions'> {
   const { gateway, generation } = world
   const { name, namespace } = gateway.metadata
   const selected = selectedServers(world, config)
@@ -104,7 +105,7 @@ function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatu
   return { direct, exposed, saved }
 }
 
-/** Why not all routers are ready, of the newest revision and up to date. */
+/** Why some routers are not ready, not of the newest revision or not up to date. */
 function troubleOfPods(
   { gateway, deployment, pods, reports, denied }: GatewayWorld,
   { revision }: GatewayPlan,
@@ -136,7 +137,7 @@ function nothingOffered(world: GatewayWorld, config: RouterConfig): Verdict | un
       'No McpServer of this namespace matches spec.servers.selector: label one, or change the selector'
     return { reason: REASON.noServersSelected, message }
   }
-  const ready = config.servers.filter(({ status }) => SERVES.includes(status.state))
+  const ready = config.servers.filter(({ status }) => SERVING_STATES.includes(status.state))
   if (ready.length === 0) {
     return {
       reason: REASON.noServersReady,

@@ -46,8 +46,8 @@ export type Installation = {
 }
 
 /**
- * The installer gets the server's environment, which may hold proxies and registry credentials. The first pod of a server starts
- * without records, which the operator then makes from its report.
+ * The installer gets the server's environment, which may contain proxies and registry credentials. The ConfigMap of records is optional:
+ * the operator creates it from the report of the server's first pod.
  */
 export function installation(
   server: McpServer,

@@ -1,4 +1,4 @@
-/** Which pods have installed their package, and so need their registry no more. Pure. */
+/** Which pods have installed their package, and so no longer need their registry. Pure. */
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { INSTALLED_LABEL } from './names.ts'
@@ -6,7 +6,7 @@ import { INSTALLER } from './package-records.ts'
 
 export type InstalledPod = { pod: Kube<V1Pod>; installed: boolean }
 
-/** Pods whose label is missing or wrong. A pod loses the label when its node restarted and runs the installer again. */
+/** Pods whose label is missing or wrong. After a restart of its node, a pod runs the installer again, and the label has to be removed meanwhile. */
 export function mislabelled(pods: readonly Kube<V1Pod>[]): InstalledPod[] {
   return pods
     .filter(({ metadata }) => !metadata.deletionTimestamp)

@@ -15,7 +15,7 @@ import { contentDigest, podInputs, type ReferenceIndex } from './references.ts'
 import { type PodUser, serverTemplate } from './server-pods.ts'
 import { instanceService } from './service.ts'
 import { revisionOf } from './template.ts'
-import { isAnothers } from './user-claims.ts'
+import { isIdTaken } from './user-claims.ts'
 import { decideInstances, type Instances, type UserDemand } from './user-instances.ts'
 
 export type InstancePlan = Instances & {
@@ -26,41 +26,41 @@ export type InstancePlan = Instances & {
   revisions: ReadonlyMap<string, string | undefined>
 }
 
-const UNKNOWN: UserDemand = { isKnown: false, wished: [], used: new Map() }
-const NOBODY: UsersWorld = { demand: UNKNOWN, usedAtMs: new Map(), standing: [], claims: [] }
+const UNKNOWN_DEMAND: UserDemand = { isKnown: false, waiting: [], used: new Map() }
+const NO_USERS: UsersWorld = { demand: UNKNOWN_DEMAND, usedAtMs: new Map(), instances: [], claims: [] }
 
-/** Undefined for a server whose users have no pods. `isWaiting`: its turn in an upgrade of the operator has not come. */
+/** Undefined for a server whose users have no pods. `isWaiting`: whether the server waits for its turn in an upgrade of the operator. */
 export function planInstances(
   world: ServerWorld,
   references: ReferenceIndex,
   isWaiting: boolean,
 ): InstancePlan | undefined {
-  const { server, users = NOBODY } = world
+  const { server, users = NO_USERS } = world
   if (!hasInstances(server)) return undefined
   const instances = decide(world, references)
   const revisions = new Map<string, string | undefined>()
   const plan: InstancePlan = { ...instances, objects: [], secrets: [], untouched: [], revisions }
   for (const user of instances.wanted) {
-    const standing = users.standing.find(one => one.user === user)?.deployment
-    const made = instanceDeployment(world, references, user, standing)
-    const isLeft = isWaiting && standing !== undefined
+    const current = users.instances.find(one => one.user === user)?.deployment
+    const planned = instanceDeployment(world, references, user, current)
+    const isUnchanged = isWaiting && current !== undefined
     plan.secrets.push(bearerOf(server, user))
-    plan.objects.push(instanceService(server, idOfUser(user)), ...(isLeft ? [] : [made]))
-    if (isLeft) plan.untouched.push(refOfDeployment(standing))
-    revisions.set(user, revisionOf((isLeft ? standing : made).spec?.template ?? {}))
+    plan.objects.push(instanceService(server, idOfUser(user)), ...(isUnchanged ? [] : [planned]))
+    if (isUnchanged) plan.untouched.push(refOfDeployment(current))
+    revisions.set(user, revisionOf((isUnchanged ? current : planned).spec?.template ?? {}))
   }
   return plan
 }
 
 function decide(world: ServerWorld, references: ReferenceIndex): Instances {
-  const { server, users = NOBODY, now } = world
+  const { server, users = NO_USERS, now } = world
   const { max, idleAfter } = server.spec.users ?? DEFAULT_USERS
   return decideInstances({
     max: server.spec.suspend ? 0 : max,
     idleAfterMs: parseDuration(idleAfter),
-    standing: server.spec.suspend ? [] : users.standing.map(({ user }) => user),
+    existing: server.spec.suspend ? [] : users.instances.map(({ user }) => user),
     admits: user =>
-      !isAnothers(world, user) && (!needsSecret(server) || secretOf(users, references, user) !== undefined),
+      !isIdTaken(world, user) && (!needsSecret(server) || secretOf(users, references, user) !== undefined),
     demand: users.demand,
     usedAtMs: users.usedAtMs,
     now,
@@ -68,20 +68,20 @@ function decide(world: ServerWorld, references: ReferenceIndex): Instances {
 }
 
 function instanceDeployment(
-  { server, settings, users = NOBODY }: ServerWorld,
+  { server, settings, users = NO_USERS }: ServerWorld,
   references: ReferenceIndex,
   user: string,
-  standing: Kube<V1Deployment> | undefined,
+  current: Kube<V1Deployment> | undefined,
 ): Kube<V1Deployment> {
   const { name, namespace } = server.metadata
   const id = idOfUser(user)
   const secret = needsSecret(server) ? secretOf(users, references, user) : undefined
   const pod: PodUser = { id, revision: instanceRevision(user, secret?.digest), ...(secret && { secret }) }
-  const before = standing?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs]
-  const inputs = podInputs(server, references, before?.split('.')[0])
+  const currentInputs = current?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs]
+  const inputs = podInputs(server, references, currentInputs?.split('.')[0])
   const template = serverTemplate(server, settings, secret ? `${inputs}.${secret.digest}` : inputs, pod)
   return deployment({
-    keepsFiles: server.spec.users?.volume !== undefined,
+    isExclusive: server.spec.users?.volume !== undefined,
     name: instanceName(name, id),
     namespace,
     component: 'user',
@@ -109,7 +109,7 @@ function needsSecret({ spec }: McpServer): boolean {
   return spec.auth?.perUser?.secrets !== undefined
 }
 
-/** Undefined while it does not exist, or was not read yet. */
+/** The Secret of a user; undefined if it does not exist or has not been read yet. */
 function secretOf(
   { secrets }: UsersWorld,
   references: ReferenceIndex,

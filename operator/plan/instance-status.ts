@@ -8,7 +8,7 @@ import type { InstancePlan } from './instance-objects.ts'
 import type { ServerWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 
-/** At most so many troubles are listed; usually all users have the same. */
+/** Usually all users have the same problem, so a few are enough. */
 export const MAX_TROUBLES = 20
 const MAX_MESSAGE = 512
 const IN_PROGRESS: readonly string[] = [REASON.starting, REASON.updating]
@@ -36,7 +36,7 @@ const FULL: Verdict = {
 
 /** Undefined if the pod of the user is ready. */
 function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Verdict | undefined {
-  const { deployment, pods = [] } = users?.standing.find(one => one.user === user) ?? {}
+  const { deployment, pods = [] } = users?.instances.find(one => one.user === user) ?? {}
   const trouble = rolloutTrouble({ deployment, pods, revision: plan.revisions.get(user), wanted: 1 })
   if (!trouble) return undefined
   // Further lines are output of the process, which may show the user's Secret.

@@ -2,15 +2,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** The key by which entries of these lists are matched; entries of other lists are matched by `name`. */
-const KEYS: Readonly<Record<string, string>> = {
+const KEY_FIELDS: Readonly<Record<string, string>> = {
   volumeMounts: 'mountPath',
   volumeDevices: 'devicePath',
   hostAliases: 'ip',
   topologySpreadConstraints: 'topologyKey',
 }
 
-/** Lists whose entries are unions, such as a volume's source: merging two entries would make an invalid one. */
-const WHOLE: readonly string[] = ['env', 'volumes']
+/** Lists whose entries are unions, such as a volume's source. Two entries cannot be merged, since the result would be invalid. */
+const REPLACED_ENTRIES: readonly string[] = ['env', 'volumes']
 
 /**
  * Returns a new value; neither argument is changed. Entries of object lists merge with the entry of the same key (in env and volumes they
@@ -41,12 +41,12 @@ function mergeMaps(ours: JsonObject, theirs: JsonObject): JsonObject {
 
 function mergeLists(ours: JsonValue[], theirs: JsonValue[], field: string): JsonValue[] {
   if (!theirs.every(isObject) || !ours.every(isObject)) return theirs
-  const key = KEYS[field] ?? 'name'
+  const key = KEY_FIELDS[field] ?? 'name'
   const merged: JsonObject[] = [...ours]
   for (const entry of theirs) {
     const at = merged.findIndex(other => other[key] !== undefined && other[key] === entry[key])
     if (at < 0) merged.push(entry)
-    else merged[at] = WHOLE.includes(field) ? entry : mergeMaps(merged[at] ?? {}, entry)
+    else merged[at] = REPLACED_ENTRIES.includes(field) ? entry : mergeMaps(merged[at] ?? {}, entry)
   }
   return merged
 }

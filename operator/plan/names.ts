@@ -24,13 +24,13 @@ export const ANNOTATION = {
   inputs: 'portolan.dev/inputs',
   /** On a pod template: digest of the whole template, which identifies its pods. */
   revision: 'portolan.dev/revision',
-  /** On the pod template of routers: uid of their ServiceAccount. The tokens of a deleted one are refused, also if there is a new one. */
+  /** On the pod template of routers: uid of their ServiceAccount. If it is deleted and created again, the tokens of running pods are refused. */
   serviceAccount: 'portolan.dev/service-account',
   /** On the Deployment of a server: the generation of the manifest for which it was last written. */
   madeFor: 'portolan.dev/made-for',
   /** On the Deployment of a server: why it has its revision, Manifest or Upgrade. */
   cause: 'portolan.dev/cause',
-  /** On the Deployment of a user's instance: the digest of the user, of which the label has the beginning. */
+  /** On the Deployment of a user's instance: the digest of the user. The user's id, in the label, is its beginning. */
   user: 'portolan.dev/user-digest',
   /** On the claim of a user's volume: since when the user has had no pod, in milliseconds since the epoch. */
   unusedSince: 'portolan.dev/unused-since',
@@ -39,7 +39,7 @@ export const ANNOTATION = {
   catalogParts: 'portolan.dev/catalog-parts',
 } as const
 
-/** On what belongs to one user of a server: the user's id. */
+/** On objects that belong to one user of a server: the user's id. */
 export const USER_LABEL = 'portolan.dev/user'
 
 /** On a pod that has installed its package: see installed.ts. */
@@ -54,7 +54,7 @@ export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`
 /** HTTP_PORT serves MCP, in bridges and routers; ADMIN_PORT serves everything else of routers. */
 export const HTTP_PORT = 8080
 export const ADMIN_PORT = 8081
-/** Of bridges. Not a port that servers choose for pages of their own. */
+/** Of bridges. Not a port that servers usually listen on themselves. */
 export const METRICS_PORT = 9464
 export const SERVICE_PORT = 80
 export const TLS_SERVICE_PORT = 443
@@ -69,7 +69,7 @@ export function packageClaimPrefix(server: string): string {
   return `${serverObjectName(server)}.package-`
 }
 
-/** Labels of an object; `instance` is the name of the server or gateway, `user` the id of the one whom it belongs to. */
+/** Labels of an object. `instance` is the name of the server or gateway, `user` the id of the user that the object belongs to. */
 export function labelsOf(component: Component, instance: string, user?: string): Record<string, string> {
   return { [LABEL.managedBy]: PRODUCT, ...selectorOf(component, instance, user) }
 }
@@ -93,7 +93,7 @@ export function gatewayObjectName(gateway: string): string {
   return `${gateway}-gateway`
 }
 
-/** The Service of the routers' admin port, apart from the one that agents reach: that one may be a load balancer. */
+/** The Service of the routers' admin port. It is separate from the Service for agents, which may be a load balancer. */
 export function adminServiceName(gateway: string): string {
   return `${gatewayObjectName(gateway)}-admin`
 }
@@ -103,7 +103,7 @@ export function peersServiceName(gateway: string): string {
   return `${gatewayObjectName(gateway)}-peers`
 }
 
-/** The Secret with the keys that only routers have: one signs sessions, the other seals logins of users. */
+/** The Secret with the keys that only routers have: one signs session ids, the other encrypts logins of users. */
 export function keysName(gateway: string): string {
   return `${gateway}-keys`
 }
@@ -111,7 +111,7 @@ export function keysName(gateway: string): string {
 export const SESSION_KEY = 'session'
 export const LOGIN_KEY = 'logins'
 
-/** The ConfigMap of what the pods of a server installed. */
+/** The ConfigMap with the records of which packages the pods of a server installed. */
 export function packagesName(server: string): string {
   return `${server}-packages`
 }

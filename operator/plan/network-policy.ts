@@ -55,7 +55,7 @@ export function serverPolicy(server: McpServer, settings: OperatorSettings): Kub
   }
 }
 
-/** Lets the installer of a package reach the port of its registry: a pod that has installed its package gets a label, and is selected no more. */
+/** Lets the installer of a package reach the port of its registry. Once a pod has installed its package, it gets a label and is no longer selected. */
 export function installPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy>[] {
   const wanted = packageOf(server, settings)
   const { name, namespace } = server.metadata
@@ -77,10 +77,9 @@ export function installPolicy(server: McpServer, settings: OperatorSettings): Ku
 }
 
 /**
- * Ingress on the MCP port: the gateway's own namespace, those of `from`, and the operator; anywhere, if callers from outside the
- * cluster are admitted. On the admin port: the gateway's routers and sidecars, the operator, and where the chart says that metrics are
- * read from.
- * Egress is not restricted.
+ * Ingress on the MCP port: from the gateway's own namespace, those of `from`, and the operator; from anywhere, if the gateway is exposed
+ * outside the cluster. On the admin port: from the gateway's routers and sidecars, the operator, and the pods that the chart allows to read
+ * metrics. Egress is not restricted.
  */
 export function gatewayPolicy(
   { metadata: { name, namespace }, spec }: McpGateway,
@@ -110,7 +109,7 @@ export function gatewayPolicy(
   }
 }
 
-/** Those of its users too: none of them may connect to another. */
+/** Selects the pods of its users too, since none of them may connect to another. */
 function podsOf(server: McpServer): JsonOf<V1LabelSelector> {
   const { name } = server.metadata
   if (!hasInstances(server)) return { matchLabels: selectorOf('server', name) }
@@ -121,7 +120,7 @@ function podsOf(server: McpServer): JsonOf<V1LabelSelector> {
   }
 }
 
-/** Without a peer no rule at all: one with an empty `from` would admit everybody. */
+/** No rule if there are no peers, since a rule with an empty `from` would admit everybody. */
 function metrics(server: McpServer, { metricsFrom }: OperatorSettings): JsonOf<V1NetworkPolicyIngressRule>[] {
   return isBridged(server) && metricsFrom.length > 0
     ? [{ from: metricsFrom, ports: [tcp(METRICS_PORT)] }]
@@ -135,7 +134,7 @@ function operatorPeer(settings: OperatorSettings): JsonOf<V1NetworkPolicyPeer> {
   }
 }
 
-/** No rule at all without peers: one with an empty `to` would allow port 53 of every host, and tunnels through it. */
+/** No rule if there are no peers, since a rule with an empty `to` would allow port 53 of every host, and tunnels through it. */
 function dns({ dns }: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
   const ports = DNS_PORTS.flatMap(port => ['UDP', 'TCP'].map(protocol => ({ protocol, port })))
   return dns.length > 0 ? [{ to: dns, ports }] : []

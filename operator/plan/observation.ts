@@ -6,8 +6,9 @@ import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import { userTroubles } from './instance-status.ts'
 import { maySleep } from './scaling.ts'
 
-const STARTING: readonly string[] = [REASON.starting, REASON.updating]
-const HIDDEN: Readonly<Record<string, ServerState>> = {
+const STARTING_REASONS: readonly string[] = [REASON.starting, REASON.updating]
+/** States in which the tools of a server are not shown, by the reason of Ready. */
+const HIDDEN_STATES: Readonly<Record<string, ServerState>> = {
   [REASON.authRequired]: 'authRequired',
   [REASON.notAccepted]: 'notAccepted',
   [REASON.suspended]: 'suspended',
@@ -19,7 +20,7 @@ export function observedOf(server: McpServer): ServerObservation {
   const condition = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   const state = stateOf(status, condition)
   const since = Date.parse(condition?.lastTransitionTime ?? '') || 0
-  const troubles = userTroubles(server, PROBLEMS)
+  const troubles = userTroubles(server, WAKE_PROBLEMS)
   const sleep = {
     ...(maySleep(server) && { sleep: sleepOf(condition) }),
     ...(troubles && { userTroubles: troubles }),
@@ -30,8 +31,8 @@ export function observedOf(server: McpServer): ServerObservation {
   return { state, reason: condition.reason, message, since, ...sleep }
 }
 
-/** Why it cannot be woken, for agents: without what the cluster says of its nodes and images. */
-const PROBLEMS: Readonly<Record<string, string>> = {
+/** Why a server cannot be woken, as agents read it: without details of nodes and images. */
+const WAKE_PROBLEMS: Readonly<Record<string, string>> = {
   [REASON.unschedulable]: 'no node has room',
   [REASON.storagePending]: 'its storage is not available',
   [REASON.imagePullFailed]: 'its image cannot be pulled',
@@ -45,7 +46,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 
 function sleepOf(condition: Condition | undefined): NonNullable<ServerObservation['sleep']> {
   const { status, reason = '' } = condition ?? {}
-  const problem = status === 'False' ? PROBLEMS[reason] : undefined
+  const problem = status === 'False' ? WAKE_PROBLEMS[reason] : undefined
   return { asleep: reason === REASON.asleep, ...(problem !== undefined && { problem }) }
 }
 
@@ -63,9 +64,10 @@ function causeOf(status: McpServerStatus | undefined, { reason }: Condition): Co
 function stateOf(status: McpServerStatus | undefined, condition: Condition | undefined): ServerState {
   if (condition?.reason === REASON.asleep || condition?.reason === REASON.waking) return 'asleep'
   if (condition?.status === 'True') return 'ready'
-  const hidden = condition && HIDDEN[condition.reason]
+  const hidden = condition && HIDDEN_STATES[condition.reason]
   if (hidden) return hidden
   if ((status?.replicas?.ready ?? 0) > 0) return 'ready'
-  if (!condition || condition.status === 'Unknown' || STARTING.includes(condition.reason)) return 'starting'
+  if (!condition || condition.status === 'Unknown' || STARTING_REASONS.includes(condition.reason))
+    return 'starting'
   return 'failed'
 }

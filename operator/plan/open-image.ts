@@ -1,10 +1,10 @@
-/** The warning about images that anybody who reaches them can call. Pure. */
+/** The warning about an image that every pod which can connect to it may call. Pure. */
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorSettings } from './settings.ts'
 
-/** The bridge asks for a bearer token. An image that serves HTTP itself can check only what `headers` or `auth` send to it. */
+/** A bridge requires a bearer token. An image that serves HTTP itself can check only the credentials that `headers` or `auth` send to it. */
 export function openImage({ spec }: McpServer, { networkPolicies }: OperatorSettings): Problem[] {
   const isSentCredential =
     spec.auth?.oauth !== undefined || spec.headers.some(({ valueFrom }) => valueFrom?.secretKeyRef)

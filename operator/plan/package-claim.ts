@@ -12,7 +12,7 @@ const HASH_CHARACTERS = 10
 
 /**
  * A volume holds one installation: another package, version, image or size gets another claim. So files in use are never overwritten, and
- * no claim has to be changed (most of its fields are immutable).
+ * no claim is ever changed (most of its fields are immutable).
  */
 export function packageClaim(
   { metadata: { name, namespace }, spec: { storage } }: McpServer,

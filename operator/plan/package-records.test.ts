@@ -53,7 +53,7 @@ test('only a successful installer of the present package reports', () => {
   assert.deepEqual(packageReports(server, pods), [{ pod: 'good', record: FIRST }])
 })
 
-test('of two pods the older one counts', () => {
+test('if two pods report different contents, that of the older one is recorded', () => {
   const pods = [said(OTHER, 'new', { created: '2026-01-02T00:00:00Z' }), said(FIRST, 'old')]
   const reports = packageReports(server, pods)
   const known = withReports({ records: [] }, reports, undefined)
@@ -81,7 +81,7 @@ test('an approval of tools approves no package', () => {
   assert.equal(approvedIntegrity(annotated(' sha512-a/b+c== ')), 'sha512-a/b+c==')
 })
 
-test('as many versions as are recorded fit into a ConfigMap, and are read back', () => {
+test('the maximum number of records fits into a ConfigMap and is read back', () => {
   const record = { ...FIRST, package: 'p'.repeat(214), integrity: `sha512-${'a'.repeat(88)}` }
   const reports = Array.from({ length: MAX_RECORDS + 1 }, (_, at) => ({
     pod: 'a',

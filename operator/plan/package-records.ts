@@ -1,4 +1,4 @@
-/** What the pods of a server installed: from their status into a ConfigMap, with which later pods compare. Pure. */
+/** Records which package contents the pods of a server installed: from their status into a ConfigMap that later pods are compared with. Pure. */
 import type { V1ConfigMap, V1Pod } from '@kubernetes/client-node'
 import type { Problem } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
@@ -19,13 +19,13 @@ import { labelsOf, packagesName } from './names.ts'
 export const PACKAGES_KEY = 'packages.json'
 /** The init container that installs the package of a server. */
 export const INSTALLER = 'install'
-/** About 200 KiB. What is installed after that is not recorded. */
+/** About 200 KiB. Further installations are not recorded. */
 export const MAX_RECORDS = 1_000
 
-/** What a pod says that it installed. */
+/** What a pod reports that it installed. */
 export type PackageReport = { pod: string; record: PackageRecord }
 
-/** Of the oldest pod first, only of the server's present package. */
+/** Reports about the server's present package, that of the oldest pod first. */
 export function packageReports({ spec }: McpServer, pods: readonly Kube<V1Pod>[]): PackageReport[] {
   const kind = spec.npm ? 'npm' : 'pypi'
   const name = (spec.npm ?? spec.pypi)?.package
@@ -67,7 +67,7 @@ export function contradicting(
   })
 }
 
-/** Happens if pods that started at the same time got different contents, or one of before an approval still runs. */
+/** Happens if pods that started at the same time got different contents, or if a pod from before an approval still runs. */
 export function otherContentProblem({ pod, record }: PackageReport): Problem {
   const { kind, package: name, version, integrity } = record
   return {

@@ -1,4 +1,4 @@
-/** What the chart's values permit manifests: not the operator's own namespace, nor powerful fields, other registries and hosts. Pure. */
+/** Refuses what the chart's values do not permit: the operator's own namespace, powerful pod fields, other registries and other hosts. Pure. */
 import type { Problem } from '../../core/errors.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { REASON } from '../../crds/conditions.ts'
@@ -84,7 +84,7 @@ function registryProblems(
     }))
 }
 
-/** What these hosts resolve to is checked when they are connected. */
+/** The addresses that these hosts resolve to are checked when a connection is made. */
 function hostProblems(
   urls: { path: string; url: string | undefined }[],
   { permitted: { remoteHosts } }: Settings,
@@ -103,7 +103,7 @@ function matches(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern
 }
 
-/** With its registry, as container runtimes complete it. */
+/** The image's name with its registry, completed as container runtimes do. */
 function fullName(image: string): string {
   const [first = '', ...rest] = image.split('/')
   if (rest.length === 0) return `${DEFAULT_REGISTRY}/library/${image}`

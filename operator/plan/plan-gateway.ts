@@ -10,7 +10,7 @@ import type { KubeObject } from '../../core/kube/object.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { DEFAULT_USER_HEADERS } from '../../crds/server-auth.ts'
-import { autoscaler, disruptionBudget, standingReplicas } from './availability.ts'
+import { autoscaler, disruptionBudget, replicasWithin } from './availability.ts'
 import { deployment } from './deployment.ts'
 import { exposureObjects } from './exposure.ts'
 import { feedObject } from './feed-object.ts'
@@ -43,8 +43,7 @@ import { shutdownOf } from './shutdown.ts'
 import { revisionOf } from './template.ts'
 import { reviewProblems } from './token-review.ts'
 
-/** No router runs. */
-const NONE = { replicas: 0, min: 0, max: 0 }
+const NO_ROUTERS = { replicas: 0, min: 0, max: 0 }
 
 /** A gateway that is not accepted keeps its address but has no routers: it must not serve without the protection it asks for. */
 export function planGateway(world: GatewayWorld): GatewayPlan {
@@ -54,7 +53,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   const refusals = problems
     .filter(({ kind }) => kind === 'McpGateway')
     .map(({ kind: _, name: __, ...problem }) => problem)
-  const routers = routersOf(world, config, refusals.length > 0 ? NONE : routerScale(gateway))
+  const routers = routersOf(world, config, refusals.length > 0 ? NO_ROUTERS : routerScale(gateway))
   return {
     objects: [
       serviceAccount(gateway),
@@ -88,7 +87,7 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
     const observation = { ...observedOf(server), inputs: connectionInputs(server, references) }
     return [server.metadata.name, observation] as const
   })
-  // What the gateway itself names decides who is admitted: if it was deleted, its last content must not decide on.
+  // ConfigMaps that the gateway itself names decide who is admitted. Once one is deleted, its last content must no longer count.
   const own = new Set(gatewayReferences(gateway).map(({ name }) => name))
   const configMaps = world.references.flatMap(({ kind, name, exists, values }) =>
     kind === 'ConfigMap' && values && (exists || !own.has(name)) ? [[name, values] as const] : [],
@@ -107,7 +106,7 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
   })
 }
 
-/** By server name. A Secret whose content was not read yet comes with the next plan. */
+/** By server name. A Secret whose content has not been read yet is added by the next plan. */
 function userSecretsOf(
   { servers, userSecrets = new Map() }: GatewayWorld,
   references: ReferenceIndex,
@@ -121,7 +120,7 @@ function userSecretsOf(
       const revision = found?.exists ? contentDigest(found) : undefined
       if (!found || revision === undefined) return []
       const lacks = headers.find(({ key }) => !Object.hasOwn(found.digests, key))?.key
-      // The Secret of a user with a pod is read by the pod, and by no router.
+      // If users have pods, only the user's pod reads the Secret, and routers need no access to it.
       return [{ subject, ...(!ofPods && { name }), revision, ...(lacks !== undefined && { lacks }) }]
     })
     return [name, secrets] as const
@@ -166,17 +165,17 @@ function namesOfUserSecrets({ users }: RouterServer): string[] {
   return credentials?.kind === 'secrets' ? credentials.secrets.flatMap(({ name }) => name ?? []) : []
 }
 
-/** Without a Deployment until the ServiceAccount exists: its uid is part of the pods. While it is deleted, they stay as they are. */
+/** There is no Deployment until the ServiceAccount exists, whose uid is part of the pod template. If it is deleted, the pods keep the last uid. */
 function routersOf(
-  { gateway, settings, deployment: standing, serviceAccount }: GatewayWorld,
+  { gateway, settings, deployment: current, serviceAccount }: GatewayWorld,
   { servers }: RouterConfig,
   { replicas: fixed, min, max }: RouterScale,
 ) {
   const { name: instance, namespace } = gateway.metadata
-  const replicas = fixed ?? standingReplicas(standing, { min, max })
+  const replicas = fixed ?? replicasWithin(current, { min, max })
   const scaled = { name: gatewayObjectName(instance), namespace, component: 'router' as const, instance }
   const account =
-    serviceAccount ?? standing?.spec?.template?.metadata?.annotations?.[ANNOTATION.serviceAccount]
+    serviceAccount ?? current?.spec?.template?.metadata?.annotations?.[ANNOTATION.serviceAccount]
   const shutdown = shutdownOf(servers.map(({ limits }) => limits.callTimeoutMs))
   const template =
     account === undefined ? undefined : routerTemplate(gateway, settings, { account, shutdown })

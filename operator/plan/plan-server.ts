@@ -44,15 +44,15 @@ const EGRESS_UNENFORCED: Problem = {
     'the operator is configured to create no NetworkPolicies, so it would not be enforced: remove it, or set networkPolicies to true',
 }
 
-/** A server that is not accepted keeps its objects, so that a mistake in a manifest stops nothing. */
+/** A server that is not accepted keeps its objects, so that a mistake in a manifest does not stop what runs. */
 export function planServer(world: ServerWorld): ServerPlan {
   const { server } = world
   const references = indexReferences(world.references)
   const objections = acceptServer(server, 'cluster')
   const missing = missingReferences(server, references)
-  const goesOn = wasAccepted(server)
+  const isAccepted = wasAccepted(server)
   const warnings = [
-    ...(goesOn ? missing : []),
+    ...(isAccepted ? missing : []),
     ...objections.filter(({ refuses }) => !refuses).map(plain),
     ...openImage(server, world.settings),
     ...world.otherContent.map(otherContentProblem),
@@ -62,7 +62,7 @@ export function planServer(world: ServerWorld): ServerPlan {
     ...objections.filter(({ refuses }) => refuses).map(plain),
     ...(server.spec.egress.length > 0 && !world.settings.networkPolicies ? [EGRESS_UNENFORCED] : []),
     ...serverPermission(server, world.settings),
-    ...(goesOn ? [] : missing),
+    ...(isAccepted ? [] : missing),
     ...unsendableHeaders(server, references),
     ...world.taken.map(takenProblem),
     ...(world.refused ? [refusedProblem(world.refused, FREE_FORM)] : []),
@@ -89,15 +89,15 @@ export function planServer(world: ServerWorld): ServerPlan {
   }
 }
 
-/** Then everything that this manifest names was there once. A Secret that is away now hides nothing: what runs goes on. */
+/** If this generation was accepted, every Secret that it names has existed. One that is missing now is only a warning: what runs keeps running. */
 function wasAccepted({ metadata, status }: McpServer): boolean {
   const found = status?.conditions?.find(({ type }) => type === CONDITION.accepted)
   return found?.status === 'True' && found.observedGeneration === metadata.generation
 }
 
-/** The policy comes first, so that no pod runs without it. */
+/** The NetworkPolicy comes first, so that no pod runs without it. */
 function workloadOf(world: ServerWorld, references: ReferenceIndex) {
-  const { server, settings, deployment: standing, queued } = world
+  const { server, settings, deployment: current, queued } = world
   const { name: instance, namespace } = server.metadata
   const { max } = server.spec.scaling
   const scale = serverScale(world)
@@ -106,15 +106,15 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
   const inputs = podInputs(
     server,
     references,
-    standing?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs],
+    current?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs],
   )
   const template = serverTemplate(server, settings, inputs)
   const startSeconds = startTimeoutSeconds(server)
   const annotations = {
     [ANNOTATION.madeFor]: String(server.metadata.generation),
-    [ANNOTATION.cause]: causeOf(standing, server, template),
+    [ANNOTATION.cause]: causeOf(current, server, template),
   }
-  const isWaiting = queued !== undefined && standing !== undefined
+  const isWaiting = queued !== undefined && current !== undefined
   const instances = planInstances(world, references, isWaiting)
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [serverPolicy(server, settings), ...installPolicy(server, settings)] : []),
@@ -130,12 +130,12 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
     instances,
     untouched: [
       ...(instances?.untouched ?? []),
-      ...(isWaiting ? [refOf(standing)] : []),
+      ...(isWaiting ? [refOf(current)] : []),
       ...(server.spec.tls ? [certificateRef(server)] : []),
       ...claimsInUse(world, isWaiting),
     ],
-    revision: revisionOf((isWaiting ? standing.spec?.template : undefined) ?? template),
-    isUpgrade: isUpgrade(standing, server, template),
+    revision: revisionOf((isWaiting ? current.spec?.template : undefined) ?? template),
+    isUpgrade: isUpgrade(current, server, template),
   }
 }
 
@@ -162,7 +162,7 @@ function bearer({ server, certificate }: ServerWorld): EnsuredSecret {
   return { ...secret, ...(values && { values }) }
 }
 
-/** Logins at a server that nobody logs in to any more are deleted. */
+/** Secrets of logins are kept only while users log in to the server. */
 function untouchedBy(
   { server, logins = [] }: ServerWorld,
   others: readonly ObjectRef[] | undefined,

@@ -25,9 +25,9 @@ export type Plan<Status> = {
    * owned before and that are not among them are deleted, unless `keep` is set.
    */
   objects: KubeObject[]
-  /** Not accepted: existing objects are neither written nor deleted. Then `objects` and `secrets` are empty. */
+  /** Set if the manifest is not accepted: existing objects are neither written nor deleted; `objects` and `secrets` are empty. */
   keep?: true
-  /** Objects that are neither written nor deleted, besides those of another controller. */
+  /** Further objects that are neither written nor deleted. Those of other controllers are not listed here. */
   untouched?: readonly ObjectRef[]
   /** Secrets created once with random content, before `objects`; afterwards only their `values` change. */
   secrets: EnsuredSecret[]
@@ -44,9 +44,9 @@ export type EnsuredSecret = {
   namespace: string
   labels: Record<string, string>
   keys: string[]
-  /** Keys whose content is known, and public: certificates. */
+  /** Keys with public content that is not random: certificates. */
   values?: Record<string, string>
-  /** Of the user with this digest: then the value of each key is made of that in the Secret `of` of the same owner. */
+  /** For the instance of the user with this digest: the value of each key is derived from that in the owner's Secret `of`. */
   instance?: { user: string; of: string }
 }
 
@@ -62,7 +62,7 @@ export type Reference = {
   values?: Record<string, string>
 }
 
-/** An object with a name that a plan needs, but of another owner: it is never changed. */
+/** An object of another owner that has a name which a plan needs. It is never changed. */
 export type Taken = ObjectRef & { owner?: string }
 
 export type ServerWorld = {
@@ -74,20 +74,20 @@ export type ServerWorld = {
   pods: readonly Kube<V1Pod>[]
   /** Everything that `env`, `envFrom`, `headers` and `auth` name, each once; also the bearer Secret `mcp-<server>` if it exists. */
   references: readonly Reference[]
-  /** Reports of its pods that contradict what was recorded first, and that nobody approved. */
+  /** Reports of its pods that contradict the records and were not approved. */
   otherContent: readonly PackageReport[]
   taken: readonly Taken[]
-  /** Of a server with `tls`. */
+  /** Only of a server with `tls`. */
   certificate?: ServerCertificate
-  /** What its scaling depends on. Absent: nothing is known of it. */
-  use?: { load: ServerLoad; memory: ScaleMemory /** As in ScaleInput. */; standing?: number }
-  /** Its claims of storage that exist. */
+  /** What its scaling depends on, as in ScaleInput; absent while unknown. */
+  use?: { load: ServerLoad; memory: ScaleMemory; current?: number }
+  /** Its existing PersistentVolumeClaims, without those of users. */
   claims: readonly ObjectRef[]
-  /** The Secrets of its users' logins that exist. */
+  /** The existing Secrets with logins of its users. */
   logins?: readonly ObjectRef[]
-  /** Absent: nothing is known of its users. */
+  /** Absent while unknown. */
   users?: UsersWorld
-  /** Its turn in an upgrade of the operator has not come: its pods stay as they are. */
+  /** Set while it waits for its turn in an upgrade of the operator: its pods stay as they are. */
   queued?: Queued
   /** The API server's message if it refused an object of this plan as invalid: the cause is the manifest. */
   refused?: string
@@ -98,13 +98,13 @@ export type ServerWorld = {
   now: number
 }
 
-/** Instances by the digests of their users. */
+/** The observed users of a server. `user` is the digest of a user. */
 export type UsersWorld = {
   demand: UserDemand
   usedAtMs: ReadonlyMap<string, number>
-  standing: readonly { user: string; deployment: Kube<V1Deployment>; pods: readonly Kube<V1Pod>[] }[]
+  instances: readonly { user: string; deployment: Kube<V1Deployment>; pods: readonly Kube<V1Pod>[] }[]
   claims: readonly { user: string; claim: Kube<V1PersistentVolumeClaim> }[]
-  /** The Secrets of users who have an instance or wait for one, where the server needs them. `references` has them too. */
+  /** If the server needs Secrets of users: the names of those of users who have an instance or wait for one. `references` has them too. */
   secrets?: ReadonlyMap<string, string>
 }
 
@@ -121,9 +121,9 @@ export type ServerPlan = Plan<ServerPlanStatus> & {
   revision?: string
   /** How many instances it has; absent for a server without pods, and for one that is not accepted. */
   scale?: Scale
-  /** Only the operator's upgrade replaces its pods: it may have to wait for its turn. */
+  /** Whether its pods are replaced only because of an upgrade of the operator, so that it may have to wait for its turn. */
   isUpgrade: boolean
-  /** As in Instances: what has to be remembered. */
+  /** As in Instances: has to be remembered for the next plan. */
   usedAtMs?: ReadonlyMap<string, number>
 }
 
@@ -152,9 +152,9 @@ export type GatewayWorld = {
   slices: ReadonlyMap<string, SliceSet>
   /** As in ServerWorld, for all these servers together and the gateway itself. */
   references: readonly Reference[]
-  /** By server name: the Secrets of users that exist. `references` has them too. */
+  /** By server name: the existing Secrets of users. `references` has them too. */
   userSecrets?: ReadonlyMap<string, readonly UserSecretName[]>
-  /** Secrets of logins at these servers. `references` has them too. */
+  /** Names of the Secrets with logins at these servers. `references` has them too. */
   loginSecrets?: readonly string[]
   /** o200k_base tokens of overriding descriptions, by their text; those not counted are absent. */
   descriptionTokens: ReadonlyMap<string, number>
@@ -169,9 +169,9 @@ export type GatewayWorld = {
   handshake?: { ok: true } | { ok: false; message: string }
   /** o200k_base tokens of what tools/list answers, as a router reported them. */
   exposedTokens?: number
-  /** How routers report to search tools. */
+  /** How routers search tools, as they report it. */
   search?: McpGatewayStatus['search']
-  /** How routers report authentication and access to stand: the keys of each, and what the rules grant in the newest catalog. */
+  /** What routers report of authentication and access: the keys that each of them has, and what the rules grant in the newest catalog. */
   access?: { keys: KeyState[]; report: AccessReport }
   taken: readonly Taken[]
   /** As in ServerWorld. */

@@ -1,9 +1,9 @@
-/** Finds what `spec.pod` of a manifest asks for: fields with power over the node, and images. Pure. */
+/** Finds fields of `spec.pod` that the chart may have to permit: those with power over the node, and images. Pure. */
 import { isObject, type JsonValue } from '../../core/json.ts'
 
 export type PodField = { path: string; name: string; value: JsonValue }
 
-/** What Pod Security's level `baseline` lets containers add. */
+/** Capabilities that Pod Security's level `baseline` lets containers add. */
 const HARMLESS_CAPABILITIES = [
   'AUDIT_WRITE',
   'CHOWN',
@@ -32,7 +32,7 @@ const addsCapabilities = (value: JsonValue) =>
 const POWERFUL: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   appArmorProfile: isUnconfined,
   capabilities: addsCapabilities,
-  // Of a probe or a hook: the kubelet sends a request there.
+  // The host of a probe or a lifecycle hook, to which the kubelet sends requests.
   host: isGiven,
   hostIPC: isTrue,
   hostNetwork: isTrue,
@@ -60,14 +60,14 @@ export function powerfulFields(pod: JsonValue, path: string): PodField[] {
   )
 }
 
-/** Images of containers, and of volumes. */
+/** Images of containers and of image volumes. */
 export function imagesOf(pod: JsonValue, path: string): { path: string; image: string }[] {
   return fieldsOf(pod, path).flatMap(({ path, name, value }) =>
     (name === 'image' || name === 'reference') && typeof value === 'string' ? [{ path, image: value }] : [],
   )
 }
 
-/** Whether containers get values of a Secret. */
+/** Whether containers get values of a Secret, as variables or files. */
 export function usesSecret(pod: JsonValue): boolean {
   return fieldsOf(pod, '').some(({ name }) => ['secretKeyRef', 'secretRef', 'secret'].includes(name))
 }

@@ -15,14 +15,14 @@ function reasonOf(exitCode: number, livedSeconds: number, restartCount: number):
   return podTrouble(pod as unknown as Kube<V1Pod>, 30)?.reason
 }
 
-test('a server that exits with 0 after the start timeout was too slow, also the first time', () => {
+test('a server that exits with 0 after the start timeout is reported as too slow, even the first time', () => {
   assert.deepEqual(
     [0, 137, 143].map(code => reasonOf(code, 31, 1)),
     Array(3).fill('StartTimeout'),
   )
 })
 
-test('a server that exits by itself was not too slow', () => {
+test('a server that exits by itself is not reported as too slow', () => {
   assert.deepEqual(
     [reasonOf(0, 5, 2), reasonOf(0, 600, 2), reasonOf(1, 31, 2)],
     Array(3).fill('CrashLooping'),

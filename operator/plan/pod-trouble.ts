@@ -19,10 +19,10 @@ const IMAGE_REASONS = [
   'SignatureValidationFailed',
 ]
 const REFUSED_REASONS = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']
-/** Prefix of the termination messages of our bridge and installer; the list avoids confusion with logs of other programs. */
+/** Prefix of the termination messages of our bridge and installer. The reasons are listed, so that no other program's log is mistaken for one. */
 const OWN_REASON =
   /^(CrashLooping|OOMKilled|StartTimeout|CommandNotFound|ExitedAtStart|StartFailed|HandshakeFailed|NotMcp|InstallFailed|IntegrityChanged|BinNotFound|PackageManagerMissing): /
-/** What the scheduler says of claims that are not bound, do not exist or are being deleted. */
+/** Matches the scheduler's messages about claims that are not bound, do not exist or are being deleted. */
 const ABOUT_VOLUMES = /persistent ?volume/i
 /** Exit codes of a process that the kubelet stopped: 0, SIGKILL, SIGTERM. */
 const STOPPED_CODES = [0, 137, 143]
@@ -109,7 +109,7 @@ function lastEnd({ ready, restartCount, state, lastState }: Status, startSeconds
   return repeats || state?.waiting?.reason === 'CrashLoopBackOff' ? ended : undefined
 }
 
-/** Whether the startup probe's limit ended it. If it ran longer, it had answered or ended by itself. */
+/** Whether the kubelet stopped the container at the startup probe's limit. If it ran longer, it had become ready or ended by itself. */
 function isGivenUp({ exitCode, startedAt, finishedAt }: Ended, startSeconds: number): boolean {
   const seconds = (Date.parse(finishedAt ?? '') - Date.parse(startedAt ?? '')) / 1_000
   return (

@@ -8,7 +8,7 @@ import { ADMIN_PORT, HTTP_PORT } from './names.ts'
 
 type Probes = Pick<JsonOf<V1Container>, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
 
-/** The bridge tries three times, reports the cause and exits; the startup probe must not kill it before. */
+/** The bridge tries three times to start the server, reports the cause and exits; the startup probe must not kill it before that. */
 const BRIDGE_START_SECONDS = 24 * 60 * 60
 export const ROUTER_START_SECONDS = 120
 const PROBE_SECONDS = 5
@@ -38,7 +38,7 @@ export function startTimeoutSeconds({ spec }: McpServer): number {
   return Math.max(1, Math.ceil(parseDuration(spec.limits.startTimeout) / 1_000))
 }
 
-/** The startup probe checks readiness each second: the kubelet probes readiness right after it succeeds. */
+/** The startup probe checks `/readyz` each second, so that a pod is ready soon: the kubelet probes readiness right after it succeeds. */
 function httpProbes(port: number, startSeconds: number, tls = false): Probes {
   const scheme = tls ? { scheme: 'HTTPS' } : {}
   const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port, ...scheme } })

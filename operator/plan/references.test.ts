@@ -42,7 +42,7 @@ test('every object is named once, sorted, and the bearer of a bridged server too
   assert.deepEqual(referencesOf(server({ npm: { package: 'a' } })), [{ kind: 'Secret', name: 'mcp-a' }])
 })
 
-test('the bearer token may be missing, since the operator makes it', () => {
+test('the bearer token may be missing, since the operator creates it', () => {
   assert.deepEqual(missingReferences(server({ npm: { package: 'a' } }), new Map()), [])
 })
 
@@ -52,20 +52,20 @@ test('optional objects and keys may be missing', () => {
   assert.deepEqual(missingReferences(optional, world({ x: '1' }, 'other')), [])
 })
 
-test('a header that changed means a new connection, and the same pods', () => {
+test('a changed header needs a new connection, but no new pods', () => {
   const before = world({ header: '1', shared: '1', whole: '1', oauth: '1' })
   const after = world({ header: '2', shared: '1', whole: '1', oauth: '1' })
   assert.notEqual(connectionInputs(mixed, before), connectionInputs(mixed, after))
   assert.equal(podInputs(mixed, before), podInputs(mixed, after))
 })
 
-test('a variable that changed means both', () => {
+test('a changed variable needs a new connection and new pods', () => {
   const [before, after] = [world({ whole: '1' }), world({ whole: '2' })]
   assert.notEqual(connectionInputs(mixed, before), connectionInputs(mixed, after))
   assert.notEqual(podInputs(mixed, before), podInputs(mixed, after))
 })
 
-test('a key that nothing names changes nothing, unless its whole Secret is named', () => {
+test('a key that nothing names has no effect, unless its whole Secret is named', () => {
   const env = [{ name: 'A', ...secretKeyRef('x') }]
   const both = (...digests: string[]) => {
     const [k = '', other = ''] = digests
@@ -78,18 +78,18 @@ test('a key that nothing names changes nothing, unless its whole Secret is named
   assert.notEqual(podInputs(whole, both('1', '1')), podInputs(whole, both('1', '2')))
 })
 
-test('pods stay while a Secret of theirs, or a key that must be there, is away; an optional key may go', () => {
+test('pods are not replaced while one of their Secrets or required keys is missing; an optional key may be removed', () => {
   const required = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x') }] })
   const optional = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x', true) }] })
   for (const away of [world({}), world({ x: '1' }, 'other'), world({ x: '2' }, 'k', false)]) {
-    assert.equal(podInputs(required, away, 'standing'), 'standing')
+    assert.equal(podInputs(required, away, 'current'), 'current')
   }
-  assert.equal(podInputs(optional, world({}), 'standing'), 'standing')
-  assert.notEqual(podInputs(optional, world({ x: '1' }, 'other'), 'standing'), 'standing')
-  assert.notEqual(podInputs(required, world({ x: '2' }), 'standing'), 'standing')
+  assert.equal(podInputs(optional, world({}), 'current'), 'current')
+  assert.notEqual(podInputs(optional, world({ x: '1' }, 'other'), 'current'), 'current')
+  assert.notEqual(podInputs(required, world({ x: '2' }), 'current'), 'current')
 })
 
-test('a bearer that is made after its server leaves the pods alone', () => {
+test('a bearer token that is created after its server replaces no pods', () => {
   const npm = server({ npm: { package: 'a' } })
   assert.equal(podInputs(npm, new Map()), podInputs(npm, world({ 'mcp-a': '7' })))
 })

@@ -28,7 +28,7 @@ export function referencesOf(server: McpServer): ReferenceName[] {
   return unique([...usesOf(server), ...own.map(name => ({ kind: 'Secret' as const, name }))])
 }
 
-/** What a gateway itself names, without its servers. */
+/** The Secrets and ConfigMaps that a gateway itself names, without those of its servers. */
 export function gatewayReferences(gateway: McpGateway): ReferenceName[] {
   return unique([...gatewayUses(gateway), ...authConfigMaps(gateway)])
 }
@@ -42,24 +42,24 @@ export function missingReferences(server: McpServer, references: ReferenceIndex)
   return missingOf(usesOf(server), references)
 }
 
-/** Warnings only: without its key the embeddings service cannot be used, and without the tokens nobody is admitted by one. */
+/** Only warnings: without its key the embeddings service is not used, and without the Secret of tokens no caller is admitted by a token. */
 export function missingGatewayReferences(gateway: McpGateway, references: ReferenceIndex): Problem[] {
   return missingOf(gatewayUses(gateway), references)
 }
 
-/** Digest of everything a connection depends on: a new digest means a new connection. Not of the bearer, which may change meanwhile. */
+/** Digest of everything that needs a new connection when it changes. The bearer token is not included: it may be replaced while connections stay. */
 export function connectionInputs(server: McpServer, references: ReferenceIndex): string {
   return digestOf(usesOf(server), references)
 }
 
 /**
- * Digest of everything the environment of its pods depends on: a new digest means new pods. While something that it names is
- * away, it stays `standing`, that of the pods: new ones could not start.
+ * Digest of everything that needs new pods when it changes. While a Secret or ConfigMap that the environment names is missing, it stays
+ * `current`, the digest of the existing pods, since new pods could not start.
  */
-export function podInputs(server: McpServer, references: ReferenceIndex, standing?: string): string {
+export function podInputs(server: McpServer, references: ReferenceIndex, current?: string): string {
   const uses = environmentUses(server)
-  const isAway = uses.some(use => !find(references, use)?.exists) || missingOf(uses, references).length > 0
-  return (isAway ? standing : undefined) ?? digestOf(uses, references)
+  const isMissing = uses.some(use => !find(references, use)?.exists) || missingOf(uses, references).length > 0
+  return (isMissing ? current : undefined) ?? digestOf(uses, references)
 }
 
 /** Digest of a whole object; undefined if it does not exist and was never seen. */
@@ -69,7 +69,7 @@ export function contentDigest(reference: Reference | undefined): string | undefi
     : undefined
 }
 
-/** Whether its process gets values of a Secret. */
+/** Whether the server's process gets values of a Secret. */
 export function holdsSecret(server: McpServer): boolean {
   const { pod = {} } = server.spec
   return environmentUses(server).some(({ kind }) => kind === 'Secret') || usesSecret(pod as JsonValue)
@@ -98,7 +98,7 @@ function gatewayUses({ spec }: McpGateway): Use[] {
   ]
 }
 
-/** `resolve` reads them, and says what is missing. */
+/** ConfigMaps with keys, CA bundles and revoked tokens. `resolve` reads them and reports what is missing. */
 function authConfigMaps({ spec: { auth } }: McpGateway): ReferenceName[] {
   const refs =
     auth?.jwt.flatMap(({ keys, caBundle }) => [keys?.configMapKeyRef, caBundle?.configMapKeyRef]) ?? []
@@ -168,7 +168,7 @@ function missing({ kind, name, key, path }: Use, found: Reference | undefined): 
   return { reason: REASON.keyNotFound, path, message }
 }
 
-/** Of the values that are used only: other keys, labels and annotations of an object change nothing. */
+/** Covers only the values that are used: other keys, labels and annotations of an object have no effect. */
 function digestOf(uses: readonly Use[], references: ReferenceIndex): string {
   const content = uses.map(use => {
     const { digests = {} } = find(references, use) ?? {}

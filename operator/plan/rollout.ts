@@ -17,15 +17,16 @@ export type Rollout = {
   startSeconds?: number
 }
 
-/** undefined if all instances have the planned revision and are ready. */
+/** Undefined if all instances have the planned revision and are ready. */
 export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   const { deployment, wanted } = rollout
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {}
-  const known = deployment && isObserved(deployment, rollout.revision) ? deployment : undefined
-  const old = known ? replicas - updatedReplicas : replicas
-  if (known && old === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
+  const observed = deployment && isObserved(deployment, rollout.revision) ? deployment : undefined
+  const old = observed ? replicas - updatedReplicas : replicas
+  if (observed && old === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
   const oldServe = old > 0 && readyReplicas > 0
-  const trouble = (known && rejection(known)) ?? troubleOfPods(rollout) ?? (known && overdue(known))
+  const trouble =
+    (observed && rejection(observed)) ?? troubleOfPods(rollout) ?? (observed && overdue(observed))
   if (trouble) return oldServe ? { ...trouble, message: withOld(trouble.message) } : trouble
   if (oldServe) {
     return {
@@ -45,7 +46,7 @@ function isObserved({ metadata, spec, status }: Kube<V1Deployment>, revision: st
   return current && (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 }
 
-/** Failed pods count only if there are no others: the ReplicaSet replaces them. */
+/** Failed pods count only if there are no others, since the ReplicaSet replaces them. */
 function troubleOfPods({ pods, revision, startSeconds }: Rollout): Verdict | undefined {
   const current = pods
     .filter(pod => revisionOf(pod) === revision && !pod.metadata.deletionTimestamp)
@@ -58,7 +59,7 @@ function troubleOfPods({ pods, revision, startSeconds }: Rollout): Verdict | und
   return undefined
 }
 
-/** Pods that the API server refuses: quota, Pod Security, a missing ServiceAccount. */
+/** Why the API server refuses to create pods: a quota, Pod Security, or a missing ServiceAccount. */
 function rejection({ status }: Kube<V1Deployment>): Verdict | undefined {
   const failure = status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',

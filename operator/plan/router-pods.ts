@@ -17,7 +17,7 @@ import {
   SESSION_KEY,
 } from './names.ts'
 import { routerProbes } from './probes.ts'
-import { containerSecurity, podManners, podSecurity, preStop } from './security.ts'
+import { commonPodFields, containerSecurity, podSecurity, preStop } from './security.ts'
 import type { OperatorSettings, Resources } from './settings.ts'
 import type { Shutdown } from './shutdown.ts'
 import { podTemplate, spread } from './template.ts'
@@ -27,7 +27,7 @@ const KEYS_FOLDER = '/var/run/portolan/keys'
 const READABLE_BY_GROUP = 0o440
 const MI = 1024 * 1024
 
-/** `account` is the uid of their ServiceAccount, `shutdown` that of the servers which they offer. */
+/** `account` is the uid of the routers' ServiceAccount. `shutdown` allows for the call timeouts of their servers. */
 export function routerTemplate(
   gateway: McpGateway,
   settings: OperatorSettings,
@@ -36,7 +36,7 @@ export function routerTemplate(
   const { name } = gateway.metadata
   const keys = { secretName: keysName(name), defaultMode: READABLE_BY_GROUP }
   const spec = {
-    ...podManners(shutdown),
+    ...commonPodFields(shutdown),
     serviceAccountName: gatewayObjectName(name),
     automountServiceAccountToken: true,
     securityContext: podSecurity(settings),
@@ -90,7 +90,7 @@ function container(
   }
 }
 
-/** The resources with more memory, requested and as limit. */
+/** Adds memory to the requests and to the limits. */
 function withMemory(resources: Resources, bytes: number): Resources {
   if (bytes === 0) return resources
   const entries = Object.entries(resources).map(([name, amounts]) => {

@@ -19,27 +19,27 @@ const QUIET: ServerLoad = { isKnown: true, isWanted: false, calls: 0, sessions: 
 const BUSY: ServerLoad = { ...QUIET, usedAtMs: undefined }
 
 function decide(input: Partial<ScaleInput>): Scale {
-  const normal = { scaling: SLEEPY, standing: 1, isChanged: false, isReady: true, load: QUIET, now: T0 }
+  const normal = { scaling: SLEEPY, current: 1, isChanged: false, isReady: true, load: QUIET, now: T0 }
   return scaleOf({ ...normal, memory: { awakeSinceMs: T0 - 60 * MINUTE }, ...input })
 }
 
 test('a server that may sleep runs first, so that its tools are read', () => {
-  assert.equal(decide({ standing: undefined, memory: {} }).wanted, 1)
+  assert.equal(decide({ current: undefined, memory: {} }).wanted, 1)
 })
 
-test('it sleeps once nothing has used it for idleAfter, and says when it will look again', () => {
+test('it sleeps once nothing has used it for idleAfter, and until then says when to decide again', () => {
   const { wanted, afterMs } = decide({ now: T0 + 14 * MINUTE })
   assert.deepEqual([wanted, afterMs], [1, MINUTE])
   assert.equal(decide({ now: T0 + 15 * MINUTE }).wanted, 0)
 })
 
-test('idleAfter counts from its wake if that is later', () => {
+test('idleAfter counts from the time it was woken if that is later', () => {
   const memory = { awakeSinceMs: T0 + 10 * MINUTE }
   assert.equal(decide({ now: T0 + 20 * MINUTE, memory }).wanted, 1)
   assert.equal(decide({ now: T0 + 25 * MINUTE, memory }).wanted, 0)
 })
 
-test('nothing that is in use, wanted, unknown or not ready goes to sleep', () => {
+test('a server that is in use, wanted or not ready, or whose use is unknown, does not go to sleep', () => {
   const now = T0 + 60 * MINUTE
   assert.equal(decide({ now, load: BUSY }).wanted, 1)
   assert.equal(decide({ now, load: { ...QUIET, isWanted: true } }).wanted, 1)
@@ -49,16 +49,16 @@ test('nothing that is in use, wanted, unknown or not ready goes to sleep', () =>
 })
 
 test('a call wakes it, a changed manifest wakes it, and nothing else does', () => {
-  assert.equal(decide({ standing: 0, load: { ...QUIET, isWanted: true } }).wanted, 1)
-  assert.equal(decide({ standing: 0, isChanged: true }).wanted, 1)
-  assert.equal(decide({ standing: 0, now: T0 + 600 * MINUTE }).wanted, 0)
-  assert.equal(decide({ standing: 0, load: { ...QUIET, isKnown: false } }).wanted, 0)
+  assert.equal(decide({ current: 0, load: { ...QUIET, isWanted: true } }).wanted, 1)
+  assert.equal(decide({ current: 0, isChanged: true }).wanted, 1)
+  assert.equal(decide({ current: 0, now: T0 + 600 * MINUTE }).wanted, 0)
+  assert.equal(decide({ current: 0, load: { ...QUIET, isKnown: false } }).wanted, 0)
 })
 
-test('as many instances are woken as the calls that wait need', () => {
+test('as many instances are woken as the waiting calls need', () => {
   const load = { ...BUSY, isWanted: true, calls: 35 }
-  assert.equal(decide({ standing: 0, scaling: { ...SLEEPY, max: 10 }, load }).wanted, 4)
-  assert.equal(decide({ standing: 0, scaling: { ...SLEEPY, max: 3 }, load }).wanted, 3)
+  assert.equal(decide({ current: 0, scaling: { ...SLEEPY, max: 10 }, load }).wanted, 4)
+  assert.equal(decide({ current: 0, scaling: { ...SLEEPY, max: 3 }, load }).wanted, 3)
 })
 
 test('more instances are started at once', () => {
@@ -66,13 +66,13 @@ test('more instances are started at once', () => {
   assert.equal(decide({ scaling: WIDE, load: { ...BUSY, calls: 200 } }).wanted, 4)
 })
 
-test('after a burst one instance less is wanted a minute, once five minutes were quiet', () => {
+test('after a burst and five quiet minutes, one instance is stopped each minute', () => {
   const seen: [minute: number, wanted: number][] = []
-  let state: Pick<ScaleInput, 'standing' | 'memory'> = { standing: 4, memory: { awakeSinceMs: T0 } }
+  let state: Pick<ScaleInput, 'current' | 'memory'> = { current: 4, memory: { awakeSinceMs: T0 } }
   for (let now = T0; now <= T0 + 10 * MINUTE; now += MINUTE / 2) {
     const { wanted, memory } = decide({ scaling: WIDE, load: { ...BUSY, calls: 3 }, now, ...state })
-    if (wanted !== state.standing) seen.push([(now - T0) / MINUTE, wanted])
-    state = { standing: wanted, memory }
+    if (wanted !== state.current) seen.push([(now - T0) / MINUTE, wanted])
+    state = { current: wanted, memory }
   }
   assert.deepEqual(seen, [
     [5, 3],
@@ -81,8 +81,8 @@ test('after a burst one instance less is wanted a minute, once five minutes were
   ])
 })
 
-test('a load that comes and goes keeps what it needs', () => {
-  let state: Pick<ScaleInput, 'standing' | 'memory'> = { standing: 1, memory: { awakeSinceMs: T0 } }
+test('a load that comes and goes keeps the instances that it needs', () => {
+  let state: Pick<ScaleInput, 'current' | 'memory'> = { current: 1, memory: { awakeSinceMs: T0 } }
   const counts = new Set<number>()
   for (let at = 0; at < 120; at++) {
     const calls = at % 8 === 0 ? 40 : 0
@@ -93,40 +93,40 @@ test('a load that comes and goes keeps what it needs', () => {
       ...state,
     })
     counts.add(wanted)
-    state = { standing: wanted, memory }
+    state = { current: wanted, memory }
   }
   assert.deepEqual([...counts], [4])
 })
 
-test('sessions of clients pin the pods that they may be in', () => {
+test('no instance is stopped while sessions of clients are open, since they may be in any of them', () => {
   const memory = { awakeSinceMs: T0, quietSinceMs: T0 }
   const pinned = decide({
     scaling: WIDE,
-    standing: 3,
+    current: 3,
     load: { ...BUSY, sessions: 1 },
     now: T0 + QUIET_MS,
     memory,
   })
   assert.equal(pinned.wanted, 3)
-  assert.equal(decide({ scaling: WIDE, standing: 3, load: BUSY, now: T0 + QUIET_MS, memory }).wanted, 2)
+  assert.equal(decide({ scaling: WIDE, current: 3, load: BUSY, now: T0 + QUIET_MS, memory }).wanted, 2)
 })
 
-test('where not every router is known, nothing is stopped', () => {
+test('nothing is stopped while the report of a router is missing', () => {
   const memory = { awakeSinceMs: T0, quietSinceMs: T0 }
   const now = T0 + QUIET_MS + STEP_MS
   assert.equal(
-    decide({ scaling: WIDE, standing: 3, load: { ...QUIET, isKnown: false }, now, memory }).wanted,
+    decide({ scaling: WIDE, current: 3, load: { ...QUIET, isKnown: false }, now, memory }).wanted,
     3,
   )
 })
 
 test('a smaller max applies at once', () => {
-  assert.equal(decide({ scaling: { ...WIDE, max: 2 }, standing: 4, load: BUSY }).wanted, 2)
+  assert.equal(decide({ scaling: { ...WIDE, max: 2 }, current: 4, load: BUSY }).wanted, 2)
 })
 
-test('what somebody else scales is left as it is', () => {
+test('with scaling.external the number of instances is left as it is', () => {
   const scaling = { ...WIDE, external: true }
-  assert.equal(decide({ scaling, standing: 7 }).wanted, 7)
-  assert.equal(decide({ scaling, standing: 0, load: { ...QUIET, isWanted: true } }).wanted, 0)
-  assert.equal(decide({ scaling, standing: undefined }).wanted, 1)
+  assert.equal(decide({ scaling, current: 7 }).wanted, 7)
+  assert.equal(decide({ scaling, current: 0, load: { ...QUIET, isWanted: true } }).wanted, 0)
+  assert.equal(decide({ scaling, current: undefined }).wanted, 1)
 })

@@ -1,4 +1,4 @@
-/** How many instances of a server should run, and why: from its manifest, what uses it and what waits for it. Pure. */
+/** Decides how many instances of a server should run, and why: by its manifest, its use, and the calls that wait for it. Pure. */
 
 /** The use of a server, added up over the reports of all routers. */
 export type ServerLoad = {
@@ -14,7 +14,7 @@ export type ServerLoad = {
   usedAtMs?: number
 }
 
-/** `external`: somebody else owns the number of instances. */
+/** `external`: another controller, such as an autoscaler, sets the number of instances. */
 export type Scaling = {
   min: number
   max: number
@@ -23,7 +23,7 @@ export type Scaling = {
   external: boolean
 }
 
-/** State that is kept between two decisions about a server. It is lost when another operator becomes leader, which only delays stopping. */
+/** State that is kept between two decisions about a server. It is lost when another operator becomes leader; then instances are only stopped later. */
 export type ScaleMemory = {
   /** Since when it has run. */
   awakeSinceMs?: number
@@ -35,8 +35,8 @@ export type ScaleMemory = {
 export type ScaleInput = {
   scaling: Scaling
   /** The number of instances wanted so far; undefined: the server never ran. */
-  standing: number | undefined
-  /** Its manifest has changed since the instances were wanted. */
+  current: number | undefined
+  /** Whether its manifest has changed since that number was decided. */
   isChanged: boolean
   /** Whether it is ready. A server that could not start yet does not go to sleep, so that its failure stays visible. */
   isReady: boolean
@@ -60,13 +60,13 @@ export const QUIET_MS = 5 * 60_000
 export const STEP_MS = 60_000
 
 export function scaleOf(input: ScaleInput): Scale {
-  const { scaling, standing, memory, now } = input
+  const { scaling, current, memory, now } = input
   const awake = { ...memory, awakeSinceMs: memory.awakeSinceMs ?? now }
-  if (scaling.external) return { wanted: standing ?? Math.max(1, scaling.min), why: WHY.external, memory: {} }
-  if (standing === undefined)
+  if (scaling.external) return { wanted: current ?? Math.max(1, scaling.min), why: WHY.external, memory: {} }
+  if (current === undefined)
     return { wanted: atLeast(scaling), why: scaling.min > 0 ? WHY.least : WHY.began, memory: awake }
-  if (standing === 0) return whileAsleep(input)
-  return sleepOf(input, awake) ?? resize(input, standing, awake)
+  if (current === 0) return whileAsleep(input)
+  return sleepOf(input, awake) ?? resize(input, current, awake)
 }
 
 const WHY = {
@@ -90,15 +90,15 @@ function whileAsleep({ scaling, isChanged, load, now }: ScaleInput): Scale {
   return { wanted: 0, why: WHY.idle, memory: {} }
 }
 
-/** undefined if the server does not go to sleep now. */
+/** Undefined if the server does not go to sleep now. */
 function sleepOf(input: ScaleInput, memory: ScaleMemory): Scale | undefined {
   const { scaling } = input
-  if (scaling.min > 0 || restMs(input, memory) !== 0) return undefined
+  if (scaling.min > 0 || untilSleepMs(input, memory) !== 0) return undefined
   return { wanted: 0, why: WHY.idle, memory: {} }
 }
 
-/** Time until the server may sleep; undefined while something keeps it awake. */
-function restMs(
+/** Milliseconds until the server may go to sleep; undefined while something keeps it awake. */
+function untilSleepMs(
   { scaling, isReady, load, now }: ScaleInput,
   { awakeSinceMs = now }: ScaleMemory,
 ): number | undefined {
@@ -107,27 +107,27 @@ function restMs(
   return Math.max(0, Math.max(usedAtMs, awakeSinceMs) + scaling.idleAfterMs - now)
 }
 
-function resize(input: ScaleInput, standing: number, memory: ScaleMemory): Scale {
+function resize(input: ScaleInput, current: number, memory: ScaleMemory): Scale {
   const { scaling, load, now } = input
   const { quietSinceMs = now, loweredAtMs = 0, ...busy } = memory
-  const afterMs = scaling.min === 0 ? restMs(input, memory) : undefined
+  const afterMs = scaling.min === 0 ? untilSleepMs(input, memory) : undefined
   const [least, most] = [atLeast(scaling), Math.max(scaling.max, atLeast(scaling))]
   const fitting = byCalls(scaling, load)
   const why = fitting === least ? WHY.least : fitting === most ? WHY.most : WHY.calls
   const kept = (wanted: number, reason: string): Scale => ({ wanted, why: reason, memory: busy, afterMs })
-  if (standing > most) return kept(most, WHY.most)
-  if (fitting >= standing) return kept(fitting, fitting > least ? why : awakeWhy(scaling))
+  if (current > most) return kept(most, WHY.most)
+  if (fitting >= current) return kept(fitting, fitting > least ? why : awakeWhy(scaling))
   const quiet = { ...busy, quietSinceMs, ...(loweredAtMs > 0 && { loweredAtMs }) }
   const stays = (reason: string, dueMs?: number): Scale => {
     const nextMs = dueMs === undefined ? afterMs : Math.min(afterMs ?? dueMs, dueMs)
-    return { wanted: standing, why: reason, memory: quiet, ...(nextMs !== undefined && { afterMs: nextMs }) }
+    return { wanted: current, why: reason, memory: quiet, ...(nextMs !== undefined && { afterMs: nextMs }) }
   }
   if (!load.isKnown) return stays(WHY.unknown)
   if (load.sessions > 0) return stays(WHY.pinned)
   const waitMs = Math.max(quietSinceMs + QUIET_MS, loweredAtMs + STEP_MS) - now
   if (waitMs > 0) return stays(WHY.calls, waitMs)
   const lowered = { ...quiet, loweredAtMs: now }
-  return { wanted: standing - 1, why: WHY.calls, memory: lowered, afterMs: STEP_MS }
+  return { wanted: current - 1, why: WHY.calls, memory: lowered, afterMs: STEP_MS }
 }
 
 /** Why a server that may sleep runs with its minimum of instances. */

@@ -15,7 +15,7 @@ function rests(spec: McpServerInput['spec'], status: McpServerInput['status']): 
   )
 }
 
-test('a server that may sleep is at rest while it sleeps, as its newest manifest says', () => {
+test('a server that may sleep is at rest while it sleeps, if its status is of the newest manifest', () => {
   const asleep = { observedGeneration: 2, replicas: { wanted: 0, ready: 0 }, conditions: [] }
   assert.equal(rests(SLEEPY, asleep), true)
   assert.equal(rests(SLEEPY, { ...asleep, replicas: { wanted: 1, ready: 0 } }), false)

@@ -8,7 +8,7 @@ import { ANNOTATION } from './names.ts'
 import type { ServerWorld } from './plan.ts'
 import { type Scale, type Scaling, type ServerLoad, scaleOf } from './scale.ts'
 
-/** No router has reported yet: nothing is stopped. */
+/** Load before any router has reported: no instance is stopped. */
 const UNKNOWN: ServerLoad = { isKnown: false, isWanted: false, calls: 0, sessions: 0 }
 /** The load of a server that is used only to read its lists. */
 export const UNUSED: ServerLoad = { isKnown: true, isWanted: false, calls: 0, sessions: 0, usedAtMs: 0 }
@@ -18,18 +18,18 @@ export function scalingOf({ spec }: McpServer): Scaling {
   return { min, max, idleAfterMs: parseDuration(idleAfter), callsPerPod, external }
 }
 
-/** How many of its instances should run; calls of users who have pods do not use them. */
+/** How many shared instances should run. Where users have their own pods, calls do not use the shared ones. */
 export function serverScale({ server, deployment, use, now }: ServerWorld): Scale {
   if (server.spec.suspend) return { wanted: 0, why: 'spec.suspend', memory: {} }
   const {
     load = hasInstances(server) ? UNUSED : UNKNOWN,
     memory = {},
-    standing = deployment?.spec?.replicas,
+    current = deployment?.spec?.replicas,
   } = use ?? {}
   const madeFor = deployment?.metadata.annotations?.[ANNOTATION.madeFor]
   const isChanged = madeFor !== undefined && madeFor !== String(server.metadata.generation)
   const scaling = scalingOf(server)
-  return scaleOf({ scaling, standing, isChanged, isReady: isReady(server), load, memory, now })
+  return scaleOf({ scaling, current, isChanged, isReady: isReady(server), load, memory, now })
 }
 
 /** A server that is being woken does not count as ready. */
@@ -38,14 +38,14 @@ function isReady({ metadata, status }: McpServer): boolean {
   return ready?.reason === REASON.ready && ready.observedGeneration === metadata.generation
 }
 
-/** Whether the number of its instances, or who has one, depends on what uses it. */
+/** Whether the number of its instances, or which users have one, depends on its use. */
 export function isScaled(server: McpServer): boolean {
   const { min, max, external } = scalingOf(server)
   if (!hasPods(server) || server.spec.suspend) return false
   return hasInstances(server) || (!external && (min === 0 || max > min))
 }
 
-/** Whether only a call that waits, or a changed manifest, can change how many instances it has: it sleeps, and no user has a pod. */
+/** Whether it sleeps and no user has a pod, so that only a waiting call or a changed manifest can change the number of its instances. */
 export function isAtRest(server: McpServer): boolean {
   const { metadata, status } = server
   if (!isScaled(server)) return true

@@ -1,4 +1,4 @@
-/** The status of a reviewed script: which gateways offer it, and whether the tools that it names exist. Pure. */
+/** The status of a McpScript: which gateways offer it, and whether the tools that it names exist. Pure. */
 import { type GivenScript, scriptRefusals } from '../../core/catalog/resolve-scripts.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
@@ -9,14 +9,15 @@ import type { PlannedCondition } from './plan.ts'
 /** A gateway of the namespace that offers the script, or that selects it but cannot offer it. */
 export type ScriptPlace = { gateway: string } & (
   | { problem: Problem }
-  /** `unknown`: the tools that it names and that the gateway does not have. */
+  /** `unknown`: tools that the script names but the gateway does not have. */
   | { unknown: readonly string[] }
 )
 
 export type ScriptPlanStatus = Omit<McpScriptStatus, 'conditions'> & { conditions: PlannedCondition[] }
 
-const MOST_NAMED = 100
-const MOST_LISTED = 5
+/** maxItems of `status.gateways` and `status.tools`. */
+const MAX_ITEMS = 100
+const MAX_IN_MESSAGE = 5
 
 export function scriptStatus(script: GivenScript, places: readonly ScriptPlace[]): ScriptPlanStatus {
   const generation = script.manifest.metadata.generation ?? 0
@@ -27,8 +28,8 @@ export function scriptStatus(script: GivenScript, places: readonly ScriptPlace[]
   const { tools } = script.inspected
   return {
     observedGeneration: generation,
-    ...(gateways.length > 0 && { gateways: gateways.slice(0, MOST_NAMED) }),
-    ...(tools.length > 0 && { tools: tools.slice(0, MOST_NAMED) }),
+    ...(gateways.length > 0 && { gateways: gateways.slice(0, MAX_ITEMS) }),
+    ...(tools.length > 0 && { tools: tools.slice(0, MAX_ITEMS) }),
     conditions: [
       condition(CONDITION.accepted, 'True', { reason: REASON.accepted, message: 'It is valid.' }, generation),
       trouble
@@ -72,6 +73,6 @@ function troubleOf(places: readonly ScriptPlace[]): Verdict | undefined {
 }
 
 function listed(names: readonly string[]): string {
-  const more = names.length - MOST_LISTED
-  return `${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const more = names.length - MAX_IN_MESSAGE
+  return `${names.slice(0, MAX_IN_MESSAGE).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -4,12 +4,12 @@ import type { JsonOf } from '../../core/kube/object.ts'
 import type { OperatorSettings } from './settings.ts'
 import { PRE_STOP_SECONDS, type Shutdown } from './shutdown.ts'
 
-/** A manifest may set another user in its `pod`. */
+/** A manifest may override the user in `spec.pod`. */
 export function podSecurity({ user }: Pick<OperatorSettings, 'user'>): JsonOf<V1PodSecurityContext> {
   return {
     runAsNonRoot: true,
     ...(user !== undefined && { runAsUser: user, runAsGroup: user, fsGroup: user }),
-    // Do not change ownership recursively if the volume's root already has the right owner.
+    // Changes ownership recursively only if the volume's root has another owner.
     fsGroupChangePolicy: 'OnRootMismatch',
     seccompProfile: { type: 'RuntimeDefault' },
   }
@@ -23,14 +23,14 @@ export function containerSecurity(): JsonOf<V1SecurityContext> {
   }
 }
 
-/** No environment variables for the namespace's Services, and time to drain. */
-export function podManners({
+/** Gives pods time to drain, and no environment variables about the namespace's Services. */
+export function commonPodFields({
   graceSeconds,
 }: Shutdown): Pick<JsonOf<V1PodSpec>, 'enableServiceLinks' | 'terminationGracePeriodSeconds'> {
   return { enableServiceLinks: false, terminationGracePeriodSeconds: graceSeconds }
 }
 
-/** Waits until endpoints are updated and no new requests arrive. The kubelet sleeps, so the image needs no `sleep`. */
+/** Waits until endpoints are updated and no new requests arrive. The kubelet does this itself, so images need no `sleep` command. */
 export function preStop() {
   return { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } }
 }

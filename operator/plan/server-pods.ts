@@ -14,7 +14,7 @@ import { delivery, RUNTIME } from './delivery.ts'
 import { installation, packageOf, START_FILE } from './install-packages.ts'
 import { ANNOTATION, HTTP_PORT, METRICS_PORT } from './names.ts'
 import { bridgeProbes, imageProbes } from './probes.ts'
-import { containerSecurity, podManners, podSecurity, preStop } from './security.ts'
+import { commonPodFields, containerSecurity, podSecurity, preStop } from './security.ts'
 import type { OperatorSettings } from './settings.ts'
 import { shutdownOf } from './shutdown.ts'
 import { onOneNode, podTemplate, spread } from './template.ts'
@@ -30,10 +30,10 @@ const WRITABLE = [
   { name: 'home', mountPath: HOME, sizeLimit: '1Gi' },
 ]
 
-/** The user whose pod it is. `secret`: its keys become environment variables and replace others of the same name. */
+/** The user that a pod belongs to. The keys of `secret` become environment variables and replace others of the same name. */
 export type PodUser = { id: string; revision: string; secret?: { name: string; keys: readonly string[] } }
 
-/** `inputs` is the digest of what the environment refers to. Not for remote servers, which have no pods. `user`: absent, it belongs to nobody. */
+/** `inputs` is the digest of what the environment refers to. `user` is absent for pods that all callers share. Not for remote servers. */
 export function serverTemplate(
   server: McpServer,
   settings: OperatorSettings,
@@ -60,7 +60,7 @@ export function serverTemplate(
   }
   const initContainers = [...runtime.initContainers, ...(installed ? [installed.initContainer] : [])]
   const spec = {
-    ...podManners(shutdownOf([parseDuration(server.spec.limits.callTimeout)])),
+    ...commonPodFields(shutdownOf([parseDuration(server.spec.limits.callTimeout)])),
     automountServiceAccountToken: false,
     securityContext: podSecurity(settings),
     ...(settings.imagePullSecrets.length > 0 && {

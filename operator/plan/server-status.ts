@@ -36,18 +36,18 @@ export function serverStatus(
   const trouble = rest ? undefined : found
   const users = usersStatus(world, workload?.instances)
   return {
-    ...standing(world, workload?.scale),
+    ...fieldsOf(world, workload?.scale),
     ...(users && { users }),
     conditions: [
       accepted(warnings, generation),
-      availability(trouble && !servesYet(world) ? trouble : undefined, generation),
+      availability(trouble && !stillServes(world) ? trouble : undefined, generation),
       ...(workload ? [progress(suspension(world) ?? ofPods ?? queueing(world), generation)] : []),
-      trouble ? notReady(trouble, generation) : ready(rest ?? AWAKE, generation),
+      trouble ? notReady(trouble, generation) : ready(rest ?? READY, generation),
     ],
   }
 }
 
-const AWAKE: Verdict = { reason: REASON.ready, message: 'It answers at its endpoint.' }
+const READY: Verdict = { reason: REASON.ready, message: 'It answers at its endpoint.' }
 
 /** A server that sleeps or is being woken is ready: its tools are known, and calls are held until it answers. */
 function atRest(
@@ -62,9 +62,9 @@ function atRest(
   return isWaking ? { reason: REASON.waking, message: 'It is being started; calls wait for it.' } : undefined
 }
 
-/** The status of a server that is not accepted; endpoint and replicas are those that still exist. */
+/** The status of a server that is not accepted; endpoint and replicas are those of its existing objects. */
 export function refusedServerStatus(world: ServerWorld, refusals: readonly Problem[]): ServerPlanStatus {
-  return { ...standing(world), conditions: notAccepted(refusals, generationOf(world.server)) }
+  return { ...fieldsOf(world), conditions: notAccepted(refusals, generationOf(world.server)) }
 }
 
 /** The status of a manifest that could not be parsed. */
@@ -75,7 +75,8 @@ export function invalidServerStatus(problems: readonly Problem[], generation: nu
   }
 }
 
-function standing({ server, deployment }: ServerWorld, scale?: Scale): Omit<ServerPlanStatus, 'conditions'> {
+/** Everything but the conditions and `users`. */
+function fieldsOf({ server, deployment }: ServerWorld, scale?: Scale): Omit<ServerPlanStatus, 'conditions'> {
   const endpoint = endpointOf(server, 'cluster')
   const { min = 1 } = server.spec.scaling
   const wanted = scale?.wanted ?? (server.spec.suspend ? 0 : (deployment?.spec?.replicas ?? min))
@@ -93,7 +94,7 @@ function suspension({ server }: ServerWorld): Verdict | undefined {
   return server.spec.suspend ? { reason: REASON.suspended, message } : undefined
 }
 
-/** In an upgrade of the operator. */
+/** Why its pods are not replaced yet in an upgrade of the operator. */
 function queueing({ queued }: ServerWorld): Verdict | undefined {
   const message = `Its pods will be replaced after those of ${queued?.rolling.join(', ')}`
   return queued && { reason: REASON.updateQueued, message }
@@ -113,7 +114,7 @@ function troubleOfPods(
   return trouble && holdsSecret(server) ? withoutOutput(trouble, server) : trouble
 }
 
-/** The lines after the first are output of the server, which may show a Secret to everybody who may read the status. */
+/** The lines after the first are output of the server, which may disclose a Secret to everybody who may read the status. */
 function withoutOutput({ reason, message }: Verdict, { metadata }: McpServer): Verdict {
   const [first = '', ...lines] = message.split('\n')
   if (lines.length === 0) return { reason, message }
@@ -124,8 +125,8 @@ function withoutOutput({ reason, message }: Verdict, { metadata }: McpServer): V
   }
 }
 
-/** Whether an instance of any revision is ready, and the last discovery got its tools: a change that cannot be rolled out is no outage. */
-function servesYet({ server, deployment }: ServerWorld): boolean {
+/** Whether an instance of any revision is ready and the last discovery read its tools: a change that cannot be rolled out is not an outage. */
+function stillServes({ server, deployment }: ServerWorld): boolean {
   const found = server.status?.conditions?.find(({ type }) => type === CONDITION.toolsDiscovered)
   return !server.spec.suspend && (deployment?.status?.readyReplicas ?? 0) > 0 && found?.status === 'True'
 }

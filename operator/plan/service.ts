@@ -17,7 +17,7 @@ import {
   TLS_SERVICE_PORT,
 } from './names.ts'
 
-/** A client of a perClient server, or a user of a perUser server, keeps its pod this long after its last request. */
+/** How long after its last request a router still reaches the same pod of a server whose sessions live in the pod. */
 const AFFINITY_SECONDS = 3 * 60 * 60
 
 const HTTP = { name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }
@@ -40,7 +40,7 @@ export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
   }
 }
 
-/** Of what one user, by id, has of a server. */
+/** The Service of one user's pod; `user` is the user's id. */
 export function instanceService({ metadata, spec }: McpServer, user: string): Kube<V1Service> {
   const { name, namespace } = metadata
   return {
@@ -78,12 +78,12 @@ export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> 
   }
 }
 
-/** Of the admin port, within the cluster only: `spec.router.service` is about the other one. */
+/** The Service of the admin port. It is never exposed outside the cluster: `spec.router.service` applies only to the gateway's Service. */
 export function adminService(gateway: McpGateway): Kube<V1Service> {
   return onAdminPort(gateway, adminServiceName(gateway.metadata.name), { type: 'ClusterIP' })
 }
 
-/** Its name has the addresses of all routers that are ready: they tell each other what they have counted. */
+/** A headless Service: its name resolves to all ready routers, which exchange the counts of quotas. */
 export function peersService(gateway: McpGateway): Kube<V1Service> {
   return onAdminPort(gateway, peersServiceName(gateway.metadata.name), { clusterIP: 'None' })
 }

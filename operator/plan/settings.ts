@@ -31,7 +31,7 @@ export type OperatorSettings = {
   permitted: Permitted
   /** Default resources of containers. */
   resources: { server: Resources; router: Resources; install: Resources }
-  /** Certificate authorities that the operator and routers trust besides the usual ones, in PEM. */
+  /** Certificate authorities that the operator and routers trust in addition to those of Node, in PEM. */
   trustedCertificates?: string
   /** The operator's ServiceAccount, which may ask routers for the console's data; absent: there is no console. */
   consoleAccount?: string

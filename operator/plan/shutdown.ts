@@ -1,9 +1,10 @@
-/** How long pods may take to end: calls in flight are answered first, however long they may take. Pure. */
+/** How long pods may take to terminate: calls in flight are answered first, up to the longest call timeout. Pure. */
 
-/** Calls may usually take this long, so that a changed timeout replaces no pods. It costs nothing: a pod without calls ends at once. */
-const LEAST_DRAIN_SECONDS = 600
-/** The preStop pause, and the time in which children end. */
+/** Longer than most call timeouts, so that a changed timeout rarely replaces pods. This costs nothing: a pod without calls ends at once. */
+const MIN_DRAIN_SECONDS = 600
+/** The pause before SIGTERM. */
 export const PRE_STOP_SECONDS = 5
+/** The time in which child processes end. */
 const CLOSING_SECONDS = 20
 
 export type Shutdown = {
@@ -15,6 +16,6 @@ export type Shutdown = {
 
 /** For pods that answer calls which may take as long as one of these timeouts. */
 export function shutdownOf(callTimeoutsMs: readonly number[]): Shutdown {
-  const seconds = Math.max(LEAST_DRAIN_SECONDS, ...callTimeoutsMs.map(ms => Math.ceil(ms / 1_000)))
+  const seconds = Math.max(MIN_DRAIN_SECONDS, ...callTimeoutsMs.map(ms => Math.ceil(ms / 1_000)))
   return { drain: `${seconds}s`, graceSeconds: PRE_STOP_SECONDS + seconds + CLOSING_SECONDS }
 }

@@ -9,7 +9,7 @@ import { ANNOTATION, type Component, labelsOf, selectorOf } from './names.ts'
 export type PodParts = {
   component: Component
   instance: string
-  /** Whose pod it is, by id; absent: nobody's. */
+  /** Id of the user that the pod belongs to; absent for pods that all callers share. */
   user?: string
   annotations: Record<string, string>
   spec: JsonOf<V1PodSpec>
@@ -69,7 +69,7 @@ export function spread(
   }
 }
 
-/** All pods on one node, also those of two revisions: a volume that is ReadWriteOnce is of one node. */
+/** Places all pods on one node, also those of different revisions, since only one node can mount a ReadWriteOnce volume. */
 export function onOneNode(component: Component, instance: string): Pick<JsonOf<V1PodSpec>, 'affinity'> {
   const term = {
     topologyKey: 'kubernetes.io/hostname',

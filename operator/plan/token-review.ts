@@ -1,4 +1,4 @@
-/** Which routers may ask the API server about their callers' tokens, and which gateways are refused because none may. Pure. */
+/** Which routers may create TokenReviews, and why gateways are refused if none may. Pure. */
 import type { RbacV1Subject } from '@kubernetes/client-node'
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
@@ -6,12 +6,12 @@ import type { McpGateway } from '../../crds/gateway.ts'
 import { gatewayObjectName } from './names.ts'
 import type { OperatorSettings } from './settings.ts'
 
-/** Whether its routers review tokens. */
+/** Whether its routers create TokenReviews. */
 export function asksForReviews({ spec }: McpGateway): boolean {
   return spec.auth?.serviceAccounts?.review !== undefined
 }
 
-/** The ServiceAccounts of the routers of these gateways, as far as they review tokens; sorted. */
+/** The ServiceAccounts of the routers of those gateways that review tokens; sorted. */
 export function reviewSubjects(gateways: readonly McpGateway[]): RbacV1Subject[] {
   return gateways
     .filter(asksForReviews)
@@ -23,7 +23,7 @@ export function reviewSubjects(gateways: readonly McpGateway[]): RbacV1Subject[]
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1))
 }
 
-/** Without the right to ask, each of its ServiceAccounts would be answered 503. */
+/** Without the right to create TokenReviews, routers would answer 503 to every ServiceAccount. */
 export function reviewProblems(
   gateway: McpGateway,
   { tokenReviewBinding }: Pick<OperatorSettings, 'tokenReviewBinding'>,

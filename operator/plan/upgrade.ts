@@ -5,26 +5,26 @@ import type { McpServer } from '../../crds/server.ts'
 import { ANNOTATION } from './names.ts'
 import { revisionOf } from './template.ts'
 
-/** Why a Deployment has its revision: its manifest or what that names has changed, or the operator has. */
+/** Why a Deployment has its revision: the manifest, or an object that it names, has changed, or the operator has. */
 export type Cause = 'Manifest' | 'Upgrade'
 
 type Template = JsonOf<V1PodTemplateSpec>
 type Deployment = Kube<V1Deployment>
 
-/** How many servers roll at a time in an upgrade: a share of all, at least one, and so many in a namespace. */
+/** How many servers may roll at a time in an upgrade: a share of all, but at least one, and at most `perNamespace` in each namespace. */
 export type Waves = { share: number; perNamespace: number }
 
 /** Kept on the Deployment until its revision changes again. */
-export function causeOf(standing: Deployment | undefined, server: McpServer, template: Template): Cause {
-  if (revisionOf(standing?.spec?.template ?? {}) === revisionOf(template)) return markedCause(standing)
-  return isUnchanged(standing, server, template) ? 'Upgrade' : 'Manifest'
+export function causeOf(current: Deployment | undefined, server: McpServer, template: Template): Cause {
+  if (revisionOf(current?.spec?.template ?? {}) === revisionOf(template)) return markedCause(current)
+  return isUnchanged(current, server, template) ? 'Upgrade' : 'Manifest'
 }
 
-/** Whether serving pods would be replaced although nothing of the server has changed. Pods that do not serve need not wait for a turn. */
-export function isUpgrade(standing: Deployment | undefined, server: McpServer, template: Template): boolean {
-  if (!standing || revisionOf(standing.spec?.template ?? {}) === revisionOf(template)) return false
-  const serves = (standing.status?.readyReplicas ?? 0) > 0 && !isRolling(standing)
-  return serves && isUnchanged(standing, server, template)
+/** Whether serving pods would be replaced although neither the manifest nor what it names has changed. Pods that do not serve need not wait. */
+export function isUpgrade(current: Deployment | undefined, server: McpServer, template: Template): boolean {
+  if (!current || revisionOf(current.spec?.template ?? {}) === revisionOf(template)) return false
+  const serves = (current.status?.readyReplicas ?? 0) > 0 && !isRolling(current)
+  return serves && isUnchanged(current, server, template)
 }
 
 /** Deployments whose upgrade has begun, and whose old pods still serve. */
@@ -32,15 +32,15 @@ export function isUpgrading(deployment: Deployment): boolean {
   return markedCause(deployment) === 'Upgrade' && isRolling(deployment)
 }
 
-/** How many of `servers` may roll at a time. */
-export function atATime({ share }: Waves, servers: number): number {
+/** How many of this number of servers may roll at a time. */
+export function maxRolling({ share }: Waves, servers: number): number {
   return Math.max(1, Math.floor(servers * share))
 }
 
 /** Deployments that an earlier version wrote have no annotation with the manifest's generation. */
-function isUnchanged(standing: Deployment | undefined, { metadata }: McpServer, template: Template): boolean {
-  const madeFor = standing?.metadata.annotations?.[ANNOTATION.madeFor] ?? String(metadata.generation)
-  return madeFor === String(metadata.generation) && inputsOf(standing?.spec?.template) === inputsOf(template)
+function isUnchanged(current: Deployment | undefined, { metadata }: McpServer, template: Template): boolean {
+  const madeFor = current?.metadata.annotations?.[ANNOTATION.madeFor] ?? String(metadata.generation)
+  return madeFor === String(metadata.generation) && inputsOf(current?.spec?.template) === inputsOf(template)
 }
 
 function isRolling({ metadata, status }: Deployment): boolean {

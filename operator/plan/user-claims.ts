@@ -1,4 +1,4 @@
-/** The volumes of users: made with their first pod, kept for a while after the last one. Pure. */
+/** The volumes of users: created with a user's first pod, and kept for `retainFor` after the last one. Pure. */
 import type { V1PersistentVolumeClaim } from '@kubernetes/client-node'
 import { instanceName } from '../../core/catalog/object-names.ts'
 import type { Kube } from '../../core/kube/object.ts'
@@ -11,42 +11,42 @@ import type { ServerWorld } from './plan.ts'
 
 type Claim = Kube<V1PersistentVolumeClaim>
 
-/** An unused claim is looked at again after at most this time, also if nothing of its server changes. */
-const LONGEST_WAIT_MS = 24 * 3_600_000
+/** Unused claims are checked again after at most this time, even if nothing changes. */
+const MAX_WAIT_MS = 24 * 3_600_000
 
 export type UserClaims = { objects: Claim[]; afterMs?: number }
 
 /**
- * The claims of users with a pod, and those of others until `retainFor` has passed, also if the field or `sessions: perUser` was removed, so
- * that a mistake in a manifest deletes no files.
+ * The claims of users with a pod, and those of other users until `retainFor` has passed. This is so even if `users.volume` or
+ * `sessions: perUser` was removed, so that a mistake in a manifest deletes no files.
  */
 export function userClaims(world: ServerWorld, wanted: readonly string[]): UserClaims {
   const { server, users, now } = world
   const volume = server.spec.users?.volume
   const retainMs = parseDuration(volume?.retainFor ?? RETAIN_FOR)
-  const standing = new Map(users?.claims.map(({ user, claim }) => [user, claim]))
-  const used = volume ? wanted.map(user => claimOf(server, user, standing.get(user))) : []
+  const claims = new Map(users?.claims.map(({ user, claim }) => [user, claim]))
+  const used = volume ? wanted.map(user => claimOf(server, user, claims.get(user))) : []
   const kept: Claim[] = []
-  const rests: number[] = []
-  for (const [user, claim] of standing) {
+  const remainingMs: number[] = []
+  for (const [user, claim] of claims) {
     if (volume && wanted.includes(user)) continue
     const since = Number(claim.metadata.annotations?.[ANNOTATION.unusedSince] ?? now)
-    const restMs = since + retainMs - now
-    if (restMs <= 0) continue
+    const leftMs = since + retainMs - now
+    if (leftMs <= 0) continue
     kept.push(claimOf(server, user, claim, since))
-    rests.push(restMs)
+    remainingMs.push(leftMs)
   }
-  const afterMs = rests.length > 0 ? Math.min(...rests, LONGEST_WAIT_MS) : undefined
+  const afterMs = remainingMs.length > 0 ? Math.min(...remainingMs, MAX_WAIT_MS) : undefined
   return { objects: [...used, ...kept], ...(afterMs !== undefined && { afterMs }) }
 }
 
-/** Whether there is a volume of another user with the same id. */
-export function isAnothers({ users }: Pick<ServerWorld, 'users'>, user: string): boolean {
+/** Whether another user whose digest has the same beginning, and so the same id, has a volume. */
+export function isIdTaken({ users }: Pick<ServerWorld, 'users'>, user: string): boolean {
   return users?.claims.some(other => other.user !== user && idOfUser(other.user) === idOfUser(user)) ?? false
 }
 
 /** An existing claim keeps its spec, most of which is immutable; only the annotation about when it was last used changes. */
-function claimOf({ metadata, spec }: McpServer, user: string, standing?: Claim, since?: number): Claim {
+function claimOf({ metadata, spec }: McpServer, user: string, existing?: Claim, since?: number): Claim {
   const { name, namespace } = metadata
   const { size = '1Gi', storageClassName } = spec.users?.volume ?? {}
   const id = idOfUser(user)
@@ -55,7 +55,7 @@ function claimOf({ metadata, spec }: McpServer, user: string, standing?: Claim, 
     resources: { requests: { storage: size } },
     ...(storageClassName !== undefined && { storageClassName }),
   }
-  const { accessModes, resources, storageClassName: given } = standing?.spec ?? made
+  const { accessModes, resources, storageClassName: given } = existing?.spec ?? made
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',

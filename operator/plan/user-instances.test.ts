@@ -7,22 +7,26 @@ const NOW = 1_000_000_000
 const IDLE_MS = 60_000
 const [ADA, BEN, CYD] = ['a', 'b', 'c'].map(letter => letter.repeat(64)) as [string, string, string]
 
-type Given = Partial<InstancesInput> & { wished?: string[]; used?: Record<string, number>; isKnown?: boolean }
+type Given = Partial<InstancesInput> & {
+  waiting?: string[]
+  used?: Record<string, number>
+  isKnown?: boolean
+}
 
-function decide({ wished = [], used = {}, isKnown = true, ...more }: Given) {
+function decide({ waiting = [], used = {}, isKnown = true, ...more }: Given) {
   const demand = {
     isKnown,
-    wished,
+    waiting,
     used: new Map(Object.entries(used).map(([user, ms]) => [user, NOW - ms])),
   }
-  const usual = { max: 2, idleAfterMs: IDLE_MS, standing: [], admits: () => true, usedAtMs: new Map() }
+  const usual = { max: 2, idleAfterMs: IDLE_MS, existing: [], admits: () => true, usedAtMs: new Map() }
   return decideInstances({ ...usual, demand, now: NOW, ...more })
 }
 
-test('whoever waits gets one, whoever uses theirs keeps it, and who did nothing for long has none', () => {
+test('a user who waits gets an instance, one who uses it keeps it, and one who was idle for long loses it', () => {
   const { wanted, usedAtMs } = decide({
-    standing: [ADA, CYD],
-    wished: [BEN],
+    existing: [ADA, CYD],
+    waiting: [BEN],
     used: { [ADA]: IDLE_MS, [CYD]: IDLE_MS + MARGIN_MS },
   })
   assert.deepEqual(wanted, [ADA, BEN])
@@ -35,34 +39,34 @@ test('whoever waits gets one, whoever uses theirs keeps it, and who did nothing 
   )
 })
 
-test("a router that has just begun to report what it uses ends nobody's pod", () => {
-  const { wanted, afterMs } = decide({ standing: [ADA] })
+test("no user's instance ends because a router has only just begun to report its use", () => {
+  const { wanted, afterMs } = decide({ existing: [ADA] })
   assert.deepEqual([wanted, afterMs], [[ADA], IDLE_MS + MARGIN_MS])
   const before = new Map([[ADA, NOW - IDLE_MS - MARGIN_MS]])
-  assert.deepEqual(decide({ standing: [ADA], usedAtMs: before }).wanted, [])
-  assert.deepEqual(decide({ standing: [ADA], usedAtMs: before, isKnown: false }).wanted, [ADA])
+  assert.deepEqual(decide({ existing: [ADA], usedAtMs: before }).wanted, [])
+  assert.deepEqual(decide({ existing: [ADA], usedAtMs: before, isKnown: false }).wanted, [ADA])
 })
 
-test("if the maximum number of users is reached, a further user is refused, and nobody's pod is ended", () => {
-  const standing = [BEN, CYD]
+test("if the maximum number of users is reached, a further user is refused, and no user's instance ends", () => {
+  const existing = [BEN, CYD]
   const used = { [BEN]: 0, [CYD]: 0 }
-  const full = decide({ standing, used, wished: [ADA] })
-  assert.deepEqual([full.wanted, full.refused], [standing, [ADA]])
-  const lowered = decide({ standing, used, wished: [ADA], max: 1 })
-  assert.deepEqual([lowered.wanted, lowered.refused], [standing, [ADA]])
+  const full = decide({ existing, used, waiting: [ADA] })
+  assert.deepEqual([full.wanted, full.refused], [existing, [ADA]])
+  const lowered = decide({ existing, used, waiting: [ADA], max: 1 })
+  assert.deepEqual([lowered.wanted, lowered.refused], [existing, [ADA]])
 })
 
-test('two users whose ids are the same do not share one', () => {
+test('two users with the same id do not share an instance', () => {
   const twin = `${BEN.slice(0, 20)}${'0'.repeat(44)}`
-  const { wanted, refused } = decide({ standing: [BEN], used: { [BEN]: 0 }, wished: [twin], max: 9 })
+  const { wanted, refused } = decide({ existing: [BEN], used: { [BEN]: 0 }, waiting: [twin], max: 9 })
   assert.deepEqual([wanted, refused], [[BEN], [twin]])
 })
 
-test('without the Secret that it needs a user has none', () => {
+test('a user without the required Secret gets no instance', () => {
   const { wanted, refused } = decide({
-    standing: [ADA, BEN],
+    existing: [ADA, BEN],
     used: { [ADA]: 0, [BEN]: 0 },
-    wished: [CYD],
+    waiting: [CYD],
     admits: user => user === BEN,
   })
   assert.deepEqual([wanted, refused], [[BEN], []])

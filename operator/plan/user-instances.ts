@@ -1,12 +1,12 @@
-/** Decides which users have an instance of a server: those who wait for one or have used theirs lately, up to `users.max`. Pure. */
+/** Decides which users get or keep an instance of a server: those who wait for one or have used theirs lately, up to `users.max`. Pure. */
 import { idOfUser } from '../../core/mcp/user.ts'
 
-/** The reports of all routers together; users are named by their digests. */
+/** The reports of all routers, added up; users are identified by their digests. */
 export type UserDemand = {
   /** False while the report of a router is missing: then no instance is ended. */
   isKnown: boolean
-  /** Those whose calls wait for an instance. */
-  wished: readonly string[]
+  /** Users whose calls wait for an instance. */
+  waiting: readonly string[]
   /** When a router last used the instance of a user, in milliseconds since the epoch. */
   used: ReadonlyMap<string, number>
 }
@@ -14,18 +14,18 @@ export type UserDemand = {
 export type InstancesInput = {
   max: number
   idleAfterMs: number
-  /** Those who have an instance. */
-  standing: readonly string[]
+  /** Users who have an instance. */
+  existing: readonly string[]
   /** Whether a user may have an instance: not if a required Secret is missing. */
   admits: (user: string) => boolean
   demand: UserDemand
-  /** Of the last decision; lost when another operator leads, which only delays an end. */
+  /** Result of the last decision. It is lost when another operator becomes leader; then instances only end later. */
   usedAtMs: ReadonlyMap<string, number>
   now: number
 }
 
 export type Instances = {
-  /** Those who have one now; sorted. */
+  /** Users who get or keep an instance; sorted. */
   wanted: string[]
   /** Users who wait for an instance while the maximum is reached. */
   refused: string[]
@@ -36,15 +36,16 @@ export type Instances = {
 
 /** Routers close the connections of an idle user themselves, before the instance ends. */
 export const MARGIN_MS = 5_000
+const MIN_WAIT_MS = 1_000
 
 export function decideInstances(input: InstancesInput): Instances {
-  const { max, standing, admits, demand, now } = input
-  const dueMs = (user: string) => lastUseMs(input, user) + input.idleAfterMs + MARGIN_MS
-  const kept = standing.filter(user => admits(user) && (!demand.isKnown || dueMs(user) > now)).sort()
+  const { max, existing, admits, demand, now } = input
+  const dueAtMs = (user: string) => lastUseMs(input, user) + input.idleAfterMs + MARGIN_MS
+  const kept = existing.filter(user => admits(user) && (!demand.isKnown || dueAtMs(user) > now)).sort()
   const ids = new Set(kept.map(idOfUser))
   const wanted = [...kept]
   const refused: string[] = []
-  for (const user of [...new Set(demand.wished)].sort()) {
+  for (const user of [...new Set(demand.waiting)].sort()) {
     // A user without the required Secret gets no instance.
     if (kept.includes(user) || !admits(user)) continue
     if (wanted.length >= max || ids.has(idOfUser(user))) refused.push(user)
@@ -55,15 +56,20 @@ export function decideInstances(input: InstancesInput): Instances {
   }
   wanted.sort()
   const usedAtMs = new Map(wanted.map(user => [user, lastUseMs(input, user)]))
-  return { wanted, refused, usedAtMs, ...(wanted.length > 0 && { afterMs: restMs(wanted.map(dueMs), now) }) }
+  return {
+    wanted,
+    refused,
+    usedAtMs,
+    ...(wanted.length > 0 && { afterMs: soonestMs(wanted.map(dueAtMs), now) }),
+  }
 }
 
-/** An instance without a known last use counts as used now, since its user's router may just be restarting. */
+/** An instance without a known last use counts as used now: the router that knows it may be restarting. */
 function lastUseMs({ demand, usedAtMs, now }: InstancesInput, user: string): number {
-  if (demand.wished.includes(user)) return now
+  if (demand.waiting.includes(user)) return now
   return Math.max(demand.used.get(user) ?? 0, usedAtMs.get(user) ?? 0) || now
 }
 
-function restMs(dues: readonly number[], now: number): number {
-  return Math.max(1_000, Math.min(...dues) - now)
+function soonestMs(dueAtMs: readonly number[], now: number): number {
+  return Math.max(MIN_WAIT_MS, Math.min(...dueAtMs) - now)
 }

@@ -261,7 +261,7 @@ function clusterEffect(manifest: Manifest): unknown {
   ]
   // Busy and quiet at once: whatever scales a server shows.
   const load = { isKnown: true, isWanted: false, calls: 10, sessions: 0, usedAtMs: NOW - 4 * 60_000 }
-  const use = { load, memory: { awakeSinceMs: NOW - 60 * 60_000 }, standing: 2 }
+  const use = { load, memory: { awakeSinceMs: NOW - 60 * 60_000 }, current: 2 }
   const nothing = { taken: [], otherContent: [], claims: [], pods: [] }
   const common = { ...nothing, references, users: USERS_WORLD, settings: SETTINGS, now: NOW, use }
   const gateway = own.kind === 'McpGateway' ? (own as McpGateway) : GATEWAY

@@ -19,11 +19,11 @@ const api = apiServerOfTests(skip)
 test(`${USERS} users come and go, and no object, status or metric of them is left`, { skip }, async t => {
   const world = await createWorld(t, api().access, 'come-and-go')
   const { says } = await startRouter(t, ADDRESS)
-  const say = (wished: readonly string[], instances: Record<string, number> = {}) => {
-    const waiting = wished.map(instance => ({ server: 'kit', instance, since: '2026-01-01T00:00:00.000Z' }))
+  const report = (users: readonly string[], instances: Record<string, number> = {}) => {
+    const waiting = users.map(instance => ({ server: 'kit', instance, since: '2026-01-01T00:00:00.000Z' }))
     says({ generation: 1, exposedTokens: 5, servers: [{ name: 'kit', instances }], waiting })
   }
-  say([])
+  report([])
   await world.apply(TOKENS as KubeObject)
   await world.server('kit', {
     image: { name: 'kit:1', command: ['/kit'] },
@@ -40,14 +40,14 @@ test(`${USERS} users come and go, and no object, status or metric of them is lef
   const users = Array.from({ length: USERS }, (_, at) => userNamed(`token#guest-${at}`) ?? assert.fail())
   for (let at = 0; at < USERS; at += AT_ONCE) {
     const round = users.slice(at, at + AT_ONCE)
-    say(round.map(({ digest }) => digest))
+    report(round.map(({ digest }) => digest))
     await untilUsers(world, AT_ONCE)
     const present = new Set((await world.quiet()).keys())
     for (const { id } of round)
       for (const kind of ['Deployment', 'Service', 'Secret'])
         assert.ok(present.has(`${kind}/mcp-kit-u-${id}`), `${kind} of ${id}`)
     assert.equal(present.size, before.length + 3 * AT_ONCE)
-    say([], Object.fromEntries(round.map(({ digest }) => [digest, 31 * MINUTE])))
+    report([], Object.fromEntries(round.map(({ digest }) => [digest, 31 * MINUTE])))
     await untilIdle(world)
   }
   assert.deepEqual([...(await world.quiet()).keys()], before)

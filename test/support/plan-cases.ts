@@ -86,8 +86,8 @@ type World = {
   loginSecrets?: string[]
   /** Users by their subjects: whose instances are there, who waits for one, and how long ago each was used. */
   users?: {
-    standing: string[]
-    wished: string[]
+    existing: string[]
+    waiting: string[]
     usedBefore: Record<string, number>
     /** Whose volumes are there, and for how long they were not used. */
     claims?: Record<string, number>
@@ -199,15 +199,15 @@ function serverWorld(server: McpServer, world: World, seen: Seen): ServerWorld {
 function usersWorld(
   { metadata: { name } }: McpServer,
   { userSecrets = {} }: World,
-  { standing, wished, usedBefore, claims = {} }: NonNullable<World['users']>,
+  { existing, waiting, usedBefore, claims = {} }: NonNullable<World['users']>,
 ): UsersWorld {
   const digestOf = (subject: string) => userNamed(subject)?.digest ?? ''
   const secrets = (userSecrets[name] ?? []).map(({ subject, name }) => [digestOf(subject), name] as const)
   const used = Object.entries(usedBefore).map(([subject, ms]) => [digestOf(subject), NOW - ms] as const)
   return {
-    demand: { isKnown: true, wished: wished.map(digestOf), used: new Map(used) },
+    demand: { isKnown: true, waiting: waiting.map(digestOf), used: new Map(used) },
     usedAtMs: new Map(),
-    standing: standing.map(subject => {
+    instances: existing.map(subject => {
       const metadata = { name: instanceName(name, idOfUser(digestOf(subject))), namespace: NAMESPACE }
       const status = { replicas: 1, readyReplicas: 1, updatedReplicas: 1 }
       const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, status }

@@ -8,8 +8,8 @@ const unused = { [ANNOTATION.unusedSince]: String(NOW - 50 * HOUR_MS) }
 const metadata = { name: 'files', annotations: unused }
 
 export const USERS_WORLD: UsersWorld = {
-  demand: { isKnown: true, wished: ['a'.repeat(64)], used: new Map() },
+  demand: { isKnown: true, waiting: ['a'.repeat(64)], used: new Map() },
   usedAtMs: new Map(),
-  standing: [],
+  instances: [],
   claims: [{ user: 'b'.repeat(64), claim: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata } }],
 }
