@@ -1,6 +1,6 @@
-/** What the events of the operator's console make of what the page knows: of the cluster, and of each router of a gateway. Pure. */
+/** Applies events of the operator's console to what the page knows of the cluster, and of each router of a gateway. Pure. */
 import type { ConsoleClusterEvents, ConsoleGateway } from '../core/console/shapes.ts'
-import { type Known, learn, NOTHING } from './live.ts'
+import { applyEvent, type Known, NO_DATA } from './live.ts'
 
 export type ClusterKnown = {
   cluster?: ConsoleClusterEvents['cluster']
@@ -13,12 +13,12 @@ export type ClusterKnown = {
 
 export const NO_CLUSTER: ClusterKnown = { routers: new Map() }
 
-/** Events of routers are named `event@pod`. Events of an unknown name, of a newer operator, change nothing. */
-export function learnCluster(known: ClusterKnown, event: string, data: string): ClusterKnown {
+/** Events of routers are named `event@pod`. Events with an unknown name, from a newer operator, are ignored. */
+export function applyClusterEvent(known: ClusterKnown, event: string, data: string): ClusterKnown {
   const [name = '', pod] = event.split('@', 2)
   if (pod !== undefined) {
     const routers = new Map(known.routers)
-    routers.set(pod, learn(routers.get(pod) ?? NOTHING, name, data))
+    routers.set(pod, applyEvent(routers.get(pod) ?? NO_DATA, name, data))
     return { ...known, routers, unreachable: undefined, refused: undefined }
   }
   switch (name) {
@@ -37,19 +37,19 @@ export function learnCluster(known: ClusterKnown, event: string, data: string): 
   }
 }
 
-/** Routers that serve an older generation than the newest, or none yet. */
+/** Routers that do not serve the newest generation, or none yet. */
 export function lagging({ generation, routers }: ConsoleGateway): { pod: string; generation?: number }[] {
   if (generation === undefined) return []
   return routers.filter(router => (router.generation ?? -1) < generation)
 }
 
-/** `namespace/name` of the address; undefined: all gateways. */
+/** `namespace/name` of the gateway that the query of the page's URL names; undefined: all gateways. */
 export function gatewayIn(search: string): string | undefined {
   const found = new URLSearchParams(search).get('gateway')
   return found !== null && /^[a-z0-9-]+\/[a-z0-9.-]+$/.test(found) ? found : undefined
 }
 
-/** The address of a gateway's pages, or of the page of all. */
+/** The URL of a gateway's pages, or of the page about all gateways. */
 export function addressOf(gateway: string | undefined, hash = ''): string {
   return `./${gateway === undefined ? '' : `?gateway=${gateway}`}${hash}`
 }

@@ -14,7 +14,7 @@ test('the saving is described in words, also if there is none', () => {
   assert.equal(saving(0, 0), 'the same')
 })
 
-test('times are as short as they can be', () => {
+test('times are shown with the largest unit that fits', () => {
   assert.deepEqual([0.42, 12.4, 1_840, 59_000, 120_000, undefined].map(duration), [
     '0.4 ms',
     '12 ms',

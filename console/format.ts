@@ -1,10 +1,10 @@
 /** Numbers, times and texts as the page shows them. Pure. */
 import { reveal } from '../core/hidden-characters.ts'
 
-const LONGEST_TEXT = 20_000
+const MAX_CHARACTERS = 20_000
 
-/** A text of a server or a client as plain text: hidden characters are visible, and a very long one is cut. */
-export function plain(text: string | undefined, most = LONGEST_TEXT): string {
+/** A text from a server or a client, with its hidden characters made visible. A very long text is cut. */
+export function plain(text: string | undefined, most = MAX_CHARACTERS): string {
   if (text === undefined) return ''
   const cut = text.length > most ? `${text.slice(0, most)}…` : text
   return reveal(cut)
@@ -20,7 +20,7 @@ export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
-/** `0.4 ms`, `12 ms`, `3.2 s`; a dash for what is not known. */
+/** `0.4 ms`, `12 ms`, `3.2 s`; a dash if it is not known. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined) return '–'
   if (ms < 10) return `${ms.toFixed(1)} ms`
@@ -37,12 +37,12 @@ export function ago(at: number | undefined, now: number): string {
   return ms < 2_000 ? '1 s' : duration(Math.max(ms, 1_000)).replace(/\.\d+/, '')
 }
 
-/** `12:03:07` in the time of the browser. */
+/** `12:03:07` in the browser's time zone. */
 export function clock(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour12: false })
 }
 
-/** `94.6 %`; one digit, so that sums of shares are right to the eye. */
+/** `94.6 %`; with one digit, displayed shares add up to about 100 %. */
 export function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }
@@ -52,7 +52,7 @@ export function bytes(value: number): string {
   return value < 1 << 20 ? `${(value / 1_024).toFixed(1)} kB` : `${(value / (1 << 20)).toFixed(1)} MB`
 }
 
-/** A saving as words: `94.6 % less`, `12.0 % more`, `the same`. */
+/** A saving in words: `94.6 % less`, `12.0 % more`, `the same`. */
 export function saving(direct: number, served: number): string {
   if (direct === 0 || direct === served) return 'the same'
   return served < direct ? `${percent(1 - served / direct)} less` : `${percent(served / direct - 1)} more`

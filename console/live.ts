@@ -1,4 +1,4 @@
-/** What the events of the gateway make of what the page knows. Pure. */
+/** Applies events of the gateway to what the page knows of it. Pure. */
 import type {
   ConsoleCall,
   ConsoleEvents,
@@ -12,7 +12,7 @@ export type Known = {
   servers: ReadonlyMap<string, ConsoleServer>
   /** Of this run of the gateway, newest first. */
   calls: readonly ConsoleCall[]
-  /** Calls that were too many to be sent. */
+  /** How many calls the gateway left out because there were too many. */
   notShown: number
   run: string
   /** Oldest first: the last half hour in steps of 5 s, the last day in steps of 5 min. */
@@ -20,19 +20,19 @@ export type Known = {
   long: readonly ConsolePoint[]
 }
 
-export const NOTHING: Known = { servers: new Map(), calls: [], notShown: 0, run: '', points: [], long: [] }
+export const NO_DATA: Known = { servers: new Map(), calls: [], notShown: 0, run: '', points: [], long: [] }
 
-export const MOST_CALLS = 1_000
-export const MOST_POINTS = 360
-export const MOST_LONG = 288
+export const MAX_CALLS = 1_000
+export const MAX_POINTS = 360
+export const MAX_LONG = 288
 
 /** Whether the gateway has code mode. */
 export function runsScripts(state: ConsoleState | undefined): boolean {
   return state?.tokens.profiles.code !== undefined
 }
 
-/** Events of an unknown name, of a newer gateway, change nothing. */
-export function learn(known: Known, event: string, data: string): Known {
+/** Events with an unknown name, from a newer gateway, are ignored. */
+export function applyEvent(known: Known, event: string, data: string): Known {
   switch (event) {
     case 'state':
       return { ...known, state: JSON.parse(data) as ConsoleEvents['state'] }
@@ -57,20 +57,25 @@ function withServers(
   return next
 }
 
-/** A gateway that was started again numbers its calls anew. Calls that are known already are not repeated. */
+/** A restarted gateway numbers its calls from the start, so its earlier calls are dropped. Known calls are not added twice. */
 function withCalls(known: Known, { run, calls, notShown }: ConsoleEvents['calls']): Known {
   const before = run === known.run ? known.calls : []
   const newest = before[0]?.seq ?? 0
   const fresh = calls.filter(({ seq }) => seq > newest).reverse()
-  const missed = run === known.run ? known.notShown : 0
-  return { ...known, run, notShown: missed + notShown, calls: [...fresh, ...before].slice(0, MOST_CALLS) }
+  const notShownBefore = run === known.run ? known.notShown : 0
+  return {
+    ...known,
+    run,
+    notShown: notShownBefore + notShown,
+    calls: [...fresh, ...before].slice(0, MAX_CALLS),
+  }
 }
 
 function withPoints(known: Known, { points, long }: ConsoleEvents['points']): Known {
   return {
     ...known,
-    points: joined(known.points, points, MOST_POINTS),
-    long: joined(known.long, long, MOST_LONG),
+    points: joined(known.points, points, MAX_POINTS),
+    long: joined(known.long, long, MAX_LONG),
   }
 }
 

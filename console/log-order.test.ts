@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleCall } from '../core/console/shapes.ts'
 import { withScripts } from './log-order.ts'
-import { laidOut, reportOf } from './script.ts'
+import { reportOf, timelineOf } from './script.ts'
 
 const call = (seq: number, more: Partial<ConsoleCall> = {}): ConsoleCall => ({
   ...{ seq, at: seq, method: 'tools/call', outcome: 'ok', totalMs: 1, upstreamMs: 1 },
   ...more,
 })
 
-test('the calls of a script stand below it, those of one that still runs stay where they are', () => {
+test('the calls of a script are listed below it; those of a script that still runs keep their place', () => {
   const ran = { id: 'a', calls: 2, keptTokens: 0 }
   const newestFirst = [
     call(6, { script: 'b' }),
@@ -26,7 +26,7 @@ test('the calls of a script stand below it, those of one that still runs stay wh
   )
 })
 
-test('the calls of a reviewed script are listed below the call of it, also within another script', () => {
+test('the calls of a reviewed script are listed below the call of it, even within another script', () => {
   const newestFirst = [
     call(4, { ran: { id: 'outer', calls: 2, keptTokens: 0 } }),
     call(3, { script: 'outer' }),
@@ -63,7 +63,7 @@ test('the answer of a failed script names its line, and other texts are not take
   assert.equal(reportOf({ content: [{ type: 'text', text: '  line 4:' }] }).line, undefined)
 })
 
-test('the calls of a reviewed script are drawn below the call of it, in its time', () => {
+test('in the timeline, the calls of a reviewed script follow the call of it, within its time', () => {
   const made = (tool: string, atMs: number) => ({ tool, outcome: 'ok', atMs, ms: 10 })
   const calls = [made('kit:echo', 50), made('scripts:two', 5)]
   const _meta = { 'portolan.dev/script': { id: 'outer', calls } }
@@ -76,7 +76,7 @@ test('the calls of a reviewed script are drawn below the call of it, in its time
     }),
     call(1, { ...echo, script: 'inner', at: 1_010 }),
   ]
-  const lines = laidOut(reportOf({ content: [], _meta }), log)
+  const lines = timelineOf(reportOf({ content: [], _meta }), log)
   assert.deepEqual(
     lines.map(({ tool, atMs, depth }) => [tool, atMs, depth]),
     [
@@ -85,5 +85,5 @@ test('the calls of a reviewed script are drawn below the call of it, in its time
       ['kit:echo', 50, 0],
     ],
   )
-  assert.equal(laidOut(reportOf({ content: [], _meta }), []).length, 2)
+  assert.equal(timelineOf(reportOf({ content: [], _meta }), []).length, 2)
 })

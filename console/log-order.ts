@@ -4,7 +4,7 @@ import type { ConsoleCall } from '../core/console/shapes.ts'
 /** `depth`: 0, or the number of scripts that enclose the call. */
 export type LogLine = { call: ConsoleCall; depth: number }
 
-/** Calls of a script that is not listed, such as one that still runs, stay where they are. */
+/** Calls of a script that is not in the list, such as one that still runs, keep their place. */
 export function withScripts(newestFirst: readonly ConsoleCall[]): LogLine[] {
   const scripts = new Set(newestFirst.flatMap(({ ran }) => ran?.id ?? []))
   const madeBy = Map.groupBy(newestFirst, ({ script = '' }) => (scripts.has(script) ? script : ''))

@@ -5,9 +5,10 @@ import { createEventReader } from './sse.ts'
 const VERSION = '2026-07-28'
 const META = 'io.modelcontextprotocol/'
 const CLIENT = { name: 'portolan-console', version: '1' }
+/** Text that can be a header's value as it is. */
 const PLAIN = /^[\x21-\x7E](?:[\t\x20-\x7E]*[\x21-\x7E])?$/
 
-/** `base`: what stands before `mcp`, empty or with a slash at its end. */
+/** `base`: the URL path before `mcp`: empty, or with a slash at its end. */
 export type Mcp = {
   base: string
   profile?: string
@@ -15,7 +16,7 @@ export type Mcp = {
   signal?: AbortSignal
 }
 
-/** The name by which the log shows calls of this page. */
+/** The name of the client that the log shows for calls of this page. */
 export const CLIENT_LABEL = `${CLIENT.name}/${CLIENT.version}`
 
 /** The result. Throws an Error with the message of the gateway's error. */
@@ -24,13 +25,13 @@ export async function request(method: string, params: JsonObject, options: Mcp):
   return resultIn(await response.text(), response.status)
 }
 
-/** Calls `onUpdate` whenever a resource changed, until the signal aborts. Throws an Error if that is refused. */
+/** Calls `onUpdate` whenever a resource changes, until the signal aborts. Throws an Error if the server refuses this. */
 export async function listen(uri: string, onUpdate: () => void, options: Mcp): Promise<void> {
   const params = { notifications: { resourceSubscriptions: [uri] } }
   const response = await post('subscriptions/listen', params, options)
   if (!response.headers.get('content-type')?.includes('event-stream') || !response.body) {
     resultIn(await response.text(), response.status)
-    throw new Error('The server does not tell changes of this resource.')
+    throw new Error('The server does not report changes of this resource.')
   }
   const events = createEventReader()
   const texts = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -76,7 +77,7 @@ function resultIn(text: string, status: number): JsonObject {
   throw new Error(typeof error === 'string' ? error : `The gateway answered with HTTP ${status}.`)
 }
 
-/** The call of a tool in a profile; undefined where agents call tools only by scripts. */
+/** The parameters of a call of a tool in a profile; undefined if agents call tools only by scripts. */
 export function callIn(
   profile: string,
   path: string,
@@ -102,7 +103,7 @@ export function scriptToolIn(profile: string): string {
   return profile === 'search' ? 'mcp_run_script' : profile === 'registry' ? 'run' : 'run_mcp_script'
 }
 
-/** The search of a profile; undefined where agents list all tools and search nothing. */
+/** The parameters of a search in a profile; undefined if agents list all tools instead of searching. */
 export function searchIn(profile: string, query: string, limit: number): JsonObject | undefined {
   switch (profile) {
     case 'search':

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleCall, ConsolePoint } from '../core/console/shapes.ts'
-import { learnCluster, NO_CLUSTER } from './cluster.ts'
+import { applyClusterEvent, NO_CLUSTER } from './cluster.ts'
 import { keyOf, merged } from './merge.ts'
 
 const call = (seq: number, at: number): ConsoleCall => ({
@@ -15,7 +15,10 @@ const point = (at: number, ok: number, p95: number): ConsolePoint => ({
 })
 
 function learnAll(...events: [name: string, data: unknown][]) {
-  return events.reduce((known, [name, data]) => learnCluster(known, name, JSON.stringify(data)), NO_CLUSTER)
+  return events.reduce(
+    (known, [name, data]) => applyClusterEvent(known, name, JSON.stringify(data)),
+    NO_CLUSTER,
+  )
 }
 
 test('calls of two routers are distinguished although both number theirs from one', () => {
@@ -51,7 +54,7 @@ test('points of the same five seconds are added, with the quantiles of the slowe
   )
 })
 
-test('a router that has gone is forgotten, and a refusal ends with the first answer', () => {
+test('a removed router is forgotten, and a refusal ends with the first answer', () => {
   const known = learnAll(
     ['refused', { error: 'A bearer token is required.' }],
     ['calls@a', { run: 'x', calls: [call(1, 100)], notShown: 0 }],

@@ -1,4 +1,4 @@
-/** What the routers of one gateway know, each for itself, as one. Pure. */
+/** Combines what the page knows of each router into what it shows of their gateway. Pure. */
 import type {
   ConsoleCall,
   ConsolePoint,
@@ -6,29 +6,29 @@ import type {
   ConsoleState,
   Quantiles,
 } from '../core/console/shapes.ts'
-import { type Known, MOST_CALLS, MOST_LONG, MOST_POINTS, NOTHING } from './live.ts'
+import { type Known, MAX_CALLS, MAX_LONG, MAX_POINTS, NO_DATA } from './live.ts'
 
-/** By the names of their pods. Quantiles cannot be joined: the slowest router's are shown. */
+/** `routers`: by the names of their pods. Quantiles cannot be added up, so the slowest router's are shown. */
 export function merged(routers: ReadonlyMap<string, Known>): Known {
   const all = [...routers].sort(([a], [b]) => (a < b ? -1 : 1))
   const known = all.map(([, one]) => one)
   const [first] = known
-  if (!first) return NOTHING
+  if (!first) return NO_DATA
   if (known.length === 1) return { ...first, calls: named(all) }
   return {
     state: stateOf(known.flatMap(({ state }) => state ?? [])),
     servers: serversOf(known),
     calls: named(all)
       .sort((a, b) => b.at - a.at)
-      .slice(0, MOST_CALLS),
+      .slice(0, MAX_CALLS),
     notShown: sum(known.map(({ notShown }) => notShown)),
     run: known.map(({ run }) => run).join(' '),
-    points: pointsOf(known.map(({ points }) => points)).slice(-MOST_POINTS),
-    long: pointsOf(known.map(({ long }) => long)).slice(-MOST_LONG),
+    points: pointsOf(known.map(({ points }) => points)).slice(-MAX_POINTS),
+    long: pointsOf(known.map(({ long }) => long)).slice(-MAX_LONG),
   }
 }
 
-/** Tells calls apart: each router numbers its own. */
+/** Identifies a call. Its number alone does not, since each router numbers its own calls. */
 export function keyOf({ router = '', seq }: ConsoleCall): string {
   return router === '' ? `${seq}` : `${router} ${seq}`
 }
@@ -57,7 +57,7 @@ function stateOf(states: readonly ConsoleState[]): ConsoleState | undefined {
   }
 }
 
-/** All routers show the same servers; what calls them differs. */
+/** All routers show the same servers, but each counts only its own calls. */
 function serversOf(known: readonly Known[]): Known['servers'] {
   const first = known.find(({ servers }) => servers.size > 0)?.servers ?? new Map<string, ConsoleServer>()
   return new Map(
@@ -85,7 +85,7 @@ function serversOf(known: readonly Known[]): Known['servers'] {
   )
 }
 
-/** Of the same span of time. */
+/** Adds up the points of the same span of time. */
 function pointsOf(lists: readonly (readonly ConsolePoint[])[]): ConsolePoint[] {
   const spans = new Map<number, ConsolePoint>()
   for (const point of lists.flat()) {

@@ -1,4 +1,4 @@
-/** Reads the parts of a tool's or a resource's answer, as far as they can be shown. Pure. */
+/** Reads the parts of a tool's or a resource's answer that the page can show. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 export type Part =
@@ -7,7 +7,7 @@ export type Part =
   | { kind: 'link'; uri: string; name: string }
   | { kind: 'bytes'; mimeType: string; size: number }
 
-/** Images that a browser draws without running anything; SVG is none of them. */
+/** Images that a browser shows without running code. SVG is not one of them. */
 const IMAGES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -15,13 +15,13 @@ const IMAGES: ReadonlySet<string> = new Set([
   'image/webp',
   'image/avif',
 ])
-const MOST_PARTS = 200
-const MOST_DATA = 16_000_000
+const MAX_PARTS = 200
+const MAX_DATA_CHARACTERS = 16_000_000
 
-/** Of `content` of a tool's result, or `contents` of a resource's. */
+/** `list` is `content` of a tool's result, or `contents` of a resource's. */
 export function partsOf(list: JsonValue | undefined): Part[] {
   if (!Array.isArray(list)) return []
-  return list.slice(0, MOST_PARTS).flatMap(part => (isObject(part) ? [partOf(part)] : []))
+  return list.slice(0, MAX_PARTS).flatMap(part => (isObject(part) ? [partOf(part)] : []))
 }
 
 function partOf(part: JsonObject): Part {
@@ -31,7 +31,7 @@ function partOf(part: JsonObject): Part {
   const data = part.data ?? part.blob
   const mime = typeof mimeType === 'string' ? mimeType : 'application/octet-stream'
   if (typeof data === 'string')
-    return IMAGES.has(mime) && data.length <= MOST_DATA
+    return IMAGES.has(mime) && data.length <= MAX_DATA_CHARACTERS
       ? { kind: 'image', mimeType: mime, data }
       : { kind: 'bytes', mimeType: mime, size: Math.floor((data.length * 3) / 4) }
   if (type === 'resource_link' && typeof uri === 'string')
@@ -58,7 +58,7 @@ export function questionsIn(result: JsonObject): Question[] | undefined {
   })
 }
 
-/** For a POSIX shell. */
+/** The command that makes this call, for a POSIX shell. */
 export function shellCall(path: string, args: JsonObject): string {
   const text = JSON.stringify(args).replaceAll("'", `'\\''`)
   return `npx portolan call ${path} '${text}'`

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { hashOf, PAGES, readRoute } from './route.ts'
 
-test('the selection is in the address, and is restored from it', () => {
+test('choices are in the URL, and are restored from it', () => {
   const chosen = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.string({ minLength: 1 }), { maxKeys: 3 })
   fc.assert(
     fc.property(
@@ -18,7 +18,7 @@ test('the selection is in the address, and is restored from it', () => {
   )
 })
 
-test('any address shows a page', () => {
+test('any URL shows a page', () => {
   for (const hash of ['', '#', '#/', '#/nothing', '#/servers/%E0%A4%A', '#////?a=b&&'])
     assert.ok(PAGES.includes(readRoute(hash).page), hash)
 })

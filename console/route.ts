@@ -1,4 +1,4 @@
-/** Where one is: `#/servers/memory?tab=log` is the page `servers`, the item `memory`, and what is chosen there. Pure. */
+/** The page that is shown: `#/servers/memory?tab=log` is the page `servers`, the item `memory`, and the choice `tab=log`. Pure. */
 
 export type Route = { page: string; item?: string; chosen: Readonly<Record<string, string>> }
 
@@ -16,7 +16,7 @@ export const PAGES = [
 ] as const
 export type Page = (typeof PAGES)[number]
 
-/** An unknown page is the overview. */
+/** An unknown page name means the overview. */
 export function readRoute(hash: string): Route & { page: Page } {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
   const [named = '', ...rest] = path.split('/')
@@ -26,7 +26,7 @@ export function readRoute(hash: string): Route & { page: Page } {
   return item === '' ? { page, chosen } : { page, item: decoded(item), chosen }
 }
 
-/** Leaves out what is empty. */
+/** Leaves out empty choices. */
 export function hashOf({ page, item, chosen = {} }: Partial<Route> & { page: Page }): string {
   const query = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value !== '')).toString()
   const place = item === undefined ? '' : `/${encodeURIComponent(item)}`

@@ -1,7 +1,7 @@
-/** The model of a form for a JSON Schema: its fields, what is typed into them, and the value that this makes. Pure. */
+/** The model of a form for a JSON Schema: its fields, what was typed into them, and the resulting value. Pure. */
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
-/** What a field takes. `json`: whatever the model has no field for is typed as JSON, never sent as a wrong type. */
+/** The kind of a field. `json`: for schemas that no other kind fits, the value is typed as JSON, so that it is never sent with a wrong type. */
 export type Field = { description?: string; title?: string } & (
   | { kind: 'text'; format?: string; isLong: boolean }
   | { kind: 'number'; isWhole: boolean }
@@ -12,7 +12,7 @@ export type Field = { description?: string; title?: string } & (
 )
 export type Property = { name: string; isRequired: boolean; field: Field }
 
-/** What was typed. An empty text is absent: nothing is sent that was not typed. */
+/** What was typed. An empty text is absent, so that only typed values are sent. `at`: index in the choice's values. `rest`: not in the schema. */
 export type Draft =
   | { kind: 'absent' }
   | { kind: 'typed'; text: string }
@@ -21,13 +21,13 @@ export type Draft =
   | { kind: 'list'; items: readonly Draft[] }
   | { kind: 'json'; text: string }
 
-export type Made = { value?: JsonValue; problems: { path: string; message: string }[] }
+export type FormValue = { value?: JsonValue; problems: { path: string; message: string }[] }
 
 export const ABSENT: Draft = { kind: 'absent' }
 
-const DEEPEST = 6
-const MOST_PROPERTIES = 200
-const MOST_VALUES = 500
+const MAX_DEPTH = 6
+const MAX_PROPERTIES = 200
+const MAX_VALUES = 500
 const LONG_DESCRIPTION = /\b(?:content|text|body|code|query|sql|prompt|message|markdown|html)\b/i
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i
 const REFERENCE = /^#(?:\/|$)/
@@ -40,18 +40,18 @@ export function formOf(schema: JsonObject): Field & { kind: 'object' } {
 
 function fieldOf(root: JsonObject, given: JsonValue | undefined, depth: number): Field {
   const schema = resolved(root, given)
-  if (!schema || depth > DEEPEST) return { kind: 'json' }
+  if (!schema || depth > MAX_DEPTH) return { kind: 'json' }
   const { title, description } = schema
-  const told = {
+  const texts = {
     ...(typeof title === 'string' && { title }),
     ...(typeof description === 'string' && { description }),
   }
-  return { ...told, ...kindOf(root, schema, depth) }
+  return { ...texts, ...kindOf(root, schema, depth) }
 }
 
 function kindOf(root: JsonObject, schema: JsonObject, depth: number): Field {
   if (schema.const !== undefined) return { kind: 'choice', values: [schema.const] }
-  if (Array.isArray(schema.enum) && schema.enum.length > 0 && schema.enum.length <= MOST_VALUES)
+  if (Array.isArray(schema.enum) && schema.enum.length > 0 && schema.enum.length <= MAX_VALUES)
     return { kind: 'choice', values: schema.enum }
   const several = schema.anyOf ?? schema.oneOf
   if (Array.isArray(several) && schema.properties === undefined) return oneOf(root, several, depth)
@@ -77,7 +77,7 @@ function kindOf(root: JsonObject, schema: JsonObject, depth: number): Field {
   }
 }
 
-/** One kind of value, or null: a field for it. Constants: a choice among them. Else JSON. */
+/** For one kind of value, or null, a field of that kind; for constants, a choice among them; otherwise JSON. */
 function oneOf(root: JsonObject, several: readonly JsonValue[], depth: number): Field {
   const parts = several.map(part => resolved(root, part)).filter(part => part?.type !== 'null')
   const fields = parts.map(part => fieldOf(root, part, depth + 1))
@@ -96,7 +96,7 @@ function textOf({ format, maxLength, description, title }: JsonObject): Field {
 function objectOf(root: JsonObject, schema: JsonObject, depth: number): Field {
   if (!isObject(schema.properties)) return { kind: 'json' }
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-  const all = Object.entries(schema.properties).slice(0, MOST_PROPERTIES)
+  const all = Object.entries(schema.properties).slice(0, MAX_PROPERTIES)
   const properties = all.map(([name, part]) => ({
     name,
     isRequired: required.has(name),
@@ -108,10 +108,10 @@ function objectOf(root: JsonObject, schema: JsonObject, depth: number): Field {
   }
 }
 
-/** With a local reference replaced by what it names; undefined if that is nothing. */
+/** The schema with a local reference replaced by the schema that it refers to; undefined if there is none. */
 function resolved(root: JsonObject, given: JsonValue | undefined): JsonObject | undefined {
   let schema = given
-  for (let times = 0; times < DEEPEST; times++) {
+  for (let times = 0; times < MAX_DEPTH; times++) {
     if (!isObject(schema)) return undefined
     const { $ref } = schema
     if ($ref === undefined) return schema
@@ -143,7 +143,7 @@ function decoded(text: string): string {
   }
 }
 
-/** An empty form: objects that are required are there already, so that their fields can be filled in. */
+/** An empty form. It contains required objects, so that their fields are shown. */
 export function emptyDraft(field: Field, isRequired = true): Draft {
   if (field.kind !== 'object' || !isRequired) return ABSENT
   const of = field.properties.map(
@@ -152,7 +152,7 @@ export function emptyDraft(field: Field, isRequired = true): Draft {
   return { kind: 'object', of: new Map(of), rest: {} }
 }
 
-/** What has to be typed for a value. What does not fit its field becomes JSON, so that every value can be shown. */
+/** The draft that results in this value. A value that does not fit its field becomes JSON, so that every value can be shown. */
 export function draftOf(field: Field, value: JsonValue | undefined): Draft {
   if (value === undefined) return ABSENT
   switch (field.kind) {
@@ -193,8 +193,8 @@ function jsonDraft(value: JsonValue): Draft {
   return { kind: 'json', text: JSON.stringify(value, null, 2) }
 }
 
-/** The value that is sent, and what is wrong with what was typed. */
-export function valueIn(field: Field, draft: Draft, path = ''): Made {
+/** The value of a draft, and the problems with what was typed. */
+export function valueIn(field: Field, draft: Draft, path = ''): FormValue {
   switch (draft.kind) {
     case 'absent':
       return { problems: [] }
@@ -219,7 +219,7 @@ export function valueIn(field: Field, draft: Draft, path = ''): Made {
   }
 }
 
-function objectValue(field: Field, { of, rest }: Draft & { kind: 'object' }, path: string): Made {
+function objectValue(field: Field, { of, rest }: Draft & { kind: 'object' }, path: string): FormValue {
   const properties = field.kind === 'object' ? field.properties : []
   const made = properties.map(({ name, isRequired, field }) => {
     const place = path === '' ? name : `${path}.${name}`
@@ -233,12 +233,12 @@ function objectValue(field: Field, { of, rest }: Draft & { kind: 'object' }, pat
   }
 }
 
-function required(made: Made, path: string): Made {
+function required(made: FormValue, path: string): FormValue {
   if (made.value !== undefined || made.problems.length > 0) return made
   return { problems: [{ path, message: 'is required' }] }
 }
 
-function typedValue(field: Field, text: string, path: string): Made {
+function typedValue(field: Field, text: string, path: string): FormValue {
   if (text === '') return { problems: [] }
   if (field.kind !== 'number') return { value: text, problems: [] }
   const value = Number(text)
@@ -248,7 +248,7 @@ function typedValue(field: Field, text: string, path: string): Made {
     : { value, problems: [] }
 }
 
-function jsonValue(text: string, path: string): Made {
+function jsonValue(text: string, path: string): FormValue {
   if (text.trim() === '') return { problems: [] }
   try {
     return { value: JSON.parse(text) as JsonValue, problems: [] }
@@ -257,6 +257,6 @@ function jsonValue(text: string, path: string): Made {
   }
 }
 
-function wrong(path: string, message: string): Made {
+function wrong(path: string, message: string): FormValue {
   return { problems: [{ path, message }] }
 }

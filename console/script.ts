@@ -1,14 +1,14 @@
-/** Reads from the answer to a script what is in it besides the value: when its calls ran, and where it failed. Pure. */
+/** Reads the answer to a script: its texts, the times of its calls, and the line where it failed. Pure. */
 import type { ConsoleCall } from '../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 
 export type ScriptCall = { tool: string; outcome: string; atMs: number; ms: number }
 
 /** `depth`: 1 for a call of a reviewed script that the script called. */
-export type LaidCall = ScriptCall & { depth: number }
+export type TimelineCall = ScriptCall & { depth: number }
 
 export type ScriptReport = {
-  /** By which the log names it. */
+  /** Id of the run, which calls in the log refer to. */
   id?: string
   /** The value or the failure, what was logged, and the gateway's own lines: in this order, as agents get them. */
   texts: string[]
@@ -21,30 +21,30 @@ export type ScriptReport = {
   keptTokens?: number
 }
 
-const UNDER = 'portolan.dev/script'
-const MOST_CALLS = 200
-const PLACE = /^ {2}line (\d{1,6})(?:, column \d+)?:/m
+const META_KEY = 'portolan.dev/script'
+const MAX_CALLS = 200
+const FAILED_LINE = /^ {2}line (\d{1,6})(?:, column \d+)?:/m
 
 export function reportOf({ content, isError, _meta: meta }: JsonObject): ScriptReport {
   const texts = Array.isArray(content)
     ? content.flatMap(part => (isObject(part) && typeof part.text === 'string' ? [part.text] : []))
     : []
-  const told = isObject(meta) && isObject(meta[UNDER]) ? meta[UNDER] : {}
+  const run = isObject(meta) && isObject(meta[META_KEY]) ? meta[META_KEY] : {}
   const failed = isError === true
-  const line = failed ? PLACE.exec(texts[0] ?? '')?.[1] : undefined
+  const line = failed ? FAILED_LINE.exec(texts[0] ?? '')?.[1] : undefined
   return {
-    ...(typeof told.id === 'string' && { id: told.id }),
+    ...(typeof run.id === 'string' && { id: run.id }),
     texts,
     failed,
     ...(line !== undefined && { line: Number(line) }),
-    calls: callsIn(told.calls),
-    sandboxMs: numberIn(told.sandboxMs),
-    keptTokens: numberIn(told.keptTokens),
+    calls: callsIn(run.calls),
+    sandboxMs: numberIn(run.sandboxMs),
+    keptTokens: numberIn(run.keptTokens),
   }
 }
 
-/** In the order in which they began; below the call of a reviewed script the calls that it made, which only the log knows. */
-export function laidOut({ id, calls }: ScriptReport, log: readonly ConsoleCall[]): LaidCall[] {
+/** The calls in the order in which they began. The call of a reviewed script is followed by the calls that it made, which only the log has. */
+export function timelineOf({ id, calls }: ScriptReport, log: readonly ConsoleCall[]): TimelineCall[] {
   const runs = log.filter(({ ran, script }) => ran && id !== undefined && script === id).toReversed()
   return calls
     .toSorted((a, b) => a.atMs - b.atMs)
@@ -55,7 +55,7 @@ export function laidOut({ id, calls }: ScriptReport, log: readonly ConsoleCall[]
     })
 }
 
-function innerCalls(call: ScriptCall, run: ConsoleCall, log: readonly ConsoleCall[]): LaidCall[] {
+function innerCalls(call: ScriptCall, run: ConsoleCall, log: readonly ConsoleCall[]): TimelineCall[] {
   const begun = (one: ConsoleCall) => one.at - one.totalMs
   return log
     .filter(({ script }) => script === run.ran?.id)
@@ -69,10 +69,10 @@ function innerCalls(call: ScriptCall, run: ConsoleCall, log: readonly ConsoleCal
     }))
 }
 
-/** A gateway of an earlier version does not report when calls began; they are then drawn from the start. */
+/** A gateway of an earlier version does not report when calls began. They are then drawn from the beginning. */
 function callsIn(list: unknown): ScriptCall[] {
   if (!Array.isArray(list)) return []
-  return list.slice(0, MOST_CALLS).flatMap(call => {
+  return list.slice(0, MAX_CALLS).flatMap(call => {
     if (!isObject(call) || typeof call.tool !== 'string') return []
     const { tool, outcome, atMs, ms } = call
     return [{ tool, outcome: String(outcome), atMs: numberIn(atMs) ?? 0, ms: numberIn(ms) ?? 0 }]

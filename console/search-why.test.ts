@@ -5,7 +5,7 @@ import {
   type Explained,
   type Hit,
   labelledQuery,
-  metWords,
+  matchedWords,
   missedWords,
   unknownWords,
   whyNot,
@@ -43,7 +43,7 @@ const explained: Explained = {
 const [first, second] = explained.hits as [Hit, Hit]
 
 test('each matched word is shown with the term that it matched, and the field', () => {
-  assert.deepEqual(metWords(explained, first), ["show as list (name, server's description)"])
+  assert.deepEqual(matchedWords(explained, first), ["show as list (name, server's description)"])
   assert.deepEqual(missedWords(explained, first), ['history'])
   assert.deepEqual(unknownWords(explained), ['history'])
   assert.deepEqual(missedWords(explained, second), ['show', 'history'])
@@ -52,14 +52,17 @@ test('each matched word is shown with the term that it matched, and the field', 
 test('a matched word is shown as it was typed, not by its stem', () => {
   const met = [{ term: 'messag', by: 'messag', fields: ['name'], score: 1 }]
   const stemmed = { ...explained, terms: [{ ...term('messag', 2), word: 'messages' }] }
-  assert.deepEqual(metWords(stemmed, hit('post', 1, { met })), ['messages (name)'])
+  assert.deepEqual(matchedWords(stemmed, hit('post', 1, { met })), ['messages (name)'])
 })
 
 test('the reason why a tool is not in an answer is shown', () => {
   const why = (path: string, facts: Partial<{ isKnown: boolean; hiddenState: string }> = {}) =>
     whyNot(explained, path, 1, { isKnown: true, ...facts })
-  assert.match(why('git:git_log'), /^It is found: number 1, with 0.90. It does not have "history".$/)
-  assert.match(why('git:git_show'), /^It is number 2, with 0.40 where the first has 0.90. It counts as weak/)
+  assert.match(why('git:git_log'), /^It is found: number 1, with a score of 0.90. It lacks "history".$/)
+  assert.match(
+    why('git:git_show'),
+    /^It is number 2, with a score of 0.40; the first has 0.90. It is a weak hit/,
+  )
   assert.match(why('git:git_add'), /^It is not among the first 2/)
   assert.match(why('git:git_add', { hiddenState: 'failed' }), /^Its server is failed/)
   assert.match(why('git:git_add', { isKnown: false, hiddenState: 'failed' }), /^Its server is failed/)

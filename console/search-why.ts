@@ -1,7 +1,7 @@
-/** Why a search found what it found, in words and shares. Pure. */
+/** Explains in words why a search found a tool or did not. Pure. */
 import type { JsonObject } from '../core/json.ts'
 
-/** As the gateway explains a search; see its search index. */
+/** The gateway's explanation of a search; see `Explanation` of the search index. */
 export type Explained = {
   query: string
   english?: string
@@ -33,7 +33,7 @@ export function pathOf({ server, tool }: Hit): string {
   return `${server}:${tool}`
 }
 
-/** The fields of a tool's text, as one reads them. */
+/** Names of the fields of a tool's text, for people. */
 const FIELDS: Readonly<Record<string, string>> = {
   server: "server's name",
   parameters: 'arguments',
@@ -41,8 +41,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   serverDescription: "server's description",
 }
 
-/** What of a query a hit met, and where, in the query's own words: `files (name, description)`; `dir as directory (name)`. */
-export function metWords({ terms }: Explained, { met }: Hit): string[] {
+/** The words of the query that a hit has, and in which fields: `files (name, description)`; `dir as directory (name)`. */
+export function matchedWords({ terms }: Explained, { met }: Hit): string[] {
   const wordOf = new Map(terms.map(({ term, word }) => [term, word]))
   return met
     .toSorted((a, b) => b.score - a.score)
@@ -52,20 +52,20 @@ export function metWords({ terms }: Explained, { met }: Hit): string[] {
     })
 }
 
-/** What no part of the query's words met. */
+/** The words of the query that the hit does not have. */
 export function missedWords({ terms }: Explained, { met }: Hit): string[] {
   const known = new Set(met.map(({ term }) => term))
   return terms.filter(({ term }) => !known.has(term)).map(({ word }) => word)
 }
 
-/** Words of the query that no tool has. */
+/** The words of the query that no tool has. */
 export function unknownWords({ terms }: Explained): string[] {
   return terms
     .filter(({ alternatives }) => alternatives.every(({ documents }) => documents === 0))
     .map(({ word }) => word)
 }
 
-/** Why a tool is not in an answer, in one sentence. `state`: of its server, if it is hidden. */
+/** Why a tool is not in an answer, in one sentence. `hiddenState`: the state of its server, if its tools are hidden. */
 export function whyNot(
   explained: Explained,
   path: string,
@@ -75,20 +75,20 @@ export function whyNot(
   const rank = explained.hits.findIndex(hit => pathOf(hit) === path)
   const hit = explained.hits[rank]
   if (facts.hiddenState !== undefined)
-    return `Its server is ${facts.hiddenState}: until it is well again, agents do not find its tools.`
+    return `Its server is ${facts.hiddenState}: until this changes, agents do not find its tools.`
   if (!facts.isKnown) return `There is no tool "${path}" here, or this caller may not see it.`
   if (!hit)
-    return `It is not among the first ${explained.hits.length}: none of the query's words leads to it, and its meaning is far from the query's. Words in its description, or keywords in spec.tools.overrides of its manifest, would help.`
+    return `It is not among the first ${explained.hits.length}: it has none of the query's words, and its meaning is not similar. Add words to its description, or keywords in spec.tools.overrides of its manifest.`
   const best = explained.hits[0] ?? hit
   const missed = missedWords(explained, hit)
-  const lacks = missed.length > 0 ? ` It does not have ${missed.map(word => `"${word}"`).join(', ')}.` : ''
+  const lacks = missed.length > 0 ? ` It lacks ${missed.map(word => `"${word}"`).join(', ')}.` : ''
   if (rank < limit && !hit.weak)
-    return `It is found: number ${rank + 1}, with ${hit.score.toFixed(2)}.${lacks}`
-  const weak = hit.weak ? ' It counts as weak: probably not what is meant.' : ''
-  return `It is number ${rank + 1}, with ${hit.score.toFixed(2)} where the first has ${best.score.toFixed(2)}.${weak}${lacks}`
+    return `It is found: number ${rank + 1}, with a score of ${hit.score.toFixed(2)}.${lacks}`
+  const weak = hit.weak ? ' It is a weak hit, probably not what is meant.' : ''
+  return `It is number ${rank + 1}, with a score of ${hit.score.toFixed(2)}; the first has ${best.score.toFixed(2)}.${weak}${lacks}`
 }
 
-/** A line of a file for `portolan eval`. */
+/** A line of a query file for `portolan eval`. */
 export function labelledQuery(query: string, paths: readonly string[]): string {
   const relevant = paths.map((path): JsonObject => {
     const [server = '', ...tool] = path.split(':')

@@ -9,7 +9,7 @@ const point = (at: number, more: Partial<ConsolePoint> = {}): ConsolePoint => ({
   ...more,
 })
 
-test('every chart has a value for every time, and a gap where nothing was measured', () => {
+test('every line of a chart has a value for every time, or a gap if nothing was measured', () => {
   const charts = chartsOf([
     point(1_000),
     point(2_000, { calls: { ok: 3, timeout: 1 }, serverMs: { p50: 2, p95: 9 } }),
@@ -28,7 +28,7 @@ test('every chart has a value for every time, and a gap where nothing was measur
   ])
 })
 
-test('a range has its own steps', () => {
+test('each range has its own steps', () => {
   const points = Array.from({ length: 360 }, (_none, at) => point(at))
   const long = Array.from({ length: 288 }, (_none, at) => point(at))
   assert.deepEqual(

@@ -1,9 +1,9 @@
-/** The charts of the metrics page: which lines each has, and what to do about them. Pure. */
+/** The charts of the metrics page: which lines each of them has, and advice on how to react to them. Pure. */
 import type { ConsolePoint } from '../core/console/shapes.ts'
 
 export type Line = {
   label: string
-  /** One accent; quiet lines for what it is compared with, and the colour of trouble for trouble. */
+  /** `accent` for the main values, `quiet` for values to compare with, `bad` for failures. */
   tone: 'accent' | 'quiet' | 'bad'
   isDashed?: boolean
   unit: 'count' | 'ms'
@@ -33,16 +33,16 @@ const CHARTS: readonly (Omit<Chart, 'times' | 'lines'> & { lines: readonly Drawn
   {
     key: 'calls',
     title: 'Calls',
-    advice: 'If errors rise, the log shows by which server and why.',
+    advice: 'If there are more errors, the log shows which server causes them, and why.',
     lines: [
-      { label: 'well', tone: 'accent', unit: 'count', read: ({ calls }) => well(calls) },
-      { label: 'errors', tone: 'bad', unit: 'count', read: ({ calls }) => total(calls) - well(calls) },
+      { label: 'successful', tone: 'accent', unit: 'count', read: ({ calls }) => successful(calls) },
+      { label: 'errors', tone: 'bad', unit: 'count', read: ({ calls }) => total(calls) - successful(calls) },
     ],
   },
   {
     key: 'latency',
     title: 'Latency',
-    advice: 'If servers are slow, look at their limits; if the router is, it has too little CPU.',
+    advice: 'If servers are slow, check their limits. If the router is slow, it has too little CPU.',
     lines: [
       { label: 'servers p95', tone: 'accent', unit: 'ms', read: ({ serverMs }) => serverMs?.p95 },
       {
@@ -66,7 +66,7 @@ const CHARTS: readonly (Omit<Chart, 'times' | 'lines'> & { lines: readonly Drawn
     key: 'tokens',
     title: 'Tokens',
     advice:
-      'If served is near direct, agents list and search more than they call: make budgets smaller, or use another profile.',
+      'If served is close to direct, agents list and search more than they call: reduce budgets, or use another profile.',
     lines: [
       { label: 'direct', tone: 'quiet', unit: 'count', read: ({ direct }) => direct },
       { label: 'served', tone: 'accent', unit: 'count', read: ({ served }) => served },
@@ -83,7 +83,7 @@ const CHARTS: readonly (Omit<Chart, 'times' | 'lines'> & { lines: readonly Drawn
     key: 'searches',
     title: 'Searches',
     advice:
-      'If searches take long, the sentence encoder has too little CPU; many for each call mean that agents do not find what they need.',
+      'If searches are slow, the sentence encoder has too little CPU. Many searches for each call mean that agents do not find what they need.',
     lines: [
       { label: 'searches', tone: 'quiet', unit: 'count', read: ({ searches }) => searches },
       { label: 'p95', tone: 'accent', unit: 'ms', read: ({ searchMs }) => searchMs?.p95 },
@@ -93,10 +93,10 @@ const CHARTS: readonly (Omit<Chart, 'times' | 'lines'> & { lines: readonly Drawn
     key: 'queue',
     title: 'Queue and breakers',
     advice:
-      'If calls wait, raise spec.limits.concurrency of their server; an open breaker means that it failed five times in a row.',
+      'If calls wait, raise spec.limits.concurrency of their server. An open breaker means that its server failed five times in a row.',
     lines: [
-      { label: 'calls at work', tone: 'quiet', unit: 'count', read: ({ active }) => active },
-      { label: 'calls that wait', tone: 'accent', unit: 'count', read: ({ waiting }) => waiting },
+      { label: 'calls in progress', tone: 'quiet', unit: 'count', read: ({ active }) => active },
+      { label: 'calls waiting', tone: 'accent', unit: 'count', read: ({ waiting }) => waiting },
       { label: 'open breakers', tone: 'bad', unit: 'count', read: ({ open }) => open },
     ],
   },
@@ -118,7 +118,7 @@ function total(calls: Readonly<Record<string, number>>): number {
   return Object.values(calls).reduce((sum, one) => sum + one, 0)
 }
 
-/** A call that its client cancelled is no failure. */
-function well({ ok = 0, cancelled = 0 }: Readonly<Record<string, number>>): number {
+/** Includes calls that the client cancelled, which are not failures. */
+function successful({ ok = 0, cancelled = 0 }: Readonly<Record<string, number>>): number {
   return ok + cancelled
 }

@@ -12,7 +12,7 @@ export function createEventReader(): (text: string) => StreamEvent[] {
   }
 }
 
-/** Undefined for a comment, which keeps the connection open. */
+/** Undefined for a comment, which only keeps the connection open. */
 function eventOf(part: string): StreamEvent | undefined {
   const fields = new Map<string, string>()
   for (const line of part.split('\n')) {

@@ -1,9 +1,9 @@
-/** What the page knows and where it is, as signals; passed to views by context. */
+/** The data of the page and its route, as signals; passed to views by context. */
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type ClusterKnown, gatewayIn, NO_CLUSTER } from './cluster.ts'
-import { type Known, NOTHING } from './live.ts'
+import { type Known, NO_DATA } from './live.ts'
 import type { Mcp } from './mcp.ts'
 import { hashOf, type Page, type Route, readRoute } from './route.ts'
 import { createStream } from './stream.ts'
@@ -15,24 +15,24 @@ export type Store = {
   cluster?: ReadonlySignal<ClusterKnown>
   /** In a cluster: `namespace/name` of the gateway that is shown; undefined: all. */
   gateway: string | undefined
-  /** Undefined while events come; else since when they do not. */
+  /** When the event stream was lost; undefined while it is open. */
   lostSince: ReadonlySignal<number | undefined>
-  /** The gateway asks who one is, with its sentence. */
+  /** Why the gateway refuses this caller: it has no token, or a wrong one. */
   refused: ReadonlySignal<string | undefined>
-  /** Ticks every second while the page is seen. */
+  /** The time, updated every second while the page is visible. */
   now: ReadonlySignal<number>
   theme: Signal<'system' | 'light' | 'dark'>
-  /** Goes elsewhere; what is chosen there replaces what was. */
+  /** Goes to another page. `chosen` replaces the present choices. */
   go(page: Page, item?: string, chosen?: Route['chosen']): void
-  /** Changes what is chosen here, without a step back in the history. */
+  /** Changes choices of this page, without a new entry in the browser's history. */
   choose(chosen: Record<string, string>): void
-  /** A bearer token, kept in memory only. */
+  /** Uses a bearer token from now on. It is kept only in memory. */
   useToken(token: string): void
-  /** Asks the gateway for data. Throws an Error with its sentence. */
-  ask<T>(path: string, query?: Record<string, string>): Promise<T>
-  send<T>(path: string, body: object): Promise<T>
-  /** How requests to /mcp reach the gateway. */
-  reach(): Pick<Mcp, 'base' | 'credentials'>
+  /** Requests data from the console's API. Throws an Error with the message of the gateway. */
+  get<T>(path: string, query?: Record<string, string>): Promise<T>
+  post<T>(path: string, body: object): Promise<T>
+  /** Options for requests to the gateway's MCP endpoint. */
+  mcpOptions(): Pick<Mcp, 'base' | 'credentials'>
 }
 
 const THEME = 'portolan-theme'
@@ -47,7 +47,7 @@ export function useStore(): Store {
 }
 
 export function createStore(): Store {
-  const known = signal<Known>(NOTHING)
+  const known = signal<Known>(NO_DATA)
   const isCluster = document.documentElement.dataset.placement === 'cluster'
   const cluster = isCluster ? signal<ClusterKnown>(NO_CLUSTER) : undefined
   const gateway = isCluster ? gatewayIn(location.search) : undefined
@@ -71,7 +71,7 @@ export function createStore(): Store {
   stream.open()
   return {
     ...{ route, known: computed(() => known.value), lostSince, refused, now, theme, cluster, gateway },
-    reach: () => ({ base, credentials: credentials() }),
+    mcpOptions: () => ({ base, credentials: credentials() }),
     go: (page, item, chosen) => {
       location.hash = hashOf({ page, item, chosen })
     },
@@ -83,11 +83,11 @@ export function createStore(): Store {
     useToken(given) {
       token = given.trim()
       refused.value = undefined
-      stream.begin()
+      stream.restart()
     },
-    ask: (path, query = {}) =>
+    get: (path, query = {}) =>
       answer(fetch(`${base}console/${path}?${new URLSearchParams(query)}`, { headers: credentials() })),
-    send: (path, body) =>
+    post: (path, body) =>
       answer(
         fetch(`${base}console/${path}`, {
           method: 'POST',

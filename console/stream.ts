@@ -1,29 +1,28 @@
-/** The event stream of the page: one, open while the page is seen, and opened again where it ended. */
+/** The event stream of the page. */
 import type { Signal } from '@preact/signals'
-import { type ClusterKnown, learnCluster, NO_CLUSTER } from './cluster.ts'
-import { type Known, learn, NOTHING } from './live.ts'
+import { applyClusterEvent, type ClusterKnown, NO_CLUSTER } from './cluster.ts'
+import { applyEvent, type Known, NO_DATA } from './live.ts'
 import { merged } from './merge.ts'
 import { createEventReader, type StreamEvent } from './sse.ts'
 
 const RETRY_MS = [500, 1_000, 2_000, 5_000]
-/** Events that come at once are shown at once. */
+/** Events that arrive within this time are shown together. */
 const FRAME_MS = 100
 
 type StreamParts = {
-  /** Where the events are. */
   url: string
   known: Signal<Known>
-  /** In a cluster: what the operator tells, and each router of the gateway. */
+  /** In a cluster: what is known of the cluster, and of each router of the gateway. */
   cluster?: Signal<ClusterKnown>
   lostSince: Signal<number | undefined>
   refused: Signal<string | undefined>
   credentials: () => Record<string, string>
 }
 
-/** Keeps one event stream open while the page is seen, and opens it again where it ended. */
+/** Keeps one event stream open while the page is visible, and resumes it after the last event when it is opened again. */
 export function createStream(parts: StreamParts) {
   const { url, lostSince, refused, credentials } = parts
-  const { take, forget } = createLearner(parts)
+  const { take, forget } = createReceiver(parts)
   let lastId = ''
   let failures = 0
   let current: AbortController | undefined
@@ -64,8 +63,8 @@ export function createStream(parts: StreamParts) {
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   return {
     open,
-    /** For somebody else: nothing of what the one before saw stays. */
-    begin() {
+    /** For another caller: forgets everything that the previous one saw. */
+    restart() {
       lastId = ''
       forget()
       open()
@@ -73,9 +72,9 @@ export function createStream(parts: StreamParts) {
   }
 }
 
-/** What events tell is learned at once, and shown together with what comes in the same tenth of a second. */
-function createLearner({ known, cluster, lostSince, refused }: StreamParts) {
-  let learned = NOTHING
+/** Applies events at once, but shows the results of those within FRAME_MS together, so that the page is not drawn for each of them. */
+function createReceiver({ known, cluster, lostSince, refused }: StreamParts) {
+  let received = NO_DATA
   let ofCluster = NO_CLUSTER
   let showing = 0
   const show = () => {
@@ -84,22 +83,22 @@ function createLearner({ known, cluster, lostSince, refused }: StreamParts) {
       cluster.value = ofCluster
       refused.value = ofCluster.refused
     }
-    known.value = cluster ? merged(ofCluster.routers) : learned
+    known.value = cluster ? merged(ofCluster.routers) : received
     lostSince.value = undefined
   }
   return {
     take(events: readonly StreamEvent[]): readonly StreamEvent[] {
       for (const { event, data } of events) {
-        if (cluster) ofCluster = learnCluster(ofCluster, event, data)
-        else learned = learn(learned, event, data)
+        if (cluster) ofCluster = applyClusterEvent(ofCluster, event, data)
+        else received = applyEvent(received, event, data)
       }
       if (events.length > 0 && showing === 0) showing = window.setTimeout(show, FRAME_MS)
       return events
     },
     forget() {
-      learned = NOTHING
+      received = NO_DATA
       ofCluster = { ...NO_CLUSTER, cluster: ofCluster.cluster }
-      known.value = NOTHING
+      known.value = NO_DATA
     },
   }
 }

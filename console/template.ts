@@ -5,7 +5,7 @@ export type Template = { variables: string[]; fill(values: Readonly<Record<strin
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g
 const SIMPLE = /^[\w.%-]+$/
 
-/** Undefined if it has expressions of other kinds: then the whole URI has to be typed. */
+/** Undefined if the template has expressions of other kinds. The whole URI has to be typed then. */
 export function templateOf(text: string): Template | undefined {
   const found = [...text.matchAll(EXPRESSION)]
   if (!found.every(([, operator, name = '']) => (operator === '' || operator === '+') && SIMPLE.test(name)))

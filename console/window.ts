@@ -1,4 +1,4 @@
-/** Which rows of a long list are drawn: those that are seen, and some around them. Pure. */
+/** Which rows of a long list are drawn: the visible ones, and some around them. Pure. */
 
 export type Window = { first: number; end: number; above: number; below: number }
 

@@ -1,11 +1,11 @@
-/** The answer of a tool or a resource: its texts, its images, its structure, and the JSON as it came. */
+/** Shows the answer of a tool or a resource: its texts, its images, its structured content, and its JSON. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { bytes, counted, isWebUrl, plain } from '../format.ts'
 import { type Part, partsOf } from '../result.ts'
 
-const LONGEST = 100_000
-const MOST_ITEMS = 100
+const MAX_CHARACTERS = 100_000
+const MAX_ITEMS = 100
 
 export function Answer({ result }: { result: JsonObject }) {
   const [isRaw, setRaw] = useState(false)
@@ -14,14 +14,14 @@ export function Answer({ result }: { result: JsonObject }) {
     <div class="answer">
       <div class="switch">
         <button type="button" aria-pressed={!isRaw} onClick={() => setRaw(false)}>
-          Shown
+          Formatted
         </button>
         <button type="button" aria-pressed={isRaw} onClick={() => setRaw(true)}>
           JSON
         </button>
       </div>
       {isRaw ? (
-        <pre>{plain(JSON.stringify(result, null, 2), LONGEST)}</pre>
+        <pre>{plain(JSON.stringify(result, null, 2), MAX_CHARACTERS)}</pre>
       ) : (
         <>
           {parts.map((part, at) => (
@@ -29,7 +29,7 @@ export function Answer({ result }: { result: JsonObject }) {
           ))}
           {result.structuredContent !== undefined && (
             <div class="tree">
-              <p class="note">structured</p>
+              <p class="note">structured content</p>
               <Tree value={result.structuredContent} />
             </div>
           )}
@@ -45,7 +45,7 @@ export function Answer({ result }: { result: JsonObject }) {
 function PartView({ part }: { part: Part }) {
   switch (part.kind) {
     case 'text':
-      return <pre>{plain(part.text, LONGEST)}</pre>
+      return <pre>{plain(part.text, MAX_CHARACTERS)}</pre>
     case 'image':
       return <Picture {...part} />
     case 'link':
@@ -89,7 +89,7 @@ function blobUrl(type: string, data: string): string | undefined {
   }
 }
 
-/** A value that unfolds step by step: only what is unfolded is drawn. */
+/** A value as a tree. Only unfolded parts are drawn. */
 export function Tree({ value, name }: { value: JsonValue | undefined; name?: string }) {
   const [isOpen, setOpen] = useState(name === undefined)
   const label = name !== undefined && <span class="mono">{plain(name, 200)}: </span>
@@ -108,8 +108,8 @@ export function Tree({ value, name }: { value: JsonValue | undefined; name?: str
         {label}
         <span class="note">{size}</span>
       </summary>
-      {isOpen && inner.slice(0, MOST_ITEMS).map(([key, part]) => <Tree key={key} name={key} value={part} />)}
-      {inner.length > MOST_ITEMS && <p class="note">… and {inner.length - MOST_ITEMS} more: see the JSON</p>}
+      {isOpen && inner.slice(0, MAX_ITEMS).map(([key, part]) => <Tree key={key} name={key} value={part} />)}
+      {inner.length > MAX_ITEMS && <p class="note">… and {inner.length - MAX_ITEMS} more: see the JSON</p>}
     </details>
   )
 }

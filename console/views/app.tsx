@@ -1,4 +1,4 @@
-/** The frame: pages at the left, what gateway this is at the top, the page itself. */
+/** The frame of the page: navigation at the left, the gateway's name and state at the top, and the content. */
 import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { addressOf } from '../cluster.ts'
@@ -8,7 +8,7 @@ import { hashOf, type Page } from '../route.ts'
 import { createStore, StoreProvider, useStore } from '../store.ts'
 import { Log } from './log.tsx'
 import { Overview } from './overview.tsx'
-import { Content, useAsked } from './parts.tsx'
+import { Content, useLoaded } from './parts.tsx'
 import { Search } from './search.tsx'
 import { ServerDetail } from './server-detail.tsx'
 import { Servers } from './servers.tsx'
@@ -41,7 +41,7 @@ export function App() {
 function Frame() {
   const { route, lostSince, go, known, cluster, gateway } = useStore()
   const { page: asked, item } = route.value
-  // Without a gateway there is only the page of all; on a laptop there is none of them.
+  // In a cluster, without a chosen gateway, there is only the page about all gateways. On a laptop there is no such page.
   const page =
     cluster && gateway === undefined ? 'gateways' : !cluster && asked === 'gateways' ? 'overview' : asked
   const ofGateway = runsScripts(known.value.state) ? [...TITLES, SCRIPT] : TITLES
@@ -80,17 +80,17 @@ function Frame() {
         </ul>
       </nav>
       <main id="content" ref={content} tabIndex={-1} class={lostSince.value === undefined ? '' : 'stale'}>
-        <Shown page={page} />
+        <PageContent page={page} />
       </main>
     </>
   )
 }
 
-/** The page, or why it cannot be shown. */
-function Shown({ page }: { page: Page }) {
+/** The content of a page, or why it cannot be shown. */
+function PageContent({ page }: { page: Page }) {
   const { refused, known, cluster, gateway = '' } = useStore()
-  const { cluster: told, unreachable } = cluster?.value ?? {}
-  if (page === 'gateways') return told ? <Later key="gateways" load={loadGateways} /> : null
+  const { cluster: isKnown, unreachable } = cluster?.value ?? {}
+  if (page === 'gateways') return isKnown ? <Lazy key="gateways" load={loadGateways} /> : null
   if (refused.value !== undefined) return <Login why={refused.value} />
   if (known.value.state) return <Pages page={page} />
   if (unreachable === undefined) return null
@@ -118,11 +118,11 @@ function Pages({ page }: { page: Page }) {
     case 'log':
       return <Log />
     case 'metrics':
-      return <Later key="metrics" load={loadMetrics} />
+      return <Lazy key="metrics" load={loadMetrics} />
     case 'script':
-      return <Later key="script" load={loadScript} />
+      return <Lazy key="script" load={loadScript} />
     case 'resources':
-      return <Later key="resources" load={loadResources} />
+      return <Lazy key="resources" load={loadResources} />
     default:
       return <Overview />
   }
@@ -135,10 +135,10 @@ const loadGateways = () => import('./gateways.tsx').then(({ Gateways }) => Gatew
 /** Only gateways with code mode need it. */
 const loadScript = () => import('./script.tsx').then(({ Script }) => Script)
 
-/** A page that is loaded when it is opened. */
-function Later({ load }: { load: () => Promise<ComponentType> }) {
-  const asked = useAsked('page', load)
-  return <Content of={asked}>{View => <View />}</Content>
+/** A page whose code is loaded when it is opened. */
+function Lazy({ load }: { load: () => Promise<ComponentType> }) {
+  const loaded = useLoaded('page', load)
+  return <Content of={loaded}>{View => <View />}</Content>
 }
 
 function Top() {
@@ -163,7 +163,7 @@ function Top() {
         </span>
       )}
       <span class={lostSince.value === undefined ? 'word' : 'word bad'} role="status">
-        {lostSince.value === undefined ? word : `Not live since ${clock(lostSince.value)}, trying again`}
+        {lostSince.value === undefined ? word : `Disconnected since ${clock(lostSince.value)}, reconnecting`}
       </span>
       <button
         type="button"
@@ -179,7 +179,7 @@ function Top() {
   )
 }
 
-/** Another gateway is another address: nothing of the one before stays, least of all a token. */
+/** Chooses a gateway by loading another URL, so that nothing of the previous one stays in memory, least of all a token. */
 function GatewayChoice() {
   const { cluster, gateway } = useStore()
   const all = cluster?.value.cluster?.gateways.map(({ namespace, name }) => `${namespace}/${name}`) ?? []
@@ -214,8 +214,8 @@ function Login({ why }: { why: string }) {
         useToken(token)
       }}
     >
-      <h1>Who are you?</h1>
-      <p>This gateway tells its callers apart: {plain(why, 300)}</p>
+      <h1>Log in</h1>
+      <p>This gateway requires a credential: {plain(why, 300)}</p>
       <label for="token">Bearer token</label>
       <input
         id="token"
@@ -225,11 +225,11 @@ function Login({ why }: { why: string }) {
         onInput={event => setToken(event.currentTarget.value)}
       />
       <button type="submit" class="primary">
-        Go on
+        Continue
       </button>
       <p class="note">
-        The token stays in the memory of this page: reload it, and it is gone. You see what this caller may
-        use.
+        The token is kept only in the memory of this page, until you reload it. The page shows what its caller
+        may use.
       </p>
     </form>
   )

@@ -1,14 +1,14 @@
-/** Arguments as a form and as JSON, each the other's mirror, and what will be sent. */
+/** Edits arguments as a form or as JSON, and shows what will be sent. */
 import { useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { plain } from '../format.ts'
 import { type Draft, draftOf, type Field, valueIn } from '../schema-form.ts'
 import { ObjectForm } from './form.tsx'
 
-export type Given = { args: JsonObject; problems: { path: string; message: string }[] }
+export type TypedArguments = { args: JsonObject; problems: { path: string; message: string }[] }
 
-/** What was typed, as arguments. */
-export function givenBy(field: Field, draft: Draft): Given {
+/** The arguments that were typed. */
+export function argumentsIn(field: Field, draft: Draft): TypedArguments {
   const { value, problems } = valueIn(field, draft)
   return { args: isObject(value) ? value : {}, problems }
 }
@@ -20,7 +20,7 @@ export function Arguments(props: {
 }) {
   const { field, draft, onDraft } = props
   const [text, setText] = useState<string>()
-  const { args, problems } = givenBy(field, draft)
+  const { args, problems } = argumentsIn(field, draft)
   const [isBroken, setBroken] = useState(false)
   const typeJson = (value: string) => {
     setText(value)
@@ -56,7 +56,7 @@ export function Arguments(props: {
             value={text}
             onInput={({ currentTarget: { value } }) => typeJson(value)}
           />
-          {isBroken && <p class="bad">This is no JSON object: what was valid last will be sent.</p>}
+          {isBroken && <p class="bad">This is not a JSON object. The last valid arguments will be sent.</p>}
         </>
       )}
       {text === undefined && (

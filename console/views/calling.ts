@@ -1,4 +1,4 @@
-/** A call of a tool as it goes on: it runs, its server asks, it is done or fails. */
+/** The stages of a tool call: it runs, its server asks questions, it is done or fails. */
 import type { JsonObject } from '../../core/json.ts'
 import { request } from '../mcp.ts'
 import { keyOf } from '../merge.ts'
@@ -10,11 +10,11 @@ export type Stage =
   | { at: 'confirm' }
   | { at: 'running'; stop: AbortController }
   | { at: 'asking'; questions: Question[]; requestState: unknown }
-  /** `before`: calls that the log had when it began. */
+  /** `before`: keys of the calls that were in the log when this one began. */
   | { at: 'done'; result: JsonObject; before: ReadonlySet<string> }
   | { at: 'failed'; message: string }
 
-/** `params`: of tools/call; with answers to questions where it goes on. Never rejects. */
+/** `params`: those of tools/call, with the answers to questions if there were any. Never rejects. */
 export async function send(
   store: Store,
   profile: string,
@@ -25,7 +25,11 @@ export async function send(
   setStage({ at: 'running', stop })
   const before = new Set(store.known.value.calls.map(keyOf))
   try {
-    const result = await request('tools/call', params, { profile, ...store.reach(), signal: stop.signal })
+    const result = await request('tools/call', params, {
+      profile,
+      ...store.mcpOptions(),
+      signal: stop.signal,
+    })
     const questions = questionsIn(result)
     if (questions) setStage({ at: 'asking', questions, requestState: result.requestState })
     else setStage({ at: 'done', result, before })

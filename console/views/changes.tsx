@@ -1,4 +1,4 @@
-/** Shows what changed in tools, word by word. Added and removed text is marked not only by colour. */
+/** Shows what changed in tools, word by word. Added and removed text is not only marked by colour. */
 import type { ConsoleChanges } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
 

@@ -1,4 +1,4 @@
-/** Charts by uPlot: a part of the page of its own, loaded with the metrics only. */
+/** Charts drawn with uPlot. A separate chunk, loaded only with the metrics page. */
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { count, duration } from '../format.ts'
@@ -7,10 +7,10 @@ import type { Chart, Line } from '../series.ts'
 const HEIGHT = 170
 const CURSORS = 'metrics'
 const FONT = '11px system-ui'
-/** Nobody makes half a call. */
-const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap(power => [1, 2, 5].map(step => step * 10 ** power))
+/** Steps of an axis that counts: whole numbers only. */
+const COUNT_STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap(power => [1, 2, 5].map(step => step * 10 ** power))
 
-/** `theme`: draws anew when it changes. */
+/** Redraws when `theme` changes. */
 export function Plot({ chart, theme }: { chart: Chart; theme: string }) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -73,7 +73,7 @@ function optionsOf({ lines }: Chart, place: HTMLElement): uPlot.Options {
         scale: unit,
         side: at === 0 ? 3 : 1,
         size: 58,
-        ...(unit === 'count' && { incrs: WHOLE }),
+        ...(unit === 'count' && { incrs: COUNT_STEPS }),
         stroke: colors.text,
         font: FONT,
         ticks: { show: false },
@@ -84,7 +84,7 @@ function optionsOf({ lines }: Chart, place: HTMLElement): uPlot.Options {
   }
 }
 
-/** The tokens of the theme as colours: a canvas does not know custom properties. */
+/** The theme's colours. A canvas cannot use CSS custom properties, so an element resolves them. */
 function colorsAt(place: HTMLElement): Record<'accent' | 'quiet' | 'bad' | 'text' | 'line', string> {
   const probe = place.appendChild(document.createElement('span'))
   const read = (token: string) => {

@@ -1,11 +1,11 @@
-/** The form of a schema: required fields first, optional ones folded, and JSON where no field fits. */
+/** A form for a schema: required fields first, optional ones folded, and JSON if no kind of field fits. */
 import { useId } from 'preact/hooks'
 import { plain } from '../format.ts'
 import { ABSENT, type Draft, emptyDraft, type Field, type Property } from '../schema-form.ts'
 
 type Editing<F extends Field = Field> = { field: F; draft: Draft; onDraft(draft: Draft): void }
 
-/** The properties of an object, without a frame of its own. */
+/** The fields of an object's properties. */
 export function ObjectForm({ field, draft, onDraft }: Editing<Field & { kind: 'object' }>) {
   const own =
     draft.kind === 'object' ? draft : { kind: 'object' as const, of: new Map<string, Draft>(), rest: {} }
@@ -33,7 +33,7 @@ export function ObjectForm({ field, draft, onDraft }: Editing<Field & { kind: 'o
           {optional.map(row)}
         </details>
       )}
-      {more > 0 && <p class="note">{more} more that the schema does not name: see the JSON.</p>}
+      {more > 0 && <p class="note">{more} more that are not in the schema: see the JSON.</p>}
     </div>
   )
 }
@@ -82,14 +82,15 @@ function kindWord(field: Field): string {
   return { json: 'JSON', list: 'list', object: 'object' }[field.kind]
 }
 
-const DATE_INPUTS: Readonly<Record<string, string>> = {
+/** Placeholders by `format`. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
   date: 'YYYY-MM-DD',
   'date-time': '2026-11-25T12:00:00Z',
   uri: 'scheme://host/path',
   email: 'name@host',
 }
 
-/** `isItem`: of a list, which removes it itself. */
+/** `isItem`: it is an item of a list, which has its own button to remove it. */
 function Value({
   field,
   draft,
@@ -100,7 +101,7 @@ function Value({
 }: Editing & { id: string; label: string; isItem?: boolean }) {
   const typed = (text: string) => onDraft(text === '' ? ABSENT : { kind: 'typed', text })
   const text = draft.kind === 'typed' || draft.kind === 'json' ? draft.text : ''
-  // What does not fit its field stays JSON until it is emptied.
+  // A value that does not fit its field stays JSON until the text is empty.
   if (field.kind === 'json' || draft.kind === 'json')
     return (
       <textarea
@@ -122,7 +123,7 @@ function Value({
           onDraft(value === '' ? ABSENT : { kind: 'chosen', at: Number(value) })
         }
       >
-        <option value="">(not given)</option>
+        <option value="">(not set)</option>
         {field.values.map((value, at) => (
           <option key={JSON.stringify(value)} value={`${at}`}>
             {plain(typeof value === 'string' ? value : JSON.stringify(value), 200)}
@@ -136,7 +137,7 @@ function Value({
   const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => typed(currentTarget.value)
   if (field.kind === 'text' && (field.isLong || text.includes('\n')))
     return <textarea id={id} value={text} onInput={onInput} />
-  const hint = field.kind === 'text' ? DATE_INPUTS[field.format ?? ''] : undefined
+  const hint = field.kind === 'text' ? PLACEHOLDERS[field.format ?? ''] : undefined
   return (
     <input
       id={id}
@@ -156,16 +157,16 @@ type GroupProps = Editing<Field & { kind: 'object' }> & { label: string; isItem?
 function Group({ field, draft, onDraft, label, isItem }: GroupProps) {
   if (draft.kind !== 'object')
     return (
-      <button type="button" onClick={() => onDraft(emptyDraft(field))} aria-label={`Give ${label}`}>
-        Give
+      <button type="button" onClick={() => onDraft(emptyDraft(field))} aria-label={`Set ${label}`}>
+        Set
       </button>
     )
   return (
     <>
       <ObjectForm field={field} draft={draft} onDraft={onDraft} />
       {!isItem && (
-        <button type="button" class="small" onClick={() => onDraft(ABSENT)} aria-label={`Leave ${label} out`}>
-          Leave out
+        <button type="button" class="small" onClick={() => onDraft(ABSENT)} aria-label={`Remove ${label}`}>
+          Remove
         </button>
       )}
     </>
@@ -180,7 +181,7 @@ function List({ field, draft, onDraft, label }: Editing<Field & { kind: 'list' }
     <>
       <ol class="items">
         {items.map((item, at) => (
-          // The place of an item is all that tells it from others.
+          // Items have no identity other than their position.
           <li key={`${at}`}>
             {field.item.kind !== 'object' && (
               <label class="hidden" for={`${id}-${at}`}>

@@ -1,21 +1,21 @@
-/** A cluster as its operator sees it: gateways, what needs attention, and all servers, whether or not a gateway offers them. */
+/** The page about a cluster: its gateways, their problems, and all servers, including those that no gateway selects. */
 import type { ConsoleClusterServer, ConsoleGateway } from '../../core/console/shapes.ts'
 import { addressOf, lagging } from '../cluster.ts'
-import { type Complaint, complaints } from '../complaints.ts'
+import { type ClusterProblem, clusterProblems } from '../cluster-problems.ts'
 import { ago, count, plain } from '../format.ts'
 import { useStore } from '../store.ts'
 import { Command, Empty } from './parts.tsx'
 import { type Column, Filter, shownOf, Table } from './tables.tsx'
 
-const MOST_COMPLAINTS = 50
-const MOST_ROWS = 500
+const MAX_PROBLEMS = 50
+const MAX_ROWS = 500
 
 export function Gateways() {
   const { now, gateway, cluster: known } = useStore()
   const cluster = known?.value.cluster
   if (!cluster) return null
   const { gateways } = cluster
-  const wrong = complaints(cluster)
+  const wrong = clusterProblems(cluster)
   return (
     <>
       <h1>Gateways</h1>
@@ -34,7 +34,7 @@ export function Gateways() {
       <section aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
         {wrong.length === 0 ? (
-          <p class="quiet">All gateways and servers are well.</p>
+          <p class="quiet">No gateway or server has a problem.</p>
         ) : (
           <Attention wrong={wrong} now={now.value} />
         )}
@@ -101,7 +101,7 @@ const GATEWAYS: readonly Column<ConsoleGateway>[] = [
 
 function Routers({ gateway }: { gateway: ConsoleGateway }) {
   const { routers, generation } = gateway
-  if (routers.length === 0) return <span class="bad">none answers</span>
+  if (routers.length === 0) return <span class="bad">no router answers</span>
   const behind = lagging(gateway)
   if (behind.length === 0) return <>{count(routers.length)}, up to date</>
   return (
@@ -137,11 +137,11 @@ function Readiness({ ready, reason }: { ready: boolean; reason: string | undefin
   )
 }
 
-function Attention({ wrong, now }: { wrong: readonly Complaint[]; now: number }) {
+function Attention({ wrong, now }: { wrong: readonly ClusterProblem[]; now: number }) {
   return (
     <>
-      <ul class="troubles">
-        {wrong.slice(0, MOST_COMPLAINTS).map(({ kind, namespace, name, reason, message, since, command }) => (
+      <ul class="problems">
+        {wrong.slice(0, MAX_PROBLEMS).map(({ kind, namespace, name, reason, message, since, command }) => (
           <li key={`${kind} ${namespace}/${name} ${reason} ${message}`}>
             <div>
               {kind} <span class="mono">{plain(`${namespace}/${name}`)}</span>{' '}
@@ -153,7 +153,7 @@ function Attention({ wrong, now }: { wrong: readonly Complaint[]; now: number })
           </li>
         ))}
       </ul>
-      {wrong.length > MOST_COMPLAINTS && <p class="note">and {count(wrong.length - MOST_COMPLAINTS)} more</p>}
+      {wrong.length > MAX_PROBLEMS && <p class="note">and {count(wrong.length - MAX_PROBLEMS)} more</p>}
     </>
   )
 }
@@ -208,7 +208,7 @@ function Servers({ servers }: { servers: readonly ConsoleClusterServer[] }) {
       <Table
         name="cluster-servers"
         columns={SERVERS}
-        rows={wanted.slice(0, MOST_ROWS)}
+        rows={wanted.slice(0, MAX_ROWS)}
         sort={sort}
         keyOf={keyOf}
         isDown={({ ready }) => !ready}

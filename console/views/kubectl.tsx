@@ -1,4 +1,4 @@
-/** What is done by kubectl in a cluster, where the page acts on nothing: the commands, to copy. */
+/** kubectl commands to copy, for actions that the page itself has only on a laptop. */
 import type { ConsoleServer } from '../../core/console/shapes.ts'
 import { useStore } from '../store.ts'
 import { Command } from './parts.tsx'
@@ -8,14 +8,14 @@ export function Commands({ name }: { name: string }) {
   return (
     <details class="commands">
       <summary>Restart, read again</summary>
-      <p class="note">This page changes nothing in a cluster. A call wakes a server that sleeps.</p>
+      <p class="note">In a cluster this page is read-only. A call wakes a server that sleeps.</p>
       <dl class="connect">
         <Line title="Restart" text={`kubectl -n ${namespace} rollout restart deployment/mcp-${name}`} />
         <Line
           title="Read again"
           text={`kubectl -n ${namespace} annotate mcpserver/${name} portolan.dev/refresh="$(date)" --overwrite`}
         />
-        <Line title="Look at it" text={`kubectl -n ${namespace} describe mcpserver/${name}`} />
+        <Line title="Describe" text={`kubectl -n ${namespace} describe mcpserver/${name}`} />
       </dl>
     </details>
   )
@@ -28,8 +28,8 @@ export function Logs({ server: { name, transport } }: { server: ConsoleServer })
     <>
       <p class="note">
         {transport === 'stdio'
-          ? 'What it writes to its standard error is in the log of its pods.'
-          : 'A server that runs as pods writes its log there; one elsewhere, where it runs.'}
+          ? 'Its standard error is in the log of its pods.'
+          : 'If the server runs in pods, they have its log. A remote server keeps its own.'}
       </p>
       <Command text={`kubectl -n ${namespace} logs --tail=200 --prefix --all-containers -l ${labels}`} />
     </>

@@ -1,17 +1,17 @@
-/** The calls of this run of the gateway, newest first, as they come. */
+/** The calls since the gateway started, newest first, updated as they happen. */
 import { useState } from 'preact/hooks'
 import type { ConsoleCall, ConsolePayload } from '../../core/console/shapes.ts'
 import { clock, count, counted, duration, plain } from '../format.ts'
 import { type LogLine, withScripts } from '../log-order.ts'
 import { keyOf } from '../merge.ts'
 import { useStore } from '../store.ts'
-import { Content, Copy, Empty, ToolLink, useAsked } from './parts.tsx'
+import { Content, Copy, Empty, ToolLink, useLoaded } from './parts.tsx'
 import { Choice, Filter } from './tables.tsx'
 
-const MOST_ROWS = 300
-const MOST_CHOICES = 100
-/** Scripts of agents call reviewed ones, which call no others. */
-const DEEPEST = 2
+const MAX_ROWS = 300
+const MAX_CHOICES = 100
+/** An agent's script can call reviewed scripts, but these call no others. */
+const MAX_DEPTH = 2
 const GOOD: ReadonlySet<string> = new Set(['ok', 'cancelled'])
 
 export function Log() {
@@ -31,13 +31,13 @@ export function Log() {
           aria-pressed={paused !== undefined}
           onClick={() => setPaused(paused ? undefined : live)}
         >
-          {paused ? `Go on (${count(newerThan(live, paused))} new)` : 'Pause'}
+          {paused ? `Resume (${count(newerThan(live, paused))} new)` : 'Pause'}
         </button>
         <Export lines={wanted} />
       </div>
       <p class="note" role="status">
         {count(wanted.length)} of {count(calls.length)} calls
-        {notShown > 0 && `, and ${count(notShown)} more that were too many to show`}
+        {notShown > 0 && `, and ${count(notShown)} more that are not shown`}
       </p>
       {wanted.length === 0 ? (
         <Empty>
@@ -48,7 +48,7 @@ export function Log() {
           </p>
         </Empty>
       ) : (
-        <Calls lines={wanted.slice(0, MOST_ROWS)} />
+        <Calls lines={wanted.slice(0, MAX_ROWS)} />
       )}
     </>
   )
@@ -106,7 +106,7 @@ function Row(props: { call: ConsoleCall; depth: number; isOpen: boolean; onOpen(
           </button>
         </td>
         <td>
-          <span class={`mono inner-${Math.min(depth, DEEPEST)}`}>{plain(nameOf(call), 120)}</span>
+          <span class={`mono inner-${Math.min(depth, MAX_DEPTH)}`}>{plain(nameOf(call), 120)}</span>
           {ran && (
             <span class="sub">
               {counted(ran.calls, 'call')}
@@ -140,10 +140,10 @@ function Row(props: { call: ConsoleCall; depth: number; isOpen: boolean; onOpen(
 }
 
 function Drawer({ call }: { call: ConsoleCall }) {
-  const { ask } = useStore()
+  const { get } = useStore()
   const { seq, router, server, tool, why, method, at } = call
-  const asked = useAsked(keyOf(call), () =>
-    ask<ConsolePayload>('call', { seq: `${seq}`, ...(router !== undefined && { router }) }),
+  const loaded = useLoaded(keyOf(call), () =>
+    get<ConsolePayload>('call', { seq: `${seq}`, ...(router !== undefined && { router }) }),
   )
   return (
     <div class="inside">
@@ -157,7 +157,7 @@ function Drawer({ call }: { call: ConsoleCall }) {
         )}
         {router !== undefined && ` · through ${plain(router, 100)}`}
       </p>
-      <Content of={asked}>
+      <Content of={loaded}>
         {({ arguments: args, result, withheld }) =>
           withheld !== undefined ? (
             <p class="note">{withheld}</p>
@@ -172,7 +172,7 @@ function Drawer({ call }: { call: ConsoleCall }) {
 
 function Filters({ calls }: { calls: readonly ConsoleCall[] }) {
   const valuesOf = (read: (call: ConsoleCall) => string | undefined) =>
-    [...new Set(calls.flatMap(call => read(call) ?? []))].sort().slice(0, MOST_CHOICES)
+    [...new Set(calls.flatMap(call => read(call) ?? []))].sort().slice(0, MAX_CHOICES)
   return (
     <>
       <Filter of="calls" placeholder="Tool or time" />

@@ -1,4 +1,4 @@
-/** Five charts with one cursor, and beside each what to do and its figures as a table. */
+/** Five charts with a common cursor, each with advice and its values as a table. */
 import { useEffect, useState } from 'preact/hooks'
 import { clock, count, duration, plain } from '../format.ts'
 import { type Chart, chartsOf, type Line, pointsOf, RANGES } from '../series.ts'
@@ -19,8 +19,8 @@ export function Metrics() {
         <h1>Metrics</h1>
         <Empty>
           <p>
-            Figures of the whole gateway are for who sees all of it. Its page /metrics has them for
-            Prometheus.
+            Only callers who may use every server see the metrics of the gateway. Prometheus reads them at
+            /metrics.
           </p>
         </Empty>
       </>
@@ -33,7 +33,7 @@ export function Metrics() {
       <div role="tabpanel" aria-labelledby={`tab-${range}`}>
         <p class="note">
           {range === '15m' ? 'In steps of 5 seconds' : 'In steps of 5 minutes'}, since the gateway started.
-          Longer times: /metrics, for Prometheus.
+          For longer times, let Prometheus read /metrics.
         </p>
         {isNew ? (
           <Empty>
@@ -120,7 +120,7 @@ function figure({ unit, values }: Line, at: number): string {
   return unit === 'ms' ? duration(value) : count(value)
 }
 
-/** Changes with the theme that is shown, whether it was chosen here or in the system. */
+/** A string that changes with the theme, whether it was chosen on the page or in the system. */
 function useThemeKey(): string {
   const { theme } = useStore()
   const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)

@@ -1,19 +1,19 @@
-/** What everything costs, what needs attention, how to connect. */
+/** The start page: what the tools cost, what needs attention, and how to connect. */
 import type { ConsoleGateway, ConsolePoint, ConsoleState } from '../../core/console/shapes.ts'
 import { count, counted, plain, saving } from '../format.ts'
+import { type ServerProblem, serverProblems } from '../server-problems.ts'
 import { useStore } from '../store.ts'
-import { type Trouble, troubles } from '../trouble.ts'
 import { Bar, Command, Empty, Link } from './parts.tsx'
 import { Spark } from './spark.tsx'
 
 const SPARK_MINUTES = 15
-const POINTS_A_BAR = 6
+const POINTS_PER_BAR = 6
 
 export function Overview() {
   const { known } = useStore()
   const { state, servers, points } = known.value
   if (!state) return null
-  const wrong = troubles(servers.values(), state.problems)
+  const wrong = serverProblems(servers.values(), state.problems)
   if (servers.size === 0) return <FirstStart wrong={wrong} />
   return (
     <>
@@ -37,14 +37,14 @@ export function Overview() {
 function Cost({ state }: { state: ConsoleState }) {
   const { totals, tokens, profile, served } = state
   const here = tokens.profiles[profile] ?? 0
-  // Listing all tools costs what they cost directly, and their longer names.
+  // The profile `direct` costs as much as the servers themselves, plus longer names, so it is shown only where it is served.
   const shown = Object.entries(tokens.profiles).filter(([name]) => name !== 'direct' || served.includes(name))
   const most = Math.max(tokens.direct, ...shown.map(([, cost]) => cost))
   return (
     <section class="cost" aria-label="Cost">
       <p class="lead">
-        {counted(totals.tools, 'tool')} of {counted(totals.servers, 'server')}. Directly they cost each
-        request <b>{count(tokens.direct)}</b> tokens; through this gateway <b>{count(here)}</b>,{' '}
+        {counted(totals.tools, 'tool')} of {counted(totals.servers, 'server')}. Directly, they cost{' '}
+        <b>{count(tokens.direct)}</b> tokens in each request; through this gateway <b>{count(here)}</b>,{' '}
         {saving(tokens.direct, here)}.
       </p>
       <div class="compare">
@@ -73,10 +73,10 @@ function Cost({ state }: { state: ConsoleState }) {
   )
 }
 
-function Attention({ wrong }: { wrong: readonly Trouble[] }) {
-  if (wrong.length === 0) return <p class="quiet">All servers are well.</p>
+function Attention({ wrong }: { wrong: readonly ServerProblem[] }) {
+  if (wrong.length === 0) return <p class="quiet">No server has a problem.</p>
   return (
-    <ul class="troubles">
+    <ul class="problems">
       {wrong.map(({ server, reason, message, todo, tab }) => (
         <li key={`${server} ${reason} ${message}`}>
           <div>
@@ -107,19 +107,19 @@ function Recent({ points }: { points: readonly ConsolePoint[] }) {
   const last = points.slice((-SPARK_MINUTES * 60) / 5)
   const sum = ({ calls }: ConsolePoint) => Object.values(calls).reduce((total, one) => total + one, 0)
   const wrong = (point: ConsolePoint) => sum(point) - (point.calls.ok ?? 0) - (point.calls.cancelled ?? 0)
-  const bars = Array.from({ length: (SPARK_MINUTES * 60) / 5 / POINTS_A_BAR }, (_none, at) => {
-    const end = last.length - ((SPARK_MINUTES * 60) / 5 - (at + 1) * POINTS_A_BAR)
-    return last.slice(Math.max(0, end - POINTS_A_BAR), Math.max(0, end))
+  const bars = Array.from({ length: (SPARK_MINUTES * 60) / 5 / POINTS_PER_BAR }, (_none, at) => {
+    const end = last.length - ((SPARK_MINUTES * 60) / 5 - (at + 1) * POINTS_PER_BAR)
+    return last.slice(Math.max(0, end - POINTS_PER_BAR), Math.max(0, end))
   })
   const values = bars.map(bar => bar.reduce((total, point) => total + sum(point), 0))
   const bad = bars.map(bar => bar.reduce((total, point) => total + wrong(point), 0))
   const [total, failed] = [values, bad].map(all => all.reduce((a, b) => a + b, 0)) as [number, number]
-  const told = `${counted(total, 'call')}, ${failed === 0 ? 'none' : count(failed)} with an error`
+  const summary = `${counted(total, 'call')}, ${failed === 0 ? 'none' : count(failed)} with an error`
   return (
     <div class="recent">
-      <Spark values={values} bad={bad} label={told} />
+      <Spark values={values} bad={bad} label={summary} />
       <p class="note">
-        {told}. <Link page="log">Log</Link>
+        {summary}. <Link page="log">Log</Link>
         {failed > 0 && (
           <>
             {' · '}
@@ -141,7 +141,7 @@ function Connect() {
   return <ConnectLines url={url} />
 }
 
-/** Agents of the cluster reach the Service; from a machine outside, a forwarded port does. */
+/** Agents in the cluster connect to the Service; from outside, they need a forwarded port. */
 function ConnectInCluster({ namespace, name, url }: ConsoleGateway) {
   return (
     <>
@@ -185,7 +185,7 @@ function ConnectLines({ url }: { url: string }) {
   )
 }
 
-function FirstStart({ wrong }: { wrong: readonly Trouble[] }) {
+function FirstStart({ wrong }: { wrong: readonly ServerProblem[] }) {
   const { cluster, gateway } = useStore()
   return (
     <>

@@ -1,11 +1,11 @@
-/** Small parts that several pages are made of. */
+/** Small components that several pages use. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConsoleServer } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
 import { hashOf, type Page } from '../route.ts'
 
-/** A state is shown by a shape and a word, so that it can be read without colours. */
+/** A state is shown with a shape and a word, so that it can be recognised without colours. */
 const SHAPES: Readonly<Record<ConsoleServer['state'], string>> = {
   ready: '●',
   asleep: '○',
@@ -46,7 +46,7 @@ export function Link(props: {
   )
 }
 
-/** The path of a tool, which leads to it. */
+/** The path of a tool as a link to its page. */
 export function ToolLink({ path }: { path: string }) {
   return (
     <Link page="tools" item={path} class="mono">
@@ -55,7 +55,7 @@ export function ToolLink({ path }: { path: string }) {
   )
 }
 
-/** A bar that shows a value as a share of the largest one, with the number beside it. */
+/** A bar that shows a value as a share of the largest one. */
 export function Bar({ value, most, quiet }: { value: number; most: number; quiet?: boolean }) {
   const share = most <= 0 ? 0 : Math.min(1, Math.max(0, value / most))
   return (
@@ -86,7 +86,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   )
 }
 
-/** A line to copy. */
+/** A command line with a button that copies it. */
 export function Command({ text }: { text: string }) {
   return (
     <div class="command">
@@ -97,7 +97,7 @@ export function Command({ text }: { text: string }) {
   )
 }
 
-/** As `ref` of what a page is for: one types at once. `autofocus` works for the first page alone. */
+/** Pass as `ref` of a page's main field to focus it. The attribute `autofocus` works only when the document loads. */
 export function focused(element: HTMLElement | null): void {
   element?.focus()
 }
@@ -106,10 +106,10 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>
 }
 
-export type Asked<T> = { value?: T; error?: string; isLoading: boolean; again(): void }
+export type Loaded<T> = { value?: T; error?: string; isLoading: boolean; reload(): void }
 
-/** Asks when `key` changes, and when it is told to. What was known of the same key stays meanwhile. */
-export function useAsked<T>(key: string | undefined, ask: () => Promise<T>): Asked<T> {
+/** Loads when `key` changes, and on `reload`. During a reload the last value of the same key stays. Nothing is loaded without a key. */
+export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Loaded<T> {
   const [round, setRound] = useState(0)
   const [found, setFound] = useState<{ key?: string; value?: T; error?: string }>({})
   const wanted = useRef('')
@@ -117,23 +117,23 @@ export function useAsked<T>(key: string | undefined, ask: () => Promise<T>): Ask
     if (key === undefined) return
     const own = `${key} ${round}`
     wanted.current = own
-    ask().then(
+    load().then(
       value => wanted.current === own && setFound({ key, value }),
       (error: Error) => wanted.current === own && setFound({ key, error: error.message }),
     )
   }, [key, round])
   const { value, error } = found.key === key ? found : {}
   const isLoading = key !== undefined && value === undefined && error === undefined
-  return { value, error, isLoading, again: () => setRound(round + 1) }
+  return { value, error, isLoading, reload: () => setRound(round + 1) }
 }
 
-/** The content, or in its place why it is not there. Nothing is shown for the first fifth of a second. */
-export function Content<T>({ of, children }: { of: Asked<T>; children: (value: T) => ComponentChildren }) {
+/** The loaded content, or why there is none. The style sheet shows the placeholder only after a fifth of a second. */
+export function Content<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
   if (of.error !== undefined)
     return (
       <div class="problem" role="alert">
         <p>{plain(of.error)}</p>
-        <button type="button" onClick={of.again}>
+        <button type="button" onClick={of.reload}>
           Retry
         </button>
       </div>

@@ -1,10 +1,10 @@
-/** The questions of a server during a call, each with its own form. */
+/** The questions that a server asks during a call, each with a form. */
 import { useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { isWebUrl, plain } from '../format.ts'
 import type { Question } from '../result.ts'
 import { type Draft, emptyDraft, formOf } from '../schema-form.ts'
-import { givenBy } from './arguments.tsx'
+import { argumentsIn } from './arguments.tsx'
 import { ObjectForm } from './form.tsx'
 
 export function Questions(props: {
@@ -15,7 +15,7 @@ export function Questions(props: {
   const { server, questions, onAnswers } = props
   const forms = questions.map(({ schema }) => formOf(isObject(schema) ? schema : {}))
   const [drafts, setDrafts] = useState<readonly Draft[]>(() => forms.map(form => emptyDraft(form)))
-  const given = forms.map((form, at) => givenBy(form, drafts[at] ?? emptyDraft(form)))
+  const given = forms.map((form, at) => argumentsIn(form, drafts[at] ?? emptyDraft(form)))
   const answer = (action: 'accept' | 'decline' | 'cancel') =>
     onAnswers(
       Object.fromEntries(

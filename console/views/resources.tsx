@@ -1,4 +1,4 @@
-/** Resources and templates of all servers, and what they hold. */
+/** The resources and templates of all servers, and their content. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ConsoleResource } from '../../core/console/shapes.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -7,27 +7,27 @@ import { listen, request } from '../mcp.ts'
 import { useStore } from '../store.ts'
 import { templateOf } from '../template.ts'
 import { Answer } from './answer.tsx'
-import { Content, Copy, Empty, Link, useAsked } from './parts.tsx'
+import { Content, Copy, Empty, Link, useLoaded } from './parts.tsx'
 import { Filter, shownOf } from './tables.tsx'
 
-const MOST_ROWS = 300
+const MAX_ROWS = 300
 
 export function Resources() {
-  const { ask, known, route } = useStore()
+  const { get, known, route } = useStore()
   const uri = route.value.item
   const { totals } = known.value.state ?? {}
-  const asked = useAsked(`${totals?.resources} ${totals?.templates}`, () =>
-    ask<ConsoleResource[]>('resources'),
+  const loaded = useLoaded(`${totals?.resources} ${totals?.templates}`, () =>
+    get<ConsoleResource[]>('resources'),
   )
   return (
     <>
       <h1>Resources</h1>
-      <Content of={asked}>
+      <Content of={loaded}>
         {resources => {
           const chosen = resources.find(one => one.uri === uri)
           return resources.length === 0 ? (
             <Empty>
-              <p>No server has resources, or their lists were not read yet.</p>
+              <p>No server has resources, or their lists have not been read yet.</p>
             </Empty>
           ) : (
             <div class="beside">
@@ -36,7 +36,7 @@ export function Resources() {
                 <Preview key={chosen.uri} resource={chosen} />
               ) : (
                 <p class="quiet">
-                  {uri === undefined ? 'Choose one to see what it holds.' : 'There is no such resource here.'}
+                  {uri === undefined ? 'Choose one to see its content.' : 'There is no such resource here.'}
                 </p>
               )}
             </div>
@@ -62,7 +62,7 @@ function List({ resources, uri }: { resources: readonly ConsoleResource[]; uri?:
         </span>
       </div>
       <ul class="resources">
-        {wanted.slice(0, MOST_ROWS).map(one => (
+        {wanted.slice(0, MAX_ROWS).map(one => (
           <li key={one.uri} class={one.uri === uri ? 'chosen' : ''}>
             <Link page="resources" item={one.uri} chosen={{ filter }}>
               {plain(one.name, 120)}
@@ -72,8 +72,8 @@ function List({ resources, uri }: { resources: readonly ConsoleResource[]; uri?:
           </li>
         ))}
       </ul>
-      {wanted.length > MOST_ROWS && (
-        <p class="note">and {count(wanted.length - MOST_ROWS)} more: filter them</p>
+      {wanted.length > MAX_ROWS && (
+        <p class="note">and {count(wanted.length - MAX_ROWS)} more: filter them</p>
       )}
     </div>
   )
@@ -129,34 +129,36 @@ function Preview({ resource }: { resource: ConsoleResource }) {
           </div>
         </form>
       )}
-      {asked !== undefined && <Held key={asked} uri={asked} watchable={watchable} />}
+      {asked !== undefined && <ResourceContent key={asked} uri={asked} watchable={watchable} />}
     </section>
   )
 }
 
-/** What a resource holds, read as an agent reads it; again whenever its server says that it changed, if it is watched. */
-function Held({ uri, watchable }: { uri: string; watchable: boolean }) {
-  const { reach } = useStore()
+/** The content of a resource, read in the same way as by an agent. If it is watched, it is read again whenever its server reports a change. */
+function ResourceContent({ uri, watchable }: { uri: string; watchable: boolean }) {
+  const { mcpOptions } = useStore()
   const [isWatched, setWatched] = useState(false)
   const [changedAt, setChangedAt] = useState<number>()
   const [problem, setProblem] = useState<string>()
-  const asked = useAsked<JsonObject>(`${uri} ${changedAt ?? ''}`, () =>
-    request('resources/read', { uri }, reach()),
+  const loaded = useLoaded<JsonObject>(`${uri} ${changedAt ?? ''}`, () =>
+    request('resources/read', { uri }, mcpOptions()),
   )
   useEffect(() => {
     if (!isWatched) return
     const stop = new AbortController()
     setProblem(undefined)
-    listen(uri, () => setChangedAt(Date.now()), { ...reach(), signal: stop.signal }).catch((error: Error) => {
-      if (!stop.signal.aborted) setProblem(error.message)
-      setWatched(false)
-    })
+    listen(uri, () => setChangedAt(Date.now()), { ...mcpOptions(), signal: stop.signal }).catch(
+      (error: Error) => {
+        if (!stop.signal.aborted) setProblem(error.message)
+        setWatched(false)
+      },
+    )
     return () => stop.abort()
   }, [isWatched, uri])
   return (
     <>
       <div class="actions">
-        <button type="button" onClick={asked.again}>
+        <button type="button" onClick={loaded.reload}>
           Read again
         </button>
         {watchable && (
@@ -167,7 +169,7 @@ function Held({ uri, watchable }: { uri: string; watchable: boolean }) {
         {changedAt !== undefined && <span class="note">changed at {clock(changedAt)}</span>}
         {problem !== undefined && <span class="bad">{plain(problem, 200)}</span>}
       </div>
-      <Content of={asked}>{result => <Answer result={result} />}</Content>
+      <Content of={loaded}>{result => <Answer result={result} />}</Content>
     </>
   )
 }

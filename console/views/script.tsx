@@ -1,18 +1,18 @@
-/** Runs a script as an agent does in code mode: its value, what it logged, and its calls as they lay in time. */
+/** Runs a script as an agent does in code mode, and shows its result, its log, and a timeline of its calls. */
 import { useEffect, useState } from 'preact/hooks'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { count, counted, duration, plain } from '../format.ts'
 import { runsScripts } from '../live.ts'
 import { scriptToolIn } from '../mcp.ts'
-import { type LaidCall, laidOut, reportOf, type ScriptReport } from '../script.ts'
+import { reportOf, type ScriptReport, type TimelineCall, timelineOf } from '../script.ts'
 import { useStore } from '../store.ts'
 import { type Stage, send } from './calling.ts'
 import { Empty, ToolLink } from './parts.tsx'
 import { Questions } from './questions.tsx'
 
-const KEPT = 'portolan-script'
-const LEAST_LINES = 12
-const LONGEST = 100_000
+const STORAGE_KEY = 'portolan-script'
+const MIN_LINES = 12
+const MAX_CHARACTERS = 100_000
 const EXAMPLE = [
   '// The body of an async function.',
   '// Tools are tools.<server>.<tool>(arguments).',
@@ -24,10 +24,10 @@ const EXAMPLE = [
 export function Script() {
   const store = useStore()
   const { state } = store.known.value
-  const [code, setCode] = useState(() => sessionStorage.getItem(KEPT) ?? EXAMPLE)
+  const [code, setCode] = useState(() => sessionStorage.getItem(STORAGE_KEY) ?? EXAMPLE)
   const [input, setInput] = useState('')
   const [stage, setStage] = useState<Stage>({ at: 'ready' })
-  useEffect(() => sessionStorage.setItem(KEPT, code), [code])
+  useEffect(() => sessionStorage.setItem(STORAGE_KEY, code), [code])
   const given = inputOf(input)
   const profile = state?.profile ?? 'hierarchical'
   const run = (answers: JsonObject = {}) => {
@@ -41,8 +41,8 @@ export function Script() {
     <>
       <h1>Script</h1>
       <p class="note">
-        It runs in the sandbox of the gateway with the rights of its caller, as that of any agent. Tools that
-        destroy something ask first.
+        The script runs in the sandbox of the gateway with your rights, like the script of any agent. Calls of
+        destructive tools are confirmed first.
       </p>
       <div class="trial">
         <form
@@ -97,7 +97,7 @@ function Result(props: { stage: Stage; report?: ScriptReport; run(answers: JsonO
   return (
     <section aria-labelledby="result" aria-live="polite">
       <h2 id="result">Result</h2>
-      {stage.at === 'ready' && <p class="quiet">Nothing was run yet.</p>}
+      {stage.at === 'ready' && <p class="quiet">No script has run yet.</p>}
       {stage.at === 'running' && <p class="quiet">The script runs…</p>}
       {stage.at === 'failed' && <p class="problem">{plain(stage.message)}</p>}
       {stage.at === 'asking' && (
@@ -118,17 +118,17 @@ function NoScripts() {
       <h1>Script</h1>
       <Empty>
         <p>
-          This gateway runs no scripts: <code>spec.code.enabled</code> of its McpGateway allows them.
+          This gateway does not run scripts. <code>spec.code.enabled</code> of its McpGateway allows them.
         </p>
       </Empty>
     </>
   )
 }
 
-/** Line numbers beside a text that grows with its lines. */
+/** A text area with line numbers, as high as its text. */
 function Editor(props: { code: string; wrong?: number; onCode(code: string): void; onRun(): void }) {
   const { code, wrong, onCode, onRun } = props
-  const lines = Math.max(LEAST_LINES, code.split('\n').length)
+  const lines = Math.max(MIN_LINES, code.split('\n').length)
   return (
     <div class="editor">
       <ol aria-hidden="true">
@@ -166,30 +166,30 @@ function Report({ report }: { report: ScriptReport }) {
     <>
       <p class="note">
         {failed ? <span class="bad">▲ error</span> : 'ok'} · {counted(calls.length, 'call')}
-        {sandboxMs !== undefined && ` · it computed for ${duration(sandboxMs)}`}
+        {sandboxMs !== undefined && ` · ${duration(sandboxMs)} in the sandbox`}
         {keptTokens !== undefined &&
           keptTokens > 0 &&
-          ` · about ${count(keptTokens)} tokens of results were kept from the agent`}
+          ` · about ${count(keptTokens)} tokens of results that the agent does not get`}
       </p>
       <div class="answer">
-        <pre class={failed ? 'bad' : ''}>{plain(first, LONGEST)}</pre>
+        <pre class={failed ? 'bad' : ''}>{plain(first, MAX_CHARACTERS)}</pre>
         {more.map(text => (
           <pre key={text} class="quiet">
-            {plain(text, LONGEST)}
+            {plain(text, MAX_CHARACTERS)}
           </pre>
         ))}
       </div>
-      {calls.length > 0 && <Waterfall calls={laidOut(report, known.value.calls)} />}
+      {calls.length > 0 && <Waterfall calls={timelineOf(report, known.value.calls)} />}
     </>
   )
 }
 
 /** Each call as a bar, and the calls of a reviewed script below it. */
-function Waterfall({ calls }: { calls: readonly LaidCall[] }) {
+function Waterfall({ calls }: { calls: readonly TimelineCall[] }) {
   const all = Math.max(1, ...calls.map(({ atMs, ms }) => atMs + ms))
   return (
     <table class="waterfall">
-      <caption>Calls, to scale: {duration(all)} in all</caption>
+      <caption>Timeline of the calls: {duration(all)}</caption>
       <thead>
         <tr>
           <th scope="col">Tool</th>
@@ -239,6 +239,6 @@ function inputOf(text: string): { value?: JsonValue; problem?: string } {
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
-    return { problem: `The input is no JSON: ${(error as Error).message}` }
+    return { problem: `The input is not JSON: ${(error as Error).message}` }
   }
 }

@@ -1,4 +1,4 @@
-/** What an agent gets for a query, and why: the answer to the letter, and what each hit got its place for. */
+/** Shows what an agent gets for a query, exactly as it gets it, and why each hit has its rank. */
 import { useEffect, useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { count, duration, plain } from '../format.ts'
@@ -6,10 +6,10 @@ import { request, searchIn } from '../mcp.ts'
 import { partsOf } from '../result.ts'
 import type { Explained } from '../search-why.ts'
 import { type Store, useStore } from '../store.ts'
-import { Content, focused, useAsked } from './parts.tsx'
+import { Content, focused, useLoaded } from './parts.tsx'
 import { Why } from './why.tsx'
 
-/** Hits that are explained, more than an answer has: so that one sees what was near. */
+/** How many hits are explained: more than an answer has, to show which others were close. */
 const EXPLAINED = 60
 const LIMITS = [3, 5, 10, 20, 50]
 const TYPING_MS = 300
@@ -21,6 +21,7 @@ export function Search() {
   const { state } = known.value
   const searching = (state?.served ?? []).filter(name => name !== 'direct')
   const profile = searching.find(name => name === asked) ?? searching[0] ?? ''
+  const common = { limit: Number(limit), profile, isWide: other === undefined }
   return (
     <>
       <div class="title">
@@ -54,25 +55,17 @@ export function Search() {
         >
           Compare two
         </button>
-        <span class="note">{meaningWord(state?.search)}</span>
+        <span class="note">{searchMode(state?.search)}</span>
       </div>
       <div class={other === undefined ? '' : 'beside'}>
-        <One
-          name="query"
-          query={query}
-          limit={Number(limit)}
-          profile={profile}
-          isWide={other === undefined}
-        />
-        {other !== undefined && (
-          <One name="other" query={other.trim()} limit={Number(limit)} profile={profile} isWide={false} />
-        )}
+        <SearchColumn name="query" query={query} {...common} />
+        {other !== undefined && <SearchColumn name="other" query={other.trim()} {...common} />}
       </div>
     </>
   )
 }
 
-function meaningWord(search: { semantic: string; reason?: string; pending: number } | undefined): string {
+function searchMode(search: { semantic: string; reason?: string; pending: number } | undefined): string {
   if (!search || search.semantic === 'off')
     return `By words alone${search?.reason ? `: ${search.reason}` : ''}`
   return search.pending > 0
@@ -80,10 +73,17 @@ function meaningWord(search: { semantic: string; reason?: string; pending: numbe
     : 'By words and meaning'
 }
 
-type Searching = { name: 'query' | 'other'; query: string; limit: number; profile: string; isWide: boolean }
+type SearchColumnProps = {
+  name: 'query' | 'other'
+  query: string
+  limit: number
+  profile: string
+  isWide: boolean
+}
 
-function One({ name, query, limit, profile, isWide }: Searching) {
-  const { choose, ask, known } = useStore()
+/** One query with its answer and its explanation. */
+function SearchColumn({ name, query, limit, profile, isWide }: SearchColumnProps) {
+  const { choose, get, known } = useStore()
   const [text, setText] = useState(query)
   useEffect(() => setText(query), [query])
   useEffect(() => {
@@ -96,7 +96,7 @@ function One({ name, query, limit, profile, isWide }: Searching) {
   }, [text])
   const tools = known.value.state?.totals.tools
   const key = query === '' ? undefined : `${query} ${tools} ${known.value.state?.search.pending}`
-  const explained = useAsked(key, () => ask<Explained>('search', { query, limit: `${EXPLAINED}` }))
+  const explained = useLoaded(key, () => get<Explained>('search', { query, limit: `${EXPLAINED}` }))
   return (
     <div class="one">
       <input
@@ -136,13 +136,13 @@ type Replied = { text: string; tokens: number; ms: number }
 function Reply({ query, limit, profile }: { query: string; limit: number; profile: string }) {
   const store = useStore()
   const tools = store.known.value.state?.totals.tools
-  const asked = useAsked(`${query} ${limit} ${profile} ${tools}`, () =>
+  const loaded = useLoaded(`${query} ${limit} ${profile} ${tools}`, () =>
     searched(store, profile, query, limit),
   )
   return (
     <section aria-label={`Answer: ${query}`} class="reply">
       <h2>What the agent gets</h2>
-      <Content of={asked}>
+      <Content of={loaded}>
         {({ text, tokens, ms }) => (
           <>
             <p class="note">
@@ -159,18 +159,18 @@ function Reply({ query, limit, profile }: { query: string; limit: number; profil
 
 async function searched(store: Store, profile: string, query: string, limit: number): Promise<Replied> {
   const params = searchIn(profile, query, limit)
-  if (!params) throw new Error('In this profile agents list all tools, and search nothing.')
+  if (!params) throw new Error('In this profile agents list all tools instead of searching.')
   const begun = performance.now()
-  const result = await request('tools/call', params, { profile, ...store.reach() })
+  const result = await request('tools/call', params, { profile, ...store.mcpOptions() })
   const ms = performance.now() - begun
   const text = partsOf(result.content)
     .flatMap(part => (part.kind === 'text' ? [part.text] : []))
     .join('\n')
-  const { tokens } = await store.send<{ tokens: number }>('tokens', { text })
+  const { tokens } = await store.post<{ tokens: number }>('tokens', { text })
   return { text, tokens, ms }
 }
 
-/** JSON is laid out for people; the tokens are those of the text as it came. */
+/** Indents JSON for people. Tokens are counted in the original text. */
 function pretty(text: string): string {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,11 +1,11 @@
-/** One server: its states of the last hour, its tools by cost, what it wrote, its limits, its manifest, what changed. */
+/** The page about one server: its states in the last hour, its tools by cost, and the tabs of server-tabs.tsx. */
 import { useState } from 'preact/hooks'
 import type { ConsoleAction, ConsoleServer, ConsoleTool } from '../../core/console/shapes.ts'
 import { ago, clock, count, counted, plain } from '../format.ts'
 import { useStore } from '../store.ts'
 import { Commands, Logs } from './kubectl.tsx'
-import { Bar, Content, Empty, Link, State, Tabs, ToolLink, useAsked } from './parts.tsx'
-import { Limits, Manifest, Stderr, WaitingChanges } from './server-tabs.tsx'
+import { Bar, Content, Empty, Link, State, Tabs, ToolLink, useLoaded } from './parts.tsx'
+import { Limits, Manifest, Stderr, UnapprovedChanges } from './server-tabs.tsx'
 
 const HOUR_MS = 3_600_000
 
@@ -47,7 +47,7 @@ export function ServerDetail({ name }: { name: string }) {
         {tab === 'log' && (isCluster ? <Logs server={server} /> : <Stderr server={server} />)}
         {tab === 'limits' && <Limits server={server} />}
         {tab === 'manifest' && <Manifest name={name} />}
-        {tab === 'changes' && <WaitingChanges server={server} />}
+        {tab === 'changes' && <UnapprovedChanges server={server} />}
       </div>
     </>
   )
@@ -90,13 +90,13 @@ function Header({ server }: { server: ConsoleServer }) {
 const LABELS = { wake: 'Wake', restart: 'Restart', read: 'Read again' } as const
 
 function Actions({ server: { name, state } }: { server: ConsoleServer }) {
-  const { send } = useStore()
+  const { post } = useStore()
   const [doing, setDoing] = useState<string>()
   const [problem, setProblem] = useState<string>()
   const act = (action: 'wake' | 'restart' | 'read') => {
     setDoing(action)
     setProblem(undefined)
-    send('action', { action, server: name } satisfies ConsoleAction)
+    post('action', { action, server: name } satisfies ConsoleAction)
       .catch((error: Error) => setProblem(error.message))
       .finally(() => setDoing(undefined))
   }
@@ -122,7 +122,7 @@ function Actions({ server: { name, state } }: { server: ConsoleServer }) {
   )
 }
 
-/** The states of the last hour, to scale. */
+/** A bar that shows the states of the last hour. */
 function Strip({ server: { history } }: { server: ConsoleServer }) {
   const { now } = useStore()
   const begun = now.value - HOUR_MS
@@ -137,14 +137,14 @@ function Strip({ server: { history } }: { server: ConsoleServer }) {
       width: (Math.max(0, end - from) / HOUR_MS) * 100,
     }
   })
-  const told = history.map(({ state, at }) => `${clock(at)} ${state}`).join(', ')
+  const summary = history.map(({ state, at }) => `${clock(at)} ${state}`).join(', ')
   return (
     <figure class="strip">
       <svg
         viewBox="0 0 100 6"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`States of the last hour: ${told}`}
+        aria-label={`States of the last hour: ${summary}`}
       >
         {parts.map(({ state, at, x, width }) => (
           <rect key={`${at} ${state}`} class={state} x={x} width={Math.max(width, 0.3)} height="6" />
@@ -164,12 +164,12 @@ function Strip({ server: { history } }: { server: ConsoleServer }) {
 }
 
 function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleServer }) {
-  const { ask } = useStore()
-  const asked = useAsked(`${name} ${tools} ${tokens}`, () => ask<ConsoleTool[]>('tools'))
+  const { get } = useStore()
+  const loaded = useLoaded(`${name} ${tools} ${tokens}`, () => get<ConsoleTool[]>('tools'))
   return (
     <>
       {invalid.length > 0 && (
-        <ul class="troubles">
+        <ul class="problems">
           {invalid.map(({ name: tool, reason }) => (
             <li key={`${tool} ${reason}`}>
               <span class="bad">{plain(tool ?? '?', 100)}</span>{' '}
@@ -178,14 +178,14 @@ function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleSe
           ))}
         </ul>
       )}
-      <Content of={asked}>
+      <Content of={loaded}>
         {all => {
           const own = all.filter(({ server }) => server === name).toSorted((a, b) => b.tokens - a.tokens)
           const most = own[0]?.tokens ?? 1
           if (own.length === 0)
             return (
               <Empty>
-                <p>No tools are known of this server.</p>
+                <p>No tools of this server are known.</p>
               </Empty>
             )
           return (
@@ -197,7 +197,7 @@ function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleSe
                     Tokens
                   </th>
                   <th scope="col" class="share">
-                    Share of the most
+                    Compared with the largest
                   </th>
                 </tr>
               </thead>

@@ -1,20 +1,20 @@
-/** Tabs of one server: what it wrote, its limits, its manifest, what changed in its tools. */
+/** Tabs of a server's page: its standard error, its limits, its manifest, and changes of its tools that are not approved. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ConsoleAction, ConsoleChanges, ConsoleServer } from '../../core/console/shapes.ts'
 import { ago, count, counted, duration, plain } from '../format.ts'
 import { useStore } from '../store.ts'
 import { Changes } from './changes.tsx'
-import { Command, Content, Empty, useAsked } from './parts.tsx'
+import { Command, Content, Empty, useLoaded } from './parts.tsx'
 
 export function Stderr({ server: { name, transport, state, recent } }: { server: ConsoleServer }) {
-  const { ask, now } = useStore()
+  const { get, now } = useStore()
   const [filter, setFilter] = useState('')
-  // Asked again every two seconds, and at once when the state changes.
-  const asked = useAsked(name, () => ask<{ lines: string[] }>('stderr', { server: name }))
+  // Reloaded every two seconds, and at once when the state changes.
+  const loaded = useLoaded(name, () => get<{ lines: string[] }>('stderr', { server: name }))
   const turn = `${state} ${recent.calls} ${Math.floor(now.value / 2_000)}`
-  useEffect(() => asked.again(), [turn])
+  useEffect(() => loaded.reload(), [turn])
   return (
-    <Content of={asked}>
+    <Content of={loaded}>
       {({ lines }) => {
         if (lines.length === 0)
           return (
@@ -51,8 +51,8 @@ export function Limits({ server }: { server: ConsoleServer }) {
   const { limits, load, recent, sessions } = server
   const { now } = useStore()
   const rows: [string, string, string][] = [
-    ['Calls it works on', `${count(load.active)} of ${count(limits.concurrency)}`, 'spec.limits.concurrency'],
-    ['Calls that wait for a slot', count(load.waiting), ''],
+    ['Calls in progress', `${count(load.active)} of ${count(limits.concurrency)}`, 'spec.limits.concurrency'],
+    ['Calls waiting for a slot', count(load.waiting), ''],
     [
       'Circuit breaker',
       load.breaker.state === 'closed'
@@ -60,12 +60,12 @@ export function Limits({ server }: { server: ConsoleServer }) {
         : `${load.breaker.state}: ${counted(load.breaker.failures, 'failure')} in a row`,
       '',
     ],
-    ['A call may take', duration(limits.callTimeoutMs), 'spec.limits.callTimeout'],
-    ['A start may take', duration(limits.startTimeoutMs), 'spec.limits.startTimeout'],
+    ['Call timeout', duration(limits.callTimeoutMs), 'spec.limits.callTimeout'],
+    ['Start timeout', duration(limits.startTimeoutMs), 'spec.limits.startTimeout'],
     ['Largest result', `${count(limits.maxResultBytes)} bytes`, 'spec.limits.maxResultBytes'],
     ['Sessions', sessions, 'spec.sessions'],
     [
-      'Calls of five minutes',
+      'Calls in the last five minutes',
       `${count(recent.calls)}, ${count(recent.errors)} failed, p95 ${duration(recent.p95Ms)}`,
       '',
     ],
@@ -87,10 +87,10 @@ export function Limits({ server }: { server: ConsoleServer }) {
 }
 
 export function Manifest({ name }: { name: string }) {
-  const { ask } = useStore()
-  const asked = useAsked(name, () => ask<{ yaml?: string }>('manifest', { server: name }))
+  const { get } = useStore()
+  const loaded = useLoaded(name, () => get<{ yaml?: string }>('manifest', { server: name }))
   return (
-    <Content of={asked}>
+    <Content of={loaded}>
       {({ yaml }) => (
         <>
           <p class="note">Values of env and headers are hidden; Secrets are shown by their names.</p>
@@ -104,16 +104,18 @@ export function Manifest({ name }: { name: string }) {
   )
 }
 
-export function WaitingChanges({ server: { name, changes } }: { server: ConsoleServer }) {
-  const { ask, send, choose } = useStore()
+export function UnapprovedChanges({ server: { name, changes } }: { server: ConsoleServer }) {
+  const { get, post, choose } = useStore()
   const [problem, setProblem] = useState<string>()
-  const asked = useAsked(`${name} ${changes?.digest}`, () => ask<ConsoleChanges>('changes', { server: name }))
+  const loaded = useLoaded(`${name} ${changes?.digest}`, () =>
+    get<ConsoleChanges>('changes', { server: name }),
+  )
   const approve = (digest: string) =>
-    void send('action', { action: 'approve', server: name, digest } satisfies ConsoleAction)
+    void post('action', { action: 'approve', server: name, digest } satisfies ConsoleAction)
       .then(() => choose({ tab: 'tools' }))
       .catch((error: Error) => setProblem(error.message))
   return (
-    <Content of={asked}>
+    <Content of={loaded}>
       {({ digest, changes: tools }) => (
         <>
           <p>

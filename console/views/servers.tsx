@@ -1,13 +1,13 @@
-/** All servers in a table, sorted and filtered as the URL says. */
+/** All servers in a table. The URL has its filter and its order. */
 import type { ConsoleServer } from '../../core/console/shapes.ts'
 import { ago, count, duration, plain } from '../format.ts'
+import { isDown } from '../server-problems.ts'
 import { useStore } from '../store.ts'
-import { isDown } from '../trouble.ts'
 import { Empty, Link, State } from './parts.tsx'
 import { type Column, Filter, shownOf, Table } from './tables.tsx'
 
-const UNREAD = '–'
-/** The order of states by how much they need a look. */
+const UNKNOWN = '–'
+/** States in the order of how much attention they need. */
 const ORDER: readonly ConsoleServer['state'][] = [
   'failed',
   'authRequired',
@@ -84,21 +84,21 @@ const ABOUT: readonly Column<ConsoleServer>[] = [
     key: 'protocol',
     title: 'Protocol',
     by: ({ protocol = '' }) => protocol,
-    cell: ({ protocol }) => protocol ?? UNREAD,
+    cell: ({ protocol }) => protocol ?? UNKNOWN,
   },
   {
     key: 'tools',
     title: 'Tools',
     right: true,
     by: ({ tools }) => tools,
-    cell: server => (isRead(server) ? count(server.tools) : UNREAD),
+    cell: server => (isRead(server) ? count(server.tools) : UNKNOWN),
   },
   {
     key: 'tokens',
     title: 'Tokens',
     right: true,
     by: ({ tokens }) => tokens,
-    cell: server => (isRead(server) ? count(server.tokens) : UNREAD),
+    cell: server => (isRead(server) ? count(server.tokens) : UNKNOWN),
   },
 ]
 
@@ -112,7 +112,7 @@ function columnsAt(now: number): Column<ConsoleServer>[] {
       by: ({ recent }) => recent.calls,
       cell: ({ recent }) => (
         <>
-          {recent.calls === 0 ? UNREAD : count(recent.calls)}
+          {recent.calls === 0 ? UNKNOWN : count(recent.calls)}
           {recent.errors > 0 && <span class="bad"> ▲{count(recent.errors)}</span>}
         </>
       ),
@@ -144,7 +144,7 @@ function columnsAt(now: number): Column<ConsoleServer>[] {
   ]
 }
 
-/** A cluster does not tell when lists were read. */
+/** In a cluster, it is not known when lists were read. */
 function isRead({ list, protocol }: ConsoleServer): boolean {
   return list.at !== undefined || protocol !== undefined
 }

@@ -1,4 +1,4 @@
-/** A sparkline of a few dozen values: calls as bars, failed ones in the colour of trouble. */
+/** A small bar chart of calls, with failed ones in another colour. */
 
 export function Spark({
   values,

@@ -1,4 +1,4 @@
-/** Tables whose rows are filtered and sorted as the URL says. */
+/** Tables. The URL has their filter and their order. */
 import type { ComponentChildren } from 'preact'
 import { count, plain } from '../format.ts'
 import { useStore } from '../store.ts'
@@ -7,7 +7,7 @@ export type Column<T> = {
   key: string
   title: string
   right?: boolean
-  /** What rows are sorted by; absent: not by this column. */
+  /** The value to sort by; absent if rows cannot be sorted by this column. */
   by?: (row: T) => string | number
   cell: (row: T) => ComponentChildren
 }
@@ -23,7 +23,7 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
   })
 }
 
-/** A table of what columns say of rows, sorted by what the URL says. */
+/** A table with a column for each of `columns`. `sort`: a column's key, with `-` for descending order. */
 export function Table<T>(props: {
   name: string
   columns: readonly Column<T>[]
@@ -62,7 +62,7 @@ export function Cells<T>({ columns, row }: { columns: readonly Column<T>[]; row:
   )
 }
 
-/** Filters what is listed, by a text in the URL. */
+/** The text field of the filter. */
 export function Filter({ of, placeholder = 'Filter' }: { of: string; placeholder?: string }) {
   const { route, choose } = useStore()
   return (
@@ -76,12 +76,12 @@ export function Filter({ of, placeholder = 'Filter' }: { of: string; placeholder
   )
 }
 
-/** `12`, or `3 of 12` where some are filtered out. */
+/** `12`, or `3 of 12` if some are filtered out. */
 export function shownOf(shown: number, all: number): string {
   return shown === all ? count(all) : `${count(shown)} of ${count(all)}`
 }
 
-/** One of several values of the URL, or all. */
+/** A selection of one value, or of all; `of` is its name in the URL. */
 export function Choice(props: { label: string; of: string; all?: string; options: readonly string[] }) {
   const { label, of, options, all = `${label}: all` } = props
   const { route, choose } = useStore()
@@ -99,7 +99,7 @@ export function Choice(props: { label: string; of: string; all?: string; options
   )
 }
 
-/** The head of a table whose columns sort it. `sort`: a key, with `-` for downwards. */
+/** The head of a table, with buttons that sort its rows. `sort` as in Table. */
 export function Head<T>(props: { columns: readonly Column<T>[]; sort: string; onSort(sort: string): void }) {
   const { columns, sort, onSort } = props
   const key = sort.replace(/^-/, '')

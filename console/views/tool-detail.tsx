@@ -1,25 +1,25 @@
-/** One tool: what it takes, and what agents see of it beside its definition as it is. */
+/** The page about one tool: its arguments, what agents see of it, and its original definition. */
 import type { JSX } from 'preact'
 import type { ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { count, plain } from '../format.ts'
 import { type Field, formOf, type Property } from '../schema-form.ts'
 import { useStore } from '../store.ts'
-import { Content, Copy, Empty, Link, useAsked } from './parts.tsx'
+import { Content, Copy, Empty, Link, useLoaded } from './parts.tsx'
 
-const DEEPEST_ROWS = 3
+const MAX_DEPTH = 3
 
 export function ToolDetail({ path }: { path: string }) {
-  const { ask, known } = useStore()
+  const { get, known } = useStore()
   const { totals } = known.value.state ?? {}
-  const asked = useAsked(`${path} ${totals?.tools}`, () => ask<ConsoleToolDetail>('tool', { path }))
+  const loaded = useLoaded(`${path} ${totals?.tools}`, () => get<ConsoleToolDetail>('tool', { path }))
   return (
     <>
       <p class="crumb">
         <Link page="tools">Tools</Link>
       </p>
       <h1 class="mono">{plain(path, 200)}</h1>
-      <Content of={asked}>{tool => <Detail tool={tool} />}</Content>
+      <Content of={loaded}>{tool => <Detail tool={tool} />}</Content>
     </>
   )
 }
@@ -36,10 +36,10 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
         <Link page="servers" item={server}>
           {plain(server)}
         </Link>
-        {notes.length > 0 && ` · says that it is: ${notes.join(', ')}`} · {count(tokens)} tokens
+        {notes.length > 0 && ` · annotated as ${notes.join(', ')}`} · {count(tokens)} tokens
       </p>
       <p class="description">
-        {plain(description, 20_000) || 'It has no description: only its name can find it.'}
+        {plain(description, 20_000) || 'It has no description, so searches find it only by its name.'}
       </p>
       <div class="actions">
         <Link page="try" item={path} class="button primary">
@@ -60,13 +60,13 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
       <section aria-labelledby="seen">
         <h2 id="seen">What agents see</h2>
         <p class="note">
-          In the profile {declaration.profile} agents get {count(seen.tokens)} tokens, once, when a search
-          finds this tool; its definition would cost {count(tokens)} in every request. What a budget cuts is
-          marked as folded.
+          In the profile {declaration.profile} this tool costs {count(seen.tokens)} tokens, once, when a
+          search finds it; its original definition would cost {count(tokens)} in every request. Parts that a
+          budget cuts are marked as folded.
         </p>
         <div class="beside">
           <Json title={`Agents: ${count(seen.tokens)} tokens`} value={seen.definition} />
-          <Json title={`As it is: ${count(tokens)} tokens`} value={definition} />
+          <Json title={`Original: ${count(tokens)} tokens`} value={definition} />
         </div>
         {inScripts !== undefined && <Text title="In scripts" text={inScripts} />}
       </section>
@@ -94,7 +94,7 @@ function Parameters({ form }: { form: Field & { kind: 'object' } }) {
   if (form.properties.length === 0)
     return (
       <Empty>
-        <p>It takes no arguments that its schema names.</p>
+        <p>Its schema names no arguments.</p>
       </Empty>
     )
   return (
@@ -114,7 +114,7 @@ function Parameters({ form }: { form: Field & { kind: 'object' } }) {
 }
 
 function rowsOf(properties: readonly Property[], path: string, depth: number): JSX.Element[] {
-  if (depth > DEEPEST_ROWS) return []
+  if (depth > MAX_DEPTH) return []
   return properties.flatMap(({ name, isRequired, field }) => {
     const own = `${path}${name}`
     const item = field.kind === 'list' ? field.item : field

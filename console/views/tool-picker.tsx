@@ -1,18 +1,18 @@
-/** Chooses a tool by a part of its path or its title. */
+/** Chooses a tool by words of its path, title or summary. */
 import { useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
 import { useStore } from '../store.ts'
-import { Content, focused, useAsked } from './parts.tsx'
+import { Content, focused, useLoaded } from './parts.tsx'
 
-const MOST_OFFERED = 12
+const MAX_OFFERED = 12
 
 export function ToolPicker({ path }: { path?: string }) {
-  const { ask, go, known } = useStore()
+  const { get, go, known } = useStore()
   const [text, setText] = useState(path ?? '')
   const [isOpen, setOpen] = useState(path === undefined)
-  const asked = useAsked(isOpen ? `${known.value.state?.totals.tools}` : undefined, () =>
-    ask<ConsoleTool[]>('tools'),
+  const loaded = useLoaded(isOpen ? `${known.value.state?.totals.tools}` : undefined, () =>
+    get<ConsoleTool[]>('tools'),
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const fits = ({ path, title = '', summary }: ConsoleTool) => {
@@ -31,13 +31,13 @@ export function ToolPicker({ path }: { path?: string }) {
         onInput={event => setText(event.currentTarget.value)}
       />
       {isOpen && (
-        <Content of={asked}>
+        <Content of={loaded}>
           {tools => {
             const found = tools.filter(fits)
             return (
               <>
                 <ul class="offered">
-                  {found.slice(0, MOST_OFFERED).map(({ path, summary }) => (
+                  {found.slice(0, MAX_OFFERED).map(({ path, summary }) => (
                     <li key={path}>
                       <button type="button" onClick={() => go('try', path)}>
                         <span class="mono">{plain(path, 120)}</span>{' '}
@@ -46,8 +46,8 @@ export function ToolPicker({ path }: { path?: string }) {
                     </li>
                   ))}
                 </ul>
-                {found.length > MOST_OFFERED && (
-                  <p class="note">and {found.length - MOST_OFFERED} more: type on</p>
+                {found.length > MAX_OFFERED && (
+                  <p class="note">and {found.length - MAX_OFFERED} more: type more words</p>
                 )}
                 {found.length === 0 && (
                   <p class="note">No tool has these words. Search finds tools by their meaning, too.</p>

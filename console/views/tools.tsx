@@ -1,13 +1,13 @@
-/** All tools, as many as there are: filtered, sorted, and drawn only where they are seen. */
+/** All tools, filtered and sorted. Only the visible rows are drawn, since there may be thousands. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { count, plain } from '../format.ts'
 import { useStore } from '../store.ts'
 import { windowOf } from '../window.ts'
-import { Content, Empty, Link, ToolLink, useAsked } from './parts.tsx'
+import { Content, Empty, Link, ToolLink, useLoaded } from './parts.tsx'
 import { Cells, Choice, type Column, Filter, Head, shownOf, sorted } from './tables.tsx'
 
-/** As tall as the style sheet makes it. */
+/** In pixels, as in the style sheet. */
 const ROW_HEIGHT = 42
 
 const COLUMNS: readonly Column<ConsoleTool>[] = [
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<ConsoleTool>[] = [
   },
   {
     key: 'notes',
-    title: 'Says that it',
+    title: 'Annotations',
     by: ({ notes }) => notes.join(),
     cell: ({ notes }) =>
       notes.map(note => (note === 'destructive' ? <b key={note}>destructive </b> : `${note} `)),
@@ -46,10 +46,10 @@ const COLUMNS: readonly Column<ConsoleTool>[] = [
 ]
 
 export function Tools() {
-  const { ask, known } = useStore()
+  const { get, known } = useStore()
   const { totals } = known.value.state ?? {}
-  const asked = useAsked(`${totals?.tools}`, () => ask<ConsoleTool[]>('tools'))
-  return <Content of={asked}>{tools => <List tools={tools} />}</Content>
+  const loaded = useLoaded(`${totals?.tools}`, () => get<ConsoleTool[]>('tools'))
+  return <Content of={loaded}>{tools => <List tools={tools} />}</Content>
 }
 
 function List({ tools }: { tools: readonly ConsoleTool[] }) {
@@ -70,7 +70,7 @@ function List({ tools }: { tools: readonly ConsoleTool[] }) {
         <Filter of="tools" />
         <Choice label="Server" of="server" options={servers} />
         {categories.length > 0 && <Choice label="Category" of="category" options={categories} />}
-        <Choice label="Says that it" of="says" all="Says: anything" options={[...notes, 'held']} />
+        <Choice label="Annotation" of="says" all="Annotations: all" options={[...notes, 'held']} />
         <span class="note" role="status">
           {shownOf(wanted.length, tools.length)}
           {`, ${count(wanted.reduce((sum, { tokens }) => sum + tokens, 0))} tokens`}
@@ -127,7 +127,7 @@ function Windowed(props: { tools: readonly ConsoleTool[]; sort: string; onSort(s
   )
 }
 
-/** Stands for rows that are not drawn. */
+/** Takes the space of rows that are not drawn. */
 function Space({ height }: { height: number }) {
   return (
     <tr class="space">

@@ -1,4 +1,4 @@
-/** Calls a tool as an agent does: the same way, with the same checks, and the questions of its server. */
+/** Calls a tool as an agent does: through the meta-tools, with the same checks, and with the questions of its server. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ConsoleCall, ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -9,23 +9,23 @@ import { shellCall } from '../result.ts'
 import { draftOf, emptyDraft, formOf } from '../schema-form.ts'
 import { type Store, useStore } from '../store.ts'
 import { Answer } from './answer.tsx'
-import { Arguments, givenBy } from './arguments.tsx'
+import { Arguments, argumentsIn } from './arguments.tsx'
 import { type Stage, send } from './calling.ts'
-import { Content, Copy, focused, Link, useAsked } from './parts.tsx'
+import { Content, Copy, focused, Link, useLoaded } from './parts.tsx'
 import { Questions } from './questions.tsx'
 import { ToolPicker } from './tool-picker.tsx'
 
 export function Try({ path }: { path?: string }) {
-  const { ask, known } = useStore()
+  const { get, known } = useStore()
   const generation = known.value.state?.totals.tools
-  const asked = useAsked(path === undefined ? undefined : `${path} ${generation}`, () =>
-    ask<ConsoleToolDetail>('tool', { path: path ?? '' }),
+  const loaded = useLoaded(path === undefined ? undefined : `${path} ${generation}`, () =>
+    get<ConsoleToolDetail>('tool', { path: path ?? '' }),
   )
   return (
     <>
       <h1>Try a tool</h1>
       <ToolPicker key={path} path={path} />
-      {path !== undefined && <Content of={asked}>{tool => <Trial key={path} tool={tool} />}</Content>}
+      {path !== undefined && <Content of={loaded}>{tool => <Trial key={path} tool={tool} />}</Content>}
     </>
   )
 }
@@ -36,7 +36,7 @@ function Trial({ tool }: { tool: ConsoleToolDetail }) {
   const field = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
   const [draft, setDraft] = useState(() => draftGiven(store, field))
   const [stage, setStage] = useState<Stage>({ at: 'ready' })
-  const { args, problems } = givenBy(field, draft)
+  const { args, problems } = argumentsIn(field, draft)
   useEffect(
     () => store.choose({ args: JSON.stringify(args) === '{}' ? '' : JSON.stringify(args) }),
     [JSON.stringify(args)],
@@ -50,7 +50,7 @@ function Trial({ tool }: { tool: ConsoleToolDetail }) {
         <p class="note">
           {plain(tool.summary)}{' '}
           <Link page="tools" item={path}>
-            All about it
+            Details
           </Link>
         </p>
         <form
@@ -82,7 +82,7 @@ type ResultProps = {
   tool: ConsoleToolDetail
   stage: Stage
   onStage(stage: Stage): void
-  /** Calls it, or goes on with the answers to its server's questions. */
+  /** Calls the tool, or continues a call with the answers to its server's questions. */
   run(answers?: JsonObject): void
 }
 
@@ -90,14 +90,14 @@ function Result({ tool: { server, name, path }, stage, onStage, run }: ResultPro
   return (
     <section aria-labelledby="result" aria-live="polite">
       <h2 id="result">Result</h2>
-      {stage.at === 'ready' && <p class="quiet">Nothing was called yet.</p>}
+      {stage.at === 'ready' && <p class="quiet">The tool has not been called yet.</p>}
       {stage.at === 'running' && <p class="quiet">The gateway calls {plain(server)}…</p>}
       {stage.at === 'failed' && <p class="problem">{plain(stage.message)}</p>}
       {stage.at === 'confirm' && (
         <div class="problem" role="alertdialog" aria-label="Destructive tool">
           <p>
-            <b>{plain(server)}</b> says that <b>{plain(name)}</b> is destructive: what it changes may not come
-            back.
+            <b>{plain(server)}</b> says that <b>{plain(name)}</b> is destructive: its changes may be
+            irreversible.
           </p>
           <div class="actions">
             <button type="button" ref={focused} onClick={() => run()}>
@@ -143,9 +143,9 @@ function isMine(call: ConsoleCall, path: string, before: ReadonlySet<string>): b
   return client === CLIENT_LABEL && !before.has(keyOf(call)) && `${server}:${tool}` === path
 }
 
-/** No profile of this gateway calls a tool by itself. */
+/** For a gateway that serves only the profile `code`. */
 const ONLY_SCRIPTS =
-  'In the profile code agents call tools by scripts only: allow another profile of the gateway too, to try tools here.'
+  'In the profile code agents call tools only by scripts. To try tools here, let the gateway serve another profile too.'
 
 function call(
   store: Store,
@@ -160,13 +160,13 @@ function call(
   else setStage({ at: 'failed', message: ONLY_SCRIPTS })
 }
 
-/** Arguments of the address, as of a call that was tried before. */
+/** The arguments in the URL, which it has after an earlier call. */
 function draftGiven({ route }: Store, field: ReturnType<typeof formOf>) {
   try {
     const given: unknown = JSON.parse(route.value.chosen.args ?? '')
     if (isObject(given)) return draftOf(field, given)
   } catch {
-    // An address that was typed by hand begins with an empty form.
+    // Arguments that are not valid JSON, for example in a URL that was typed by hand, are ignored.
   }
   return emptyDraft(field)
 }

@@ -1,4 +1,4 @@
-/** The ranking of a search: what each hit got by words, by its server and by meaning; what was near; and why a tool is missing. */
+/** The ranking of a search: the scores of each hit by words, server and meaning; the next hits; and why a tool is missing. */
 import { useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
@@ -6,17 +6,17 @@ import {
   type Explained,
   type Hit,
   labelledQuery,
-  metWords,
+  matchedWords,
   missedWords,
   pathOf,
   unknownWords,
   whyNot,
 } from '../search-why.ts'
 import { useStore } from '../store.ts'
-import { Bar, Copy, ToolLink, useAsked } from './parts.tsx'
+import { Bar, Copy, ToolLink, useLoaded } from './parts.tsx'
 
-const MOST_NEAR = 5
-const MOST_LIKE = 6
+const MAX_NEAR = 5
+const MAX_LIKE = 6
 
 export function Why({ explained, limit }: { explained: Explained; limit: number }) {
   const { hits, english, actions, confidence, total } = explained
@@ -39,32 +39,32 @@ export function Why({ explained, limit }: { explained: Explained; limit: number 
   return (
     <>
       <p class="note">
-        {total} fit
+        {total} found
         {confidence &&
-          ` · sure of the first: ${confidence.value.toFixed(2)}${confidence.value < confidence.least ? ', below what counts as found' : ''}`}
+          ` · confidence in the first: ${confidence.value.toFixed(2)}${confidence.value < confidence.least ? ', too low to count as found' : ''}`}
         {english !== undefined && ` · in English: ${plain(english, 200)}`}
-        {actions.length > 0 && ` · wants to ${actions.join(', ')}`}
+        {actions.length > 0 && ` · actions: ${actions.join(', ')}`}
       </p>
       {unknown.length > 0 && (
         <p class="note">No tool has the words {unknown.map(word => `"${plain(word, 60)}"`).join(', ')}.</p>
       )}
       <WhyNot explained={explained} limit={limit} />
       {hits.length === 0 ? (
-        <p class="quiet">Nothing was found: say it in other words.</p>
+        <p class="quiet">Nothing was found: try other words.</p>
       ) : (
         <ol class="hits">{hits.slice(0, limit).map(row)}</ol>
       )}
       {hits.length > limit && (
         <>
-          <h3 class="near">Near, and left out</h3>
+          <h3 class="near">Next hits, not in the answer</h3>
           <ol class="hits left" start={limit + 1}>
-            {hits.slice(limit, limit + MOST_NEAR).map((hit, at) => row(hit, limit + at))}
+            {hits.slice(limit, limit + MAX_NEAR).map((hit, at) => row(hit, limit + at))}
           </ol>
         </>
       )}
       <p class="note">
         {right.length === 0 ? (
-          'Tick what is right, to keep this query for portolan eval. '
+          'Tick the right tools to get a labelled query for portolan eval. '
         ) : (
           <Copy text={labelledQuery(explained.query, right)} label="Copy as labelled query" />
         )}
@@ -115,7 +115,7 @@ function HitRow({ hit, rank, best, explained, isRight, onRight }: RowProps) {
         )}
       </div>
       <p class="note">
-        {metWords(explained, hit)
+        {matchedWords(explained, hit)
           .map(word => plain(word, 100))
           .join(' · ') || 'no word of the query'}
         {missed.length > 0 && ` · without ${missed.map(word => plain(word, 60)).join(', ')}`}
@@ -127,17 +127,17 @@ function HitRow({ hit, rank, best, explained, isRight, onRight }: RowProps) {
   )
 }
 
-/** Asks for one tool: where it is in the ranking, and why not further up. A part of its path is enough to be offered it. */
+/** Explains the rank of one tool, or why it is missing. Offers the tools whose paths contain what was typed. */
 function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
-  const { route, choose, known, ask } = useStore()
+  const { route, choose, known, get } = useStore()
   const { tool = '' } = route.value.chosen
   const path = tool.trim()
   const key = path === '' ? undefined : `${known.value.state?.totals.tools}`
-  const { value: tools } = useAsked(key, () => ask<ConsoleTool[]>('tools'))
+  const { value: tools } = useLoaded(key, () => get<ConsoleTool[]>('tools'))
   const isKnown = tools?.some(one => one.path === path) ?? false
   const server = known.value.servers.get(path.split(':')[0] ?? '')
   const hiddenState = server?.hidden ? server.state : undefined
-  const like = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MOST_LIKE)
+  const like = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MAX_LIKE)
   return (
     <div class="whynot">
       <label>

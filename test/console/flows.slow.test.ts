@@ -32,7 +32,7 @@ async function reach(page: Page, name: string): Promise<void> {
   throw new Error(`nothing called ${name} is reached by Tab`)
 }
 
-test('by keyboard alone one finds a tool, fills in its form and calls it', { skip }, async t => {
+test('a tool can be found, its form filled in and the tool called by keyboard alone', { skip }, async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
@@ -56,7 +56,7 @@ test('by keyboard alone one finds a tool, fills in its form and calls it', { ski
   await end()
 })
 
-test('by keyboard alone one asks why a tool was not found, by a part of its path', { skip }, async t => {
+test('by keyboard alone, a part of its path is enough to see why a tool was not found', { skip }, async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
@@ -75,7 +75,7 @@ test('by keyboard alone one asks why a tool was not found, by a part of its path
   await end()
 })
 
-test('a server that crashes while one looks shows its state, the reason and what it wrote', {
+test('a server that crashes while its page is open shows its state, the reason and its log', {
   skip,
 }, async t => {
   const gateway = await startConsole({ dying: { ...scriptCommand(RUDE), scaling: { min: 1 } } })
@@ -113,7 +113,7 @@ test('the stream is lost and comes back: what is shown stays, and no call is the
   )
   await page.getByText('2 of 2 calls').waitFor()
   await first.close()
-  await page.getByText(/Not live since/).waitFor()
+  await page.getByText(/Disconnected since/).waitFor()
   assert.equal(await page.locator('table.calls tbody tr').count(), 2)
   const second = await startConsole(undefined, { port })
   t.after(second.close)
@@ -153,7 +153,7 @@ test('a destructive tool is called only after a second click', { skip }, async t
   await asked.waitFor()
   assert.deepEqual(await violationsOf(page), [])
   await asked.getByRole('button', { name: 'Cancel' }).click()
-  await page.getByText('Nothing was called yet.').waitFor()
+  await page.getByText('The tool has not been called yet.').waitFor()
   await call.click()
   await asked.getByRole('button', { name: 'Call it' }).and(page.locator(':focus')).waitFor()
   await page.keyboard.press('Enter')
@@ -191,10 +191,10 @@ test('a gateway with callers asks for a token, and keeps it nowhere', { skip }, 
   await visit(page, gateway.base, '/servers')
   assert.deepEqual(await violationsOf(page), [])
   await page.getByLabel('Bearer token').fill('wrong-token-of-more-than-32-characters')
-  await page.getByRole('button', { name: 'Go on' }).click()
-  await page.getByText('Who are you?').waitFor()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
   await page.getByLabel('Bearer token').fill(token)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('link', { name: 'polite', exact: true }).waitFor()
   await visit(page, gateway.base, '/try/polite%3Aecho')
   const kept = await page.evaluate(

@@ -40,7 +40,7 @@ test('results with markup, escapes, hidden characters and huge data run nothing 
   const { page, end } = await openPage(browser, gateway.base, NARROW)
   for (const tool of ['markup', 'pictures', 'huge']) {
     await call(page, tool)
-    for (const view of ['Shown', 'JSON']) {
+    for (const view of ['Formatted', 'JSON']) {
       await page.locator('.answer').getByRole('button', { name: view, exact: true }).click()
       assert.equal(await page.evaluate('globalThis.owned'), undefined, tool)
       assert.equal(

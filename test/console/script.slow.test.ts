@@ -102,7 +102,7 @@ test('a failed script shows its line and the calls that were made', { skip }, as
   assert.equal(await page.locator('.editor .wrong').textContent(), '2')
   assert.match((await page.locator('.answer').textContent()) ?? '', /TypeError.*Before it: 1 call/s)
   await page.getByLabel(/^input/).fill('{')
-  await page.getByText('The input is no JSON').waitFor()
+  await page.getByText('The input is not JSON').waitFor()
   assert.ok(await page.getByRole('button', { name: 'Run' }).isDisabled())
   assert.deepEqual(await violationsOf(page), [])
   await end()

@@ -135,7 +135,7 @@ test('changed tools are approved after their difference was shown, and only thes
     ((await askAs(gateway)('tools')).body as ConsoleTool[]).find(({ name }) => name === 'read')?.held,
     true,
   )
-  await page.getByRole('link', { name: 'Look at the changes and approve them.' }).click()
+  await page.getByRole('link', { name: 'Review the changes and approve them.' }).click()
   await page.getByRole('button', { name: 'Approve exactly this' }).click()
   await page.getByRole('tab', { name: 'Changes' }).waitFor({ state: 'detached' })
   assert.equal(
@@ -153,7 +153,7 @@ test('with another token the page forgets what the caller before saw', { skip: s
   const { page } = await openPage(browser, gateway.base)
   const login = async (token: string) => {
     await page.getByLabel('Bearer token').fill(token)
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('1 of 1 calls').waitFor()
     return page.locator('table.calls tbody').textContent()
   }

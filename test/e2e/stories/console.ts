@@ -146,9 +146,9 @@ async function callsAndLogs(page: Page, base: string): Promise<void> {
 
 async function tellsCallersApart(page: Page): Promise<void> {
   await page.getByLabel('Gateway').selectOption('shown/gated')
-  await page.getByText('Who are you?').waitFor()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
   await page.getByLabel('Bearer token').fill(TOKEN)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText(/1 tool of 1 server/).waitFor()
   await page.getByRole('link', { name: 'Tools', exact: true }).click()
   await page.getByRole('link', { name: 'kit:echo' }).waitFor()

@@ -1,27 +1,32 @@
-/** What needs attention, and what to do about it. Pure. */
+/** Finds problems of a gateway's servers and manifests, and says what to do about them. Pure. */
 import type { ConsoleServer, ConsoleState } from '../core/console/shapes.ts'
 
-export type Trouble = { server?: string; reason: string; message: string; todo: string; tab?: string }
+export type ServerProblem = { server?: string; reason: string; message: string; todo: string; tab?: string }
 
 /** What to do, by the reason of a failure. */
 const TODO: Readonly<Record<string, string>> = {
   AuthRequired: 'Give it credentials in its manifest: spec.headers or spec.auth.',
-  CrashLooping: 'Read what it wrote last.',
-  StartTimeout: 'Read what it wrote, or raise spec.limits.startTimeout.',
+  CrashLooping: 'Read its last log lines.',
+  StartTimeout: 'Read its log, or raise spec.limits.startTimeout.',
   InstallFailed: 'Read why the package could not be installed.',
-  IntegrityChanged: 'The package has other content than before: look at it with portolan approve.',
+  IntegrityChanged: 'The content of the package has changed: review it with portolan approve.',
   SecretNotFound: 'Create the Secret; on a laptop, pass its folder with --secrets.',
 }
 
-/** The worst first: servers that cannot be used, then what is only incomplete. */
-export function troubles(servers: Iterable<ConsoleServer>, problems: ConsoleState['problems']): Trouble[] {
+/** The most severe first: broken manifests, servers that cannot be used, then lesser problems. */
+export function serverProblems(
+  servers: Iterable<ConsoleServer>,
+  problems: ConsoleState['problems'],
+): ServerProblem[] {
   const all = [...servers]
   return [
     ...problems.map(({ reason, message, file, line }) => ({
       reason,
       message,
       todo:
-        file === undefined ? 'Mend the manifest.' : `Mend ${file}${line === undefined ? '' : `:${line}`}.`,
+        file === undefined
+          ? 'Correct the manifest.'
+          : `Correct ${file}${line === undefined ? '' : `:${line}`}.`,
     })),
     ...all.filter(isDown).map(downOf),
     ...all.flatMap(lesserOf),
@@ -32,27 +37,27 @@ export function isDown({ state }: ConsoleServer): boolean {
   return state === 'failed' || state === 'authRequired' || state === 'notAccepted'
 }
 
-function downOf({ name, state, reason = state, message = '' }: ConsoleServer): Trouble {
+function downOf({ name, state, reason = state, message = '' }: ConsoleServer): ServerProblem {
   const tab = state === 'failed' ? 'log' : 'manifest'
-  return { server: name, reason, message, todo: TODO[reason] ?? 'Look at its log.', tab }
+  return { server: name, reason, message, todo: TODO[reason] ?? 'Read its log.', tab }
 }
 
-function lesserOf(server: ConsoleServer): Trouble[] {
+function lesserOf(server: ConsoleServer): ServerProblem[] {
   const { name, changes, hiddenText, invalid, list, load, incomplete } = server
-  const found: Trouble[] = []
+  const found: ServerProblem[] = []
   if (changes)
     found.push({
       server: name,
       reason: 'ToolsChanged',
-      message: `${changes.changed.length + changes.added.length + changes.removed.length} tools differ from those that were approved${changes.pin === 'Hold' ? '; they are kept from agents' : ''}.`,
-      todo: 'Look at the changes and approve them.',
+      message: `${changes.changed.length + changes.added.length + changes.removed.length} tools differ from the approved ones${changes.pin === 'Hold' ? '; they are held back from agents' : ''}.`,
+      todo: 'Review the changes and approve them.',
       tab: 'changes',
     })
   if (hiddenText)
     found.push({
       server: name,
       reason: 'HiddenCharacters',
-      message: `Its texts hide characters: ${hiddenText.findings[0] ?? ''}`,
+      message: `Its texts contain hidden characters: ${hiddenText.findings[0] ?? ''}`,
       todo: 'Read its tools before agents do.',
       tab: 'tools',
     })
@@ -60,8 +65,8 @@ function lesserOf(server: ConsoleServer): Trouble[] {
     found.push({
       server: name,
       reason: 'BreakerOpen',
-      message: `${load.breaker.failures} calls in a row failed: others are refused, but for one every 5 s.`,
-      todo: 'Look at its log.',
+      message: `${load.breaker.failures} calls in a row failed: calls are refused, except for one every 5 s.`,
+      todo: 'Read its log.',
       tab: 'log',
     })
   if (list.failure && !isDown(server))
@@ -87,7 +92,7 @@ function lesserOf(server: ConsoleServer): Trouble[] {
       server: name,
       reason: 'Incomplete',
       message: `${part.list}: ${part.message}`,
-      todo: 'Its tools work all the same.',
+      todo: 'Its tools can be used nevertheless.',
       tab: 'tools',
     })
   return found

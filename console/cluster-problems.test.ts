@@ -1,8 +1,8 @@
-/** What of conditions is a complaint. */
+/** Which conditions are shown as problems. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleClusterServer } from '../core/console/shapes.ts'
-import { complaints } from './complaints.ts'
+import { clusterProblems } from './cluster-problems.ts'
 
 const server = (...conditions: [type: string, status: string, reason: string][]): ConsoleClusterServer => ({
   ...{ namespace: 'team', name: 'kit', ready: false },
@@ -21,7 +21,7 @@ test('a failure that several conditions report is shown once, with a command; pr
     ),
   ]
   assert.deepEqual(
-    complaints({ version: '1', gateways: [], servers }).map(({ reason, command }) => [reason, command]),
+    clusterProblems({ version: '1', gateways: [], servers }).map(({ reason, command }) => [reason, command]),
     [
       ['ImagePullFailed', 'kubectl -n team describe mcpserver/kit'],
       ['ToolsChanged', 'npx portolan approve kit --namespace team --diff'],

@@ -1,7 +1,7 @@
 /** Finds problems of a cluster in the conditions of its gateways and servers, with a command that shows more. Pure. */
 import type { ConsoleClusterEvents, ConsoleCondition } from '../core/console/shapes.ts'
 
-export type Complaint = {
+export type ClusterProblem = {
   kind: 'gateway' | 'server'
   namespace: string
   name: string
@@ -11,8 +11,8 @@ export type Complaint = {
   command: string
 }
 
-/** Progress is not a problem, and an outage is reported by Ready, with its reason. */
-const QUIET: ReadonlySet<string> = new Set(['Progressing', 'Available'])
+/** Progress is not a problem, and Ready reports an outage with its reason. */
+const IGNORED: ReadonlySet<string> = new Set(['Progressing', 'Available'])
 
 type ReportedObject = {
   namespace: string
@@ -21,13 +21,13 @@ type ReportedObject = {
   conditions: readonly ConsoleCondition[]
 }
 
-/** Gateways first: agents reach those. */
-export function complaints({ gateways, servers }: ConsoleClusterEvents['cluster']): Complaint[] {
+/** Gateways come first, since agents connect to them. */
+export function clusterProblems({ gateways, servers }: ConsoleClusterEvents['cluster']): ClusterProblem[] {
   return [...gateways.flatMap(one => of('gateway', one)), ...servers.flatMap(one => of('server', one))]
 }
 
-function of(kind: Complaint['kind'], { namespace, name, conditions }: ReportedObject): Complaint[] {
-  const wrong = conditions.filter(({ type, status }) => status === 'False' && !QUIET.has(type))
+function of(kind: ClusterProblem['kind'], { namespace, name, conditions }: ReportedObject): ClusterProblem[] {
+  const wrong = conditions.filter(({ type, status }) => status === 'False' && !IGNORED.has(type))
   return wrong
     .filter(
       ({ type, reason }) =>
