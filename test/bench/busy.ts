@@ -8,7 +8,7 @@ export type BusyGateway = {
   url: string
   /** A call through it. */
   call: Target
-  /** Searches, each with another query. */
+  /** Searches, each with a different query. */
   searches: readonly Target[]
   /** Adds servers with new tools, and returns the paths of their manifests. */
   addTools(): string[]
@@ -17,18 +17,18 @@ export type BusyGateway = {
 /** Far below the maximum, because the latency of each call is measured, not the throughput. */
 const CALLS_PER_SECOND = 100
 const SEARCHES_PER_SECOND = 50
-const REST_SECONDS = 10
+const IDLE_SECONDS = 10
 const BUSY_SECONDS = 15
 
 export async function benchBusy({ url, call, searches, addTools }: BusyGateway): Promise<BenchRow> {
   const calls = (seconds: number) => pacedLoad(call.url, [call.body], CALLS_PER_SECOND, seconds)
   const queries = searches.map(({ body }) => body)
   const warmUp = [
-    calls(REST_SECONDS / 2),
-    pacedLoad(call.url, queries, SEARCHES_PER_SECOND, REST_SECONDS / 2),
+    calls(IDLE_SECONDS / 2),
+    pacedLoad(call.url, queries, SEARCHES_PER_SECOND, IDLE_SECONDS / 2),
   ]
   await Promise.all(warmUp)
-  const rest = await calls(REST_SECONDS)
+  const idle = await calls(IDLE_SECONDS)
   const manifests = addTools()
   const before = await untilEncoding(url)
   const [busy, searched] = await Promise.all([
@@ -37,11 +37,11 @@ export async function benchBusy({ url, call, searches, addTools }: BusyGateway):
   ])
   const encoded = before - (await searchOf(url)).pending
   for (const file of manifests) rmSync(file)
-  const ratio = busy.p99 / rest.p99
+  const ratio = busy.p99 / idle.p99
   return {
     what: 'calls while the gateway searches 50 times a second and encodes new tools: p99 compared with p99 when idle',
     aim: '≤ 2 ×',
-    measured: `${ratio.toFixed(1)} × (${ms(rest.p99)}, then ${ms(busy.p99)}; ${encoded} texts encoded, searches p50 ${ms(searched.p50)}, p99 ${ms(searched.p99)}; ${busy.failed + searched.failed} failed)`,
+    measured: `${ratio.toFixed(1)} × (${ms(idle.p99)}, then ${ms(busy.p99)}; ${encoded} texts encoded, searches p50 ${ms(searched.p50)}, p99 ${ms(searched.p99)}; ${busy.failed + searched.failed} failed)`,
     ok: ratio <= 2 && busy.failed + searched.failed === 0 && encoded > 0,
   }
 }

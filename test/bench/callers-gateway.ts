@@ -1,4 +1,4 @@
-/** Measures a gateway with rules as a process: what new tokens cost others' calls, and how soon a changed rule is in force. */
+/** Measures a gateway process with access rules: how new tokens slow down calls of other callers, and how soon a changed rule takes effect. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../core/json.ts'
@@ -13,7 +13,7 @@ type Replay = { servers: { name: string; url: string; tools: string[] }[] }
 const CALLS_PER_SECOND = 100
 const TOKENS_PER_SECOND = 200
 const SECONDS = 5
-/** Of loads with known and with new tokens in turn: what else the machine does must not count for one of them. */
+/** Loads with known and with new tokens alternate, so that other work of the machine affects both. */
 const ROUNDS = 5
 const CHANGES = 20
 const LONGEST_WAIT_MS = 10_000
@@ -57,14 +57,19 @@ async function newTokensRow(
   const tokens = (tokenAt: (turn: number) => string) =>
     pacedLoad(`${url}/mcp`, [body], TOKENS_PER_SECOND, SECONDS, turn => bearer(tokenAt(turn)))
   await calls()
-  const loads: { rest: Paced[]; busy: Paced[]; news: Paced[] } = { rest: [], busy: [], news: [] }
+  const loads: Record<'besideKnown' | 'besideNew' | 'withNew', Paced[]> = {
+    besideKnown: [],
+    besideNew: [],
+    withNew: [],
+  }
   for (let round = 0; round < ROUNDS; round++) {
-    // The same load of a caller that is known, so that only the newness of the tokens differs.
-    const [rest] = await Promise.all([calls(), tokens(() => known)])
-    const [busy, news] = await Promise.all([calls(), tokens(turn => fresh[round * count + turn] as string)])
-    loads.rest.push(rest)
-    loads.busy.push(busy)
-    loads.news.push(news)
+    // The load beside the calls is the same, except that its tokens are known.
+    const [besideKnown] = await Promise.all([calls(), tokens(() => known)])
+    const newTokens = tokens(turn => fresh[round * count + turn] as string)
+    const [besideNew, withNew] = await Promise.all([calls(), newTokens])
+    loads.besideKnown.push(besideKnown)
+    loads.besideNew.push(besideNew)
+    loads.withNew.push(withNew)
   }
   const p99 = (some: Paced[]) =>
     quantile(
@@ -72,17 +77,17 @@ async function newTokensRow(
       0.5,
     )
   const failed = failures(Object.values(loads).flat())
-  const [rest, busy] = [p99(loads.rest), p99(loads.busy)]
-  const ratio = busy / rest
+  const [besideKnown, besideNew] = [p99(loads.besideKnown), p99(loads.besideNew)]
+  const ratio = besideNew / besideKnown
   return {
     what: `calls during ${TOKENS_PER_SECOND} requests a second with a new token each: p99 compared with p99 during as many with a known token`,
     aim: '≤ 2 ×',
-    measured: `${ratio.toFixed(1)} × (${rest.toFixed(1)} ms, then ${busy.toFixed(1)} ms, of ${ROUNDS} rounds the median; those with new tokens p99 ${p99(loads.news).toFixed(1)} ms; ${failed} failed)`,
+    measured: `${ratio.toFixed(1)} × (${besideKnown.toFixed(1)} ms, then ${besideNew.toFixed(1)} ms, medians of ${ROUNDS} rounds; requests with new tokens p99 ${p99(loads.withNew).toFixed(1)} ms; ${failed} failed)`,
     ok: ratio <= 2 && failed === 0,
   }
 }
 
-/** A rule denies a tool and admits it again; another tool is called all the while. */
+/** A rule denies a tool and allows it again, while searches for another tool continue. */
 async function changedRuleRow(
   { url }: Gateway,
   manifests: string,
@@ -90,7 +95,7 @@ async function changedRuleRow(
 ): Promise<BenchRow> {
   const times: number[] = []
   const ended = new AbortController()
-  const called = calling(url, allowed, known, ended.signal)
+  const searched = keepSearching(url, allowed, known, ended.signal)
   for (let change = 0; change < CHANGES; change++) {
     const isDenied = change % 2 === 0
     const began = performance.now()
@@ -99,7 +104,7 @@ async function changedRuleRow(
     times.push(performance.now() - began)
   }
   ended.abort()
-  const { calls, failed } = await called
+  const { calls, failed } = await searched
   const p95 = quantile(times, 0.95)
   return {
     what: 'from the change of a rule until it takes effect, p95',
@@ -109,8 +114,8 @@ async function changedRuleRow(
   }
 }
 
-/** Searches for a tool, one request after the other. */
-async function calling(url: string, tool: string, token: string, signal: AbortSignal) {
+/** Searches for a tool, one request after the other, until the signal aborts. */
+async function keepSearching(url: string, tool: string, token: string, signal: AbortSignal) {
   let calls = 0
   let failed = 0
   while (!signal.aborted) {
@@ -134,7 +139,7 @@ async function finds(url: string, tool: string, token: string): Promise<boolean>
 async function until(isDone: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + LONGEST_WAIT_MS
   while (!(await isDone())) {
-    if (performance.now() > deadline) throw new Error('a changed rule was not in force in time')
+    if (performance.now() > deadline) throw new Error('a changed rule did not take effect in time')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

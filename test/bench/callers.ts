@@ -1,4 +1,4 @@
-/** Measures what callers with rules cost a router: a known and a new token, searches under a view, the memory of many callers. */
+/** Measures what callers with access rules cost a router: known and new tokens, searches in a restricted catalog, the memory of many callers. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { systemClock } from '../../core/async.ts'
@@ -29,12 +29,12 @@ export async function benchCallers(): Promise<BenchRow[]> {
   const catalog = catalogOf(1)
   const large = catalogOf(Math.ceil(10_000 / catalog.tools.length))
   const rsa = await createIssuer('RS256')
-  // First, as long as there is no garbage of the others.
+  // Memory is measured first, before the other benchmarks leave garbage.
   const memory = [await memoryRow(catalog), await memoryRow(large)]
   return [await knownRow(catalog, rsa), await newRow(rsa), searchRow(large), ...firstRows(large), ...memory]
 }
 
-/** What identifying a caller and finding its part of the catalog costs each request. */
+/** The cost of identifying a caller and finding its restricted catalog, which every request has. */
 async function knownRow(catalog: Catalog, issuer: Issuer): Promise<BenchRow> {
   const authentication = authenticationOf()
   const ruled = withAccess(catalog, accessOf(issuer))
@@ -70,7 +70,7 @@ async function newRow(issuer: Issuer): Promise<BenchRow> {
   const headers = (await Promise.all(Array.from({ length: NEW_TOKENS }, (_, at) => sign(at)))).map(
     token => `Bearer ${token}`,
   )
-  // Verification runs in the thread pool: the process's CPU time counts, not this thread's.
+  // Verification runs in the thread pool, so the CPU time of the whole process is measured.
   const costs: number[] = []
   for (const half of [headers.slice(0, NEW_TOKENS / 2), headers.slice(NEW_TOKENS / 2)]) {
     const began = process.cpuUsage()
@@ -104,7 +104,7 @@ function searchRow(catalog: Catalog): BenchRow {
   }
 }
 
-/** Round by round, so that both see the same machine; the first round does not count. */
+/** Both indexes are searched in every round, so that other work of the machine affects both. The first round is a warm-up. */
 function timesOf(indexes: [SearchIndex, SearchIndex]): [number[], number[]] {
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round++)
@@ -117,7 +117,7 @@ function timesOf(indexes: [SearchIndex, SearchIndex]): [number[], number[]] {
   return times
 }
 
-/** CPU time: what blocks the event loop, whatever else the machine does. */
+/** Measures CPU time instead of elapsed time: how long the event loop is blocked, regardless of other work of the machine. */
 function firstRows(catalog: Catalog): BenchRow[] {
   const access = createAccess()
   const seen = withAccess(catalog, { ...OPEN_ACCESS, rules: rules() })
@@ -139,7 +139,7 @@ function firstRows(catalog: Catalog): BenchRow[] {
   ]
 }
 
-/** Each with a token that the router knows; every combination was searched. */
+/** The memory of many callers, each with a known token, after a search of every combination of rules. */
 async function memoryRow(catalog: Catalog): Promise<BenchRow> {
   const issuer = await createIssuer('ES256')
   const authentication = authenticationOf()
@@ -185,7 +185,7 @@ function withAccess(catalog: Catalog, access: AccessConfig): Catalog {
   return { ...catalog, config: { ...catalog.config, access: { ...access, rules: placed } } }
 }
 
-/** One for each group, about a quarter of the servers each. */
+/** One rule for each group. `withAccess` gives each of them about a quarter of the servers. */
 function rules(): AccessRule[] {
   return Array.from({ length: RULES }, (_, at) => ({
     name: `rule-${at}`,
@@ -199,7 +199,7 @@ function rules(): AccessRule[] {
   }))
 }
 
-/** Of two groups: 50 combinations of rules that all differ. */
+/** Two groups for each combination, so that all 50 combinations of rules differ. */
 function groupsOf(combination: number): string[] {
   const first = combination % RULES
   return [`g${first}`, `g${(first + 1 + Math.floor(combination / RULES)) % RULES}`]
@@ -246,11 +246,11 @@ function authenticationOf(): Authentication {
   })
 }
 
-/** Of the heap and of typed arrays, what is in use. */
+/** Memory in use by the heap and by typed arrays. */
 function usedMegabytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')
-  // What a first collection finalizes, a second one frees.
+  // Objects that the first collection finalizes are freed by the second one.
   for (let times = 0; times < 2; times++) collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return (heapUsed + arrayBuffers) / MEGABYTE

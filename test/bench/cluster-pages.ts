@@ -11,12 +11,7 @@ const ADMIN_PORT = 8_081
 
 export type Page = { get(path: string): Promise<string>; stop(): void }
 
-export async function reach(
-  { cluster }: Portolan,
-  namespace: string,
-  name: string,
-  port: number,
-): Promise<Page> {
+async function openPage({ cluster }: Portolan, namespace: string, name: string, port: number): Promise<Page> {
   const forward = await cluster.forward({ namespace, name, port })
   const get = async (path: string) => (await fetch(`http://127.0.0.1:${forward.port}${path}`)).text()
   await until(`${name} can be reached`, () => get('/healthz'))
@@ -49,7 +44,7 @@ export async function pagesOf(
         metadata: { name: service },
         spec,
       } as KubeObject)
-      return reach(portolan, space.name, service, port)
+      return openPage(portolan, space.name, service, port)
     }),
   )
 }

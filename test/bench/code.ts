@@ -1,4 +1,4 @@
-/** Measures scripts through gateway processes: what one costs, what it saves in time, what others notice of it, and the memory it takes and gives back. */
+/** Measures scripts in gateway processes: their cost, the time that they save, their effect on other calls, and the memory that they take and release. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { pacedLoad } from './paced.ts'
 import { type BenchRow, quantile } from './row.ts'
 
 const CALLS = 50
-/** Of the upstream. */
+/** How long the upstream takes to answer. */
 const ANSWER_MS = 5
 const COLD_ROUNDS = 4
 const IDLE_SAMPLES = 10
@@ -24,11 +24,11 @@ const OTHERS_ROUNDS = 5
 const SCRIPTS = 4
 const BOMBS = 100
 const EMPTY = 'return 1'
-/** Takes so much memory that its thread is not kept for others. */
+/** Takes so much memory that its thread is not reused. */
 const ENDS_THREAD = 'const a = []; for (let n = 0; n < 200; n++) a.push(new Uint8Array(1e5)); return a.length'
 const BOMB = 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'
 const SPIN = 'for (;;);'
-/** Takes most of its 32 MiB, then waits for a call at a time. */
+/** Takes most of its 32 MiB, then makes one call after the other. */
 const LARGE =
   'const a = []; for (let n = 0; n < 250; n++) a.push(new Uint8Array(1e5).fill(1)); for (let n = 0; n < 90; n++) await tools.echo.echo({text: "a"}); await sleep(4000); return a.length'
 
@@ -55,7 +55,7 @@ export async function benchCode(): Promise<BenchRow[]> {
   return [...rows, ...(await memoryRows(gateway, inspectPort))]
 }
 
-/** Each in a process of its own, whose first script it is; then with a new thread, since the one before has ended. */
+/** Measures the first script of each of several gateway processes, and then scripts on new threads, since the previous thread has ended. */
 async function coldRows(start: (runsScripts: boolean) => Promise<Gateway>): Promise<BenchRow[]> {
   const first: Cost[] = []
   const cold: Cost[] = []
@@ -110,7 +110,7 @@ function median(numbers: number[]): number {
   return quantile(numbers, 0.5)
 }
 
-/** Waits until the process has nothing to do, as after its start. */
+/** Waits until the process is idle, for example after its start. */
 async function quiet({ pid }: Gateway): Promise<void> {
   for (let idle = 0, last = cpuSeconds(pid); idle < IDLE_SAMPLES; ) {
     await new Promise(resolve => setTimeout(resolve, 20))
@@ -151,7 +151,7 @@ async function parallelRow(gateway: Gateway): Promise<BenchRow> {
   }
 }
 
-/** Calls of others at an even rate, alternately beside scripts that compute and without them. */
+/** Calls of other clients at an even rate, alternately with and without scripts that compute. */
 async function othersRow(gateway: Gateway): Promise<BenchRow> {
   const [alone, beside]: [number[], number[]] = [[], []]
   const body = requestBody('tools/call', { name: 'execute_mcp_tool', arguments: echoCall(0) })
@@ -166,14 +166,14 @@ async function othersRow(gateway: Gateway): Promise<BenchRow> {
   }
   const [quiet, busy] = [quantile(alone, 0.5), quantile(beside, 0.5)]
   return {
-    what: `calls of others while ${SCRIPTS} scripts compute`,
+    what: `calls of other clients while ${SCRIPTS} scripts compute`,
     aim: 'p99 ≤ 2 ×',
-    measured: `${(busy / quiet).toFixed(1)} × (p99 ${quiet.toFixed(1)} ms alone, ${busy.toFixed(1)} ms beside, of ${OTHERS_ROUNDS} rounds the median)`,
+    measured: `${(busy / quiet).toFixed(1)} × (p99 ${quiet.toFixed(1)} ms alone, ${busy.toFixed(1)} ms beside, medians of ${OTHERS_ROUNDS} rounds)`,
     ok: busy <= 2 * quiet,
   }
 }
 
-/** After full collections: what is used, not what V8 has not looked at yet. */
+/** Resident memory after full garbage collections, so that only memory in use is counted. */
 async function memoryRows(gateway: Gateway, inspectPort: number): Promise<BenchRow[]> {
   const heap = await openHeap(gateway.pid, inspectPort)
   const resident = async () => (await heap.memory()).residentMegabytes
@@ -183,18 +183,18 @@ async function memoryRows(gateway: Gateway, inspectPort: number): Promise<BenchR
     const grown = (await peakOf(gateway)) - before
     await large.stop()
     for (let n = 0; n < 5; n++) await run(gateway, BOMB)
-    const bombed = await resident()
+    const warm = await resident()
     for (let n = 0; n < BOMBS; n++) await run(gateway, BOMB)
-    const kept = (await resident()) - bombed
+    const kept = (await resident()) - warm
     return [
       {
-        what: `memory of ${SCRIPTS} scripts that run and have taken 25 MB of their 32 MiB each`,
+        what: `memory of ${SCRIPTS} running scripts that have taken 25 MB of their 32 MiB each`,
         aim: 'no target',
         measured: `${grown.toFixed(0)} MB`,
         ok: true,
       },
       {
-        what: `memory after ${BOMBS} scripts that use up theirs`,
+        what: `memory after ${BOMBS} scripts that exceed their limit`,
         aim: '≤ + 5 MB',
         measured: `${kept < 0 ? '−' : '+'} ${Math.abs(kept).toFixed(1)} MB`,
         ok: kept <= 5,
@@ -205,7 +205,7 @@ async function memoryRows(gateway: Gateway, inspectPort: number): Promise<BenchR
   }
 }
 
-/** Scripts, each of a client that can go away; resolves when all run. */
+/** Starts scripts, each for a client that can disconnect; resolves when all of them run. */
 async function startRunning(gateway: Gateway, code: string) {
   const stopped = new AbortController()
   const scripts = Array.from({ length: SCRIPTS }, () => {

@@ -1,4 +1,4 @@
-/** An issuer of JSON Web Tokens for benchmarks: its key set, and as many tokens as are wanted. */
+/** An issuer of JSON Web Tokens for benchmarks: its key set, and a function that signs tokens. */
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
 export const ISSUER = 'https://id.bench.example'
@@ -10,7 +10,7 @@ export type Issuer = {
   sign(subject: string, groups: readonly string[]): Promise<string>
 }
 
-/** ES256 signs thirty times as fast as RS256, which verifies twice as fast and is what most issuers use. */
+/** ES256 is thirty times as fast at signing. RS256 is twice as fast at verifying, and most issuers use it. */
 export async function createIssuer(algorithm: 'RS256' | 'ES256'): Promise<Issuer> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm)
   const key = { ...(await exportJWK(publicKey)), kid: 'bench', alg: algorithm }

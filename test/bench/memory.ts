@@ -169,7 +169,7 @@ function listen(url: string, session: string): Promise<IncomingMessage> {
   })
 }
 
-/** Runs `work` so many times, with limited concurrency. */
+/** Runs `work` the given number of times, with limited concurrency. */
 async function each<T>(times: number, work: () => Promise<T>): Promise<T[]> {
   const done: T[] = []
   let begun = 0

@@ -8,7 +8,7 @@ const CONNECTIONS = 16
 
 export type Paced = { p50: number; p99: number; failed: number }
 
-/** Sends `bodies` in turn, `rate` per second for `seconds`; each at its time, even if earlier ones are not answered yet, and with headers of its own if there are any. */
+/** Sends `bodies` in turn, `rate` per second for `seconds`. Each is sent at its time, even if earlier ones have not been answered. */
 export async function pacedLoad(
   url: string,
   bodies: readonly string[],

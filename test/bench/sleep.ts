@@ -1,4 +1,4 @@
-/** Benchmarks of servers that sleep, on a real cluster: the first call to one, and what a hundred of them cost the operator. */
+/** Benchmarks of servers that sleep, on a real cluster: the first call to such a server, and what a hundred of them cost the operator. */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { V1Pod } from '@kubernetes/client-node'
@@ -16,7 +16,7 @@ import { type BenchRow, quantile, table } from './row.ts'
 const WAKES = Number(process.env.BENCH_WAKES ?? 5)
 const SLEEPERS = Number(process.env.BENCH_SLEEPERS ?? 100)
 const AWAKE = 5
-/** They wake once, to be read; a node has room for so many pods. */
+/** Each new server runs once, so that its lists are read; the node has room for this many of them. */
 const APPLIED_AT_ONCE = 10
 const AT_REST_MS = Number(process.env.BENCH_REST_MS ?? 60_000)
 const SETTLED_MS = 20_000
@@ -81,14 +81,14 @@ const KINDS = {
   npm: 'an npm package without storage',
 }
 
-type Woken = { name: keyof typeof KINDS; tool: string; args: object; aimSeconds?: number }
+type WakeCase = { name: keyof typeof KINDS; tool: string; args: object; aimSeconds?: number }
 
-/** Compares the first call with a pod of the same spec that nothing else does anything for, one after the other. */
+/** Compares the first call with the start of a separate pod of the same spec, which needs no router or operator; both alternate. */
 async function benchWake(
   portolan: Portolan,
   space: Namespace,
   caller: Caller,
-  { name, tool, args, aimSeconds }: Woken,
+  { name, tool, args, aimSeconds }: WakeCase,
 ): Promise<BenchRow> {
   say(`waking ${KINDS[name]}`)
   const called: number[] = []
@@ -115,7 +115,7 @@ async function asleep(space: Namespace, name: string): Promise<void> {
   await until(`no pod of ${name} is left`, async () => (await space.pods(name)).length === 0, LIMIT_MS)
 }
 
-/** Seconds from its creation until it is ready; it is not of the server's Service. */
+/** Seconds from the creation of a pod until it is ready. The Service of the server does not select it. */
 async function startAlone(
   { client }: Portolan,
   space: Namespace,
@@ -147,7 +147,7 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
 
 type Rest = { megabytes: number; cpuMs: number; writes: number }
 
-/** Servers that are awake, then as many sleepers more. */
+/** Compares the operator with a few servers that are awake, and with many more that sleep. */
 async function benchSleepers(portolan: Portolan): Promise<BenchRow[]> {
   const space = await portolan.namespace('sleepers')
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}-${at}`)
@@ -192,7 +192,7 @@ async function benchSleepers(portolan: Portolan): Promise<BenchRow[]> {
   ]
 }
 
-/** What the operator's pods use together while nothing happens. */
+/** Memory, CPU time and writes of all pods of the operator together while nothing changes. */
 async function atRest(portolan: Portolan): Promise<Rest> {
   const pages = await pagesOf(portolan, portolan.system, 'portolan', OPERATOR_PORT)
   await until('all is encoded', async () => (await sum(pages, 'portolan_vectors_pending')) === 0, LIMIT_MS)

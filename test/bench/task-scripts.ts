@@ -1,4 +1,4 @@
-/** The tasks of docs/bench-code.md: what an agent without code mode calls, turn by turn, and the scripts that it writes instead. Written by hand. */
+/** The tasks of docs/bench-code.md, written by hand: the calls of an agent without code mode, turn by turn, and the scripts that it writes instead. */
 import type { JsonObject } from '../../core/json.ts'
 import { REGIONS } from './task-servers.ts'
 
@@ -7,11 +7,11 @@ export type ToolCall = { tool: string; args: JsonObject }
 export type AgentTask = {
   id: string
   what: string
-  /** What one searches for, each once. */
+  /** The agent's search queries; each is searched once. */
   searches: string[]
-  /** Calls of one turn are independent of each other, and made at once. */
+  /** Calls of one turn do not depend on each other, and are made at the same time. */
   turns: ToolCall[][]
-  /** In order; those before the last one are wrong. */
+  /** The scripts that the agent writes, in order. All but the last one have a mistake. */
   scripts: string[]
 }
 

@@ -1,4 +1,4 @@
-/** The servers that the tasks of agents call: deterministic answers of realistic size, beside the recorded servers. */
+/** The servers that the tasks of agents call, in addition to the recorded ones. Their answers are deterministic and of realistic size. */
 import type { JsonObject } from '../../core/json.ts'
 import type { FixtureServer } from '../meta/fixture.ts'
 
@@ -7,7 +7,7 @@ const TEAMS = ['core', 'web', 'data', 'mobile', 'platform']
 const COMPONENTS = 12
 const ISSUES = 2_000
 const ROWS = 10_000
-/** The job is done when it was asked for this often. */
+/** The job is done at this poll. */
 const POLLS = 6
 
 type Tool = { name: string; description: string; properties: JsonObject; required?: string[] }
@@ -104,9 +104,9 @@ function serverOf(
       })),
     },
     answer: ({ params = {} }) => {
-      const said = answer(params.arguments as JsonObject, String(params.name))
-      const isError = said.startsWith('Error:')
-      return { result: { content: [{ type: 'text', text: said }], ...(isError && { isError }) } }
+      const text = answer(params.arguments as JsonObject, String(params.name))
+      const isError = text.startsWith('Error:')
+      return { result: { content: [{ type: 'text', text }], ...(isError && { isError }) } }
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Measures what tasks of agents cost in tokens: directly, by meta-tools, and by scripts. Replays transcripts against a running gateway. */
+/** Measures what tasks of agents cost in tokens: directly, with meta-tools, and with scripts. Replays transcripts against a running gateway. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -8,16 +8,16 @@ import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { type AgentTask, TASKS } from './task-scripts.ts'
 import { taskServers } from './task-servers.ts'
 
-/** `alone`: directly, with the servers of the task and no others. */
+/** `alone`: directly, with only the servers of the task. */
 const WAYS = ['direct', 'alone', 'hierarchical', 'code'] as const
 type Way = (typeof WAYS)[number]
 
-/** `entered`: tokens that enter the context, each once; `billed`: what the model reads in all its turns; `ms`: of the calls. */
+/** `entered`: tokens that enter the context, each once; `billed`: tokens that the model reads in all its turns; `ms`: time of the calls. */
 export type TaskCost = { entered: number; billed: number; turns: number; ms: number }
 export type TaskCosts = { task: AgentTask; costs: Record<Way, TaskCost> }
 
-/** What a model adds to each turn besides what it calls. */
-const QUESTION = 60
+/** Tokens of the task, as the person asks for it. */
+const QUESTION_TOKENS = 60
 
 export async function measureTasks(
   tasks: readonly AgentTask[] = TASKS,
@@ -47,7 +47,7 @@ export async function measureTasks(
 type Request = { name: string; args: JsonObject }
 type Ask = (profile: Profile, method: string, params: JsonObject) => Promise<JsonObject>
 
-/** All that the agent sends in each of its turns, in the terms of a profile. */
+/** The requests of the agent in each of its turns, as calls of a profile's tools. */
 function turnsOf({ id, searches, turns, scripts }: AgentTask, way: Way): Request[][] {
   const own = (text: string) => text.replaceAll('ID', `${id}-${way}`)
   if (way === 'code')
@@ -70,7 +70,7 @@ function turnsOf({ id, searches, turns, scripts }: AgentTask, way: Way): Request
 /** Each turn of the model reads all that is in its context so far; the last one answers the person. */
 async function replay(ask: Ask, task: AgentTask, way: Way, definitions: number): Promise<TaskCost> {
   const startedMs = performance.now()
-  let context = definitions + QUESTION
+  let context = definitions + QUESTION_TOKENS
   let billed = 0
   const turns = turnsOf(task, way)
   for (const requests of turns) {
@@ -105,7 +105,7 @@ async function listOf(ask: Ask, profile: Profile): Promise<Listed[]> {
   }))
 }
 
-/** Of what tools/list answers, but for the meta-tool that runs scripts where nobody writes any. */
+/** Tokens of the tools that tools/list returns. Without code mode, the meta-tool that runs scripts does not count. */
 function definitionTokens({ turns }: AgentTask, way: Way, listed: readonly Listed[]): number {
   const servers = turns.flat().map(({ tool }) => `${tool.split(':', 1)[0]}__`)
   const read = listed.filter(
@@ -116,7 +116,7 @@ function definitionTokens({ turns }: AgentTask, way: Way, listed: readonly Liste
   return read.reduce((sum, { tokens }) => sum + tokens, 0)
 }
 
-/** docs/bench-code.md. The figures follow from the transcripts; the times in answers change them by a few tokens. */
+/** The content of docs/bench-code.md. Figures differ between runs by a few tokens, because answers contain times. */
 export function tasksPage({ tools, measured }: Awaited<ReturnType<typeof measureTasks>>): string {
   const rows = (of: (cost: TaskCost) => number) =>
     measured.map(({ task, costs }) => {
