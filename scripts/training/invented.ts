@@ -1,4 +1,4 @@
-/** The invented servers of the training data: their tools, with what people say who need them, and which of them are never trained on. */
+/** The invented servers of the training data: their tools with queries for them, and which servers are never trained on. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -42,14 +42,14 @@ export function inventedServers(): InventedServer[] {
 
 /** Names of the invented servers whose tools are never trained on. */
 export function heldOutServers(): Set<string> {
-  const held = JSON.parse(readFileSync(join(DATA, 'held-out.json'), 'utf8')) as { invented: string[] }
-  return new Set(held.invented)
+  const heldOut = JSON.parse(readFileSync(join(DATA, 'held-out.json'), 'utf8')) as { invented: string[] }
+  return new Set(heldOut.invented)
 }
 
-/** What kinds of things servers do, by hand: those of one family may serve the same requests. */
+/** Families of servers that may serve the same requests; written by hand. */
 type Families = {
   servers: Record<string, string[]>
-  /** By server, for each of its requests that none of its tools serves: who else may serve it. */
+  /** By server, for each of its requests that none of its tools serves: the families that may serve it. */
   requests: Record<string, string[][]>
 }
 
@@ -62,7 +62,7 @@ export function linesOf<T>(path: string): T[] {
   return text.map(line => JSON.parse(line) as T)
 }
 
-/** Paths of the data files whose names begin so, in order. */
+/** Paths of the data files whose names start with `prefix`, sorted. */
 function filesOf(prefix: string): string[] {
   const files = readdirSync(DATA).filter(file => file.startsWith(prefix))
   return files.sort().map(file => join(DATA, file))

@@ -1,7 +1,7 @@
 /**
- * Writes what tools of many kinds are like: vectors in the midst of the tools of every second server of the training data.
- * `node scripts/training/kinds.ts`: some minutes; needs the model (`npx portolan model`). Run it once the model is made anew, before
- * confidence.ts, which asks queries in the tools of the other servers.
+ * Writes vectors that stand for many kinds of tools: the cluster centres of the tools of every second server of the training data.
+ * `node scripts/training/kinds.ts` takes some minutes, and needs the model (`npx portolan model`). Run it after the model has changed,
+ * before confidence.ts, which uses the tools of the other servers.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,19 +15,22 @@ const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search'
 const KINDS = 800
 const ROUNDS = 5
 
-/** Spherical k-means from every n-th vector. */
-function midstOf(vectors: readonly Float64Array[]): Float64Array[] {
-  let midst = Array.from({ length: KINDS }, (_, kind) => vectors[Math.floor((kind * vectors.length) / KINDS)])
+/** Spherical k-means; evenly spaced vectors are the initial centres. */
+function centresOf(vectors: readonly Float64Array[]): Float64Array[] {
+  let centres = Array.from(
+    { length: KINDS },
+    (_, kind) => vectors[Math.floor((kind * vectors.length) / KINDS)] as Float64Array,
+  )
   for (let round = 0; round < ROUNDS; round++) {
-    const groups = Map.groupBy(vectors, vector => nearestOf(midst as Float64Array[], vector))
-    midst = midst.map((known, kind) => unitOf(sumOf(groups.get(kind) ?? [known as Float64Array])))
+    const groups = Map.groupBy(vectors, vector => nearestOf(centres, vector))
+    centres = centres.map((centre, kind) => unitOf(sumOf(groups.get(kind) ?? [centre])))
   }
-  return midst as Float64Array[]
+  return centres
 }
 
-function nearestOf(midst: readonly Float64Array[], vector: Float64Array): number {
+function nearestOf(centres: readonly Float64Array[], vector: Float64Array): number {
   let [best, nearest] = [-1, 0]
-  for (const [kind, own] of midst.entries()) {
+  for (const [kind, own] of centres.entries()) {
     let similarity = 0
     for (let at = 0; at < vector.length; at++) similarity += (vector[at] as number) * (own[at] as number)
     if (similarity > best) [best, nearest] = [similarity, kind]
@@ -54,7 +57,9 @@ const documents = kindsCatalog()
 const encoder = await openEncoder()
 const vectors = await encoder.encodeTexts(documents.map(textOf), new AbortController().signal)
 await encoder.close()
-const midst = midstOf(vectors.map(componentsOf)).map(vector => Buffer.from(quantize(vector).values.buffer))
+const centres = centresOf(vectors.map(componentsOf)).map(vector =>
+  Buffer.from(quantize(vector).values.buffer),
+)
 const from = { script: 'scripts/training/kinds.ts', adapter: ADAPTER_SHA256, tools: documents.length }
-const components = Buffer.concat(midst).toString('base64')
+const components = Buffer.concat(centres).toString('base64')
 writeFileSync(FILE, `${JSON.stringify({ dimensions: DIMENSIONS, components, from }, undefined, 1)}\n`)

@@ -1,18 +1,19 @@
-/** Learns the small network that rates how sure a search is: full batches, Adam, weight decay; the same lessons give the same weights. Pure. */
+/** Trains the small network that rates how sure a search is: full batches, Adam, weight decay. Equal examples give equal weights. Pure. */
 import { inputsOf, type Network } from '../../router/catalog/search/confidence.ts'
 import type { Sign, Signs } from '../../router/catalog/search/signs.ts'
 
-/** `weight`: how much it counts. */
+/** `fits`: whether a tool serves the query. `weight`: of its loss. */
 export type Example = { signs: Signs; fits: boolean; weight: number }
 
 const HIDDEN = 8
 const STEPS = 300
-const RATE = 0.04
-const DECAY = 0.001
+const LEARNING_RATE = 0.04
+const WEIGHT_DECAY = 0.001
 const SEED = 20_261_124
-const [KEEP_MEAN, KEEP_SQUARE, TINY] = [0.9, 0.999, 1e-8]
+/** Of Adam. */
+const [BETA_1, BETA_2, EPSILON] = [0.9, 0.999, 1e-8]
 
-export function learnNetwork(examples: readonly Example[], signs: readonly Sign[]): Omit<Network, 'least'> {
+export function trainNetwork(examples: readonly Example[], signs: readonly Sign[]): Omit<Network, 'least'> {
   const { usual, unit } = scaleOf(examples, signs)
   const inputs = examples.map(example =>
     Float64Array.from([...inputsOf({ signs, usual, unit }, example.signs), 1]),
@@ -22,14 +23,14 @@ export function learnNetwork(examples: readonly Example[], signs: readonly Sign[
   const means = new Float64Array(weights.length)
   const squares = new Float64Array(weights.length)
   for (let step = 1; step <= STEPS; step++) {
-    const slope = slopeOf(weights, inputs, examples, width)
+    const gradient = gradientOf(weights, inputs, examples, width)
     for (let at = 0; at < weights.length; at++) {
-      const own = slope[at] as number
-      means[at] = KEEP_MEAN * (means[at] as number) + (1 - KEEP_MEAN) * own
-      squares[at] = KEEP_SQUARE * (squares[at] as number) + (1 - KEEP_SQUARE) * own * own
-      const mean = (means[at] as number) / (1 - KEEP_MEAN ** step)
-      const root = Math.sqrt((squares[at] as number) / (1 - KEEP_SQUARE ** step))
-      weights[at] = (weights[at] as number) - (RATE * mean) / (root + TINY)
+      const slope = gradient[at] as number
+      means[at] = BETA_1 * (means[at] as number) + (1 - BETA_1) * slope
+      squares[at] = BETA_2 * (squares[at] as number) + (1 - BETA_2) * slope * slope
+      const mean = (means[at] as number) / (1 - BETA_1 ** step)
+      const root = Math.sqrt((squares[at] as number) / (1 - BETA_2 ** step))
+      weights[at] = (weights[at] as number) - (LEARNING_RATE * mean) / (root + EPSILON)
     }
   }
   const part = (from: number, length: number) => Array.from(weights.subarray(from, from + length), three)
@@ -48,7 +49,7 @@ function scaleOf(examples: readonly Example[], signs: readonly Sign[]) {
   return { usual, unit }
 }
 
-/** The hidden units' weights one after the other, each with its constant last; then those of the output. */
+/** Initial weights: those of each hidden unit followed by its bias, then those of the output and its bias. */
 function firstWeights(width: number): Float64Array {
   let state = SEED
   const random = () => {
@@ -60,14 +61,14 @@ function firstWeights(width: number): Float64Array {
   return weights
 }
 
-/** The gradient of the mean surprise. */
-function slopeOf(
+/** The gradient of the mean cross-entropy and of the weight decay. */
+function gradientOf(
   weights: Float64Array,
   inputs: readonly Float64Array[],
   examples: readonly Example[],
   width: number,
 ): Float64Array {
-  const slope = new Float64Array(weights.length)
+  const gradient = new Float64Array(weights.length)
   const total = examples.reduce((sum, { weight }) => sum + weight, 0)
   const last = HIDDEN * width
   const active = new Float64Array(HIDDEN)
@@ -81,18 +82,18 @@ function slopeOf(
       odds += (active[unit] as number) * (weights[last + unit] as number)
     }
     const error = (weight * (1 / (1 + Math.exp(-odds)) - Number(fits))) / total
-    slope[last + HIDDEN] = (slope[last + HIDDEN] as number) + error
+    gradient[last + HIDDEN] = (gradient[last + HIDDEN] as number) + error
     for (let unit = 0; unit < HIDDEN; unit++) {
       const own = active[unit] as number
-      slope[last + unit] = (slope[last + unit] as number) + error * own
+      gradient[last + unit] = (gradient[last + unit] as number) + error * own
       const back = error * (weights[last + unit] as number) * (1 - own * own)
       for (let at = 0; at < width; at++)
-        slope[unit * width + at] = (slope[unit * width + at] as number) + back * (input[at] as number)
+        gradient[unit * width + at] = (gradient[unit * width + at] as number) + back * (input[at] as number)
     }
   }
   for (let at = 0; at < last + HIDDEN; at++)
-    slope[at] = (slope[at] as number) + DECAY * (weights[at] as number)
-  return slope
+    gradient[at] = (gradient[at] as number) + WEIGHT_DECAY * (weights[at] as number)
+  return gradient
 }
 
 function three(value: number): number {

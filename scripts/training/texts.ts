@@ -1,6 +1,6 @@
 /**
- * Prints what the sentence encoder is trained on, a line of JSON per tool: its texts as discovery builds them, and its queries.
- * `node scripts/training/texts.ts [CATALOGS]`: with the folder of the public catalogs, the queries for their tools are printed too.
+ * Prints the training examples of the sentence encoder, one line of JSON for each tool: its texts as discovery builds them, and its queries.
+ * `node scripts/training/texts.ts [CATALOGS]`: with the folder of the public catalogs, it also prints those for their tools.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 
-function invented(): void {
+function printInvented(): void {
   for (const { server, title, description: about, tools } of inventedServers())
     for (const { name, description, more, ...queries } of tools) {
       const others = more ? [more.question, more.paraphrase, more.short, more.foreign[1]] : []
@@ -37,7 +37,7 @@ function invented(): void {
     }
 }
 
-function published(catalogs: string): void {
+function printPublic(catalogs: string): void {
   const files = new Map<string, Map<string, PublicTool>>()
   for (const { set, server, tool, ...queries } of linesOf<PublicQueries>(join(DATA, 'public.jsonl'))) {
     if (!files.has(set)) {
@@ -55,9 +55,9 @@ function queriesOf({ terse, everyday, paraphrase }: Queries): string[] {
   return [terse, ...everyday, paraphrase]
 }
 
-invented()
+printInvented()
 const [catalogs] = process.argv.slice(2)
 if (catalogs !== undefined) {
   if (!existsSync(catalogs)) throw new Error(`there is no folder ${catalogs}`)
-  published(catalogs)
+  printPublic(catalogs)
 }
