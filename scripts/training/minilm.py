@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in torch: its forward pass, with low-rank changes of its layers."""
+"""The forward pass of all-MiniLM-L6-v2 in torch, with low-rank changes (LoRA) of its layers."""
 import numpy as np
 import torch
 from safetensors.numpy import load_file
@@ -7,7 +7,7 @@ from torch.nn import functional
 
 DIMENSIONS, LAYERS, HEADS = 384, 6, 12
 RANK = 16
-# The matrices of a layer that are changed: rows and columns as published.
+# The matrices of a layer that are changed, with their rows and columns.
 MATRICES = {
     "attention.self.query": (384, 384),
     "attention.self.key": (384, 384),
@@ -18,7 +18,7 @@ MATRICES = {
 }
 FULL_TOKENS, NAME_TOKENS, QUERY_TOKENS = 64, 32, 64
 SEPARATOR = 102
-# Products of matrices are made in it: twice as fast as float32 where the CPU has instructions for it.
+# Matrices are multiplied with this type, which is twice as fast as float32 on CPUs that support it.
 FAST = torch.bfloat16
 
 
@@ -30,7 +30,7 @@ def load(folder):
 
 
 def no_change(seed):
-    """Low-rank changes that do not change anything yet: a product of A (random) and B (zero) for each matrix."""
+    """Initial low-rank changes, without effect: for each matrix, A is random and B is zero."""
     random, change = torch.Generator().manual_seed(seed), {}
     for layer in range(LAYERS):
         for matrix, (rows, columns) in MATRICES.items():
@@ -40,7 +40,7 @@ def no_change(seed):
 
 
 def adapter_change(path):
-    """The changes that an adapter of the product holds (export.py)."""
+    """The changes in an adapter that export.py wrote."""
     tensors, change = load_file(path), {}
     for layer in range(LAYERS):
         for matrix in MATRICES:
@@ -52,7 +52,7 @@ def adapter_change(path):
 
 
 def fold(weights, change):
-    """The weights with B·A of each matrix added."""
+    """The weights, with B·A added to each matrix."""
     folded = dict(weights)
     for layer in range(LAYERS):
         for matrix in MATRICES:
@@ -62,13 +62,13 @@ def fold(weights, change):
 
 
 def tokenize(tokenizer, text, tokens):
-    """The ids of a text that is cut to `tokens`."""
+    """The token ids of a text, cut to `tokens`."""
     found = tokenizer.encode(text).ids
     return found if len(found) <= tokens else found[: tokens - 1] + [SEPARATOR]
 
 
 class Packed:
-    """Where the tokens of texts stand: one after the other for the linear layers, padded to the longest for the attention."""
+    """Positions of the tokens of a batch. Linear layers get all tokens one after the other; attention gets texts padded to the longest."""
 
     def __init__(self, lengths):
         lengths = torch.tensor(lengths)
@@ -91,7 +91,7 @@ class Packed:
 
 
 class Encoder:
-    """The layers with weights for fast products. `change` has the effect of `fold`, but its gradient needs no product of a matrix's size."""
+    """The layers. Applying `change` here has the effect of `fold`, but its gradient needs no product of the size of a whole matrix."""
 
     def __init__(self, weights):
         self.weights = weights
@@ -114,7 +114,7 @@ class Encoder:
         return self.norm(words + positions + self.weights["embeddings.token_type_embeddings.weight"][0], "embeddings")
 
     def layers(self, x, places, first, last, change=None):
-        """The states after layer `last - 1` of those before layer `first`: (tokens of all texts, 384)."""
+        """Applies layers `first` to `last - 1` to the hidden states `x`: (tokens of all texts, 384)."""
         for layer in range(first, last):
             linear = lambda t, name: self.linear(t, f"{layer}.{name}", change)
             q, k, v = [places.heads(linear(x, f"attention.self.{name}")) for name in ("query", "key", "value")]
@@ -127,7 +127,7 @@ class Encoder:
 
     @torch.no_grad()
     def encode_all(self, tokenizer, texts, tokens, size=128):
-        """Vectors of texts, in batches of texts of like length."""
+        """Vectors of texts, in batches of texts with similar lengths."""
         ids = [tokenize(tokenizer, text, tokens) for text in texts]
         order, vectors = np.argsort([len(one) for one in ids], kind="stable"), np.zeros((len(texts), DIMENSIONS), np.float32)
         for start in range(0, len(texts), size):
@@ -138,7 +138,7 @@ class Encoder:
         return vectors
 
     def document_vectors(self, tokenizer, tools):
-        """As the product makes them: the full text, and .3 of the name."""
+        """Vectors of tools as the product computes them: of the full text, plus .3 of that of the name."""
         full = self.encode_all(tokenizer, [tool["full"] for tool in tools], FULL_TOKENS)
         mixed = full + 0.3 * self.encode_all(tokenizer, [tool["name"] for tool in tools], NAME_TOKENS)
         return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Trains low-rank changes of the sentence encoder's layers on queries for tools. README.md beside it says how to run it."""
+"""Trains low-rank changes of the sentence encoder's layers on queries for tools. README.md says how to run it."""
 import argparse
 import json
 import random
@@ -11,32 +11,35 @@ from torch.nn import functional
 
 from minilm import LAYERS, QUERY_TOKENS, Encoder, Packed, adapter_change, fold, load, no_change, tokenize
 
-# Queries in a step, each with the text of its tool; so many more texts that none of them asks for. Most texts are shorter than these numbers of tokens.
-BATCH, OTHERS, QUERY, TEXT = 40, 16, 24, 48
-# Queries for so many tools of one server stand in a step together: each is told apart from what the others ask for.
+# Queries in a step, each with the text of its tool.
+BATCH = 40
+# Further texts in a step, as negatives only: of tools that are among the NEAREST ones of the step's tools.
+EXTRA_TEXTS, NEAREST = 16, 8
+# Most queries and texts are shorter. Longer ones are cut.
+TRAINED_QUERY_TOKENS, TRAINED_TEXT_TOKENS = 24, 48
+# A step has queries for this number of tools of each server, so that each tool is a negative for the queries of its siblings.
 GROUP = 4
 TEMPERATURE = 0.05
-# The other texts are of the nearest tools of all servers.
-NEAREST = 8
-# Tools of two servers with a higher cosine do the same: none is wrong for a query for the other.
-SAME = 0.8
-# The rate rises in the first steps, stays, and falls in the last.
-WARM, DECAY = 50, 200
+# Tools of different servers with a greater cosine count as equal: neither is a negative for queries of the other.
+DUPLICATE_COSINE = 0.8
+# The learning rate rises in the first steps, stays, and falls in the last ones.
+WARMUP_STEPS, DECAY_STEPS = 50, 200
 REPORT_STEPS, SAVE_STEPS = 20, 60
 
 
 def read_tools(path, folder):
-    """The tools to train on, and those of servers that are held out."""
-    held = json.loads((folder / "held-out.json").read_text())
+    """The tools to train on, and those of the invented servers that are held out."""
+    held_out = json.loads((folder / "held-out.json").read_text())
     tools = [json.loads(line) for line in Path(path).read_text().splitlines()]
-    is_held = lambda tool: tool["server"] in held[tool["kind"]]
-    return [tool for tool in tools if not is_held(tool)], [tool for tool in tools if is_held(tool) and tool["kind"] == "invented"]
+    is_held_out = lambda tool: tool["server"] in held_out[tool["kind"]]
+    trained = [tool for tool in tools if not is_held_out(tool)]
+    return trained, [tool for tool in tools if is_held_out(tool) and tool["kind"] == "invented"]
 
 
 class Batches:
-    """Queries in random order, each with some for other tools of its server, without two of one tool in a step."""
+    """Queries in random order, each together with queries for other tools of its server. A step has at most one query for each tool."""
 
-    def __init__(self, tools, close, seed):
+    def __init__(self, tools, similarity, seed):
         self.tools, self.random = tools, random.Random(seed)
         self.pairs = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"]]
         self.siblings, self.order = {}, []
@@ -44,15 +47,15 @@ class Batches:
             self.siblings.setdefault(self.server(at), []).append(at)
         numbers = {server: number for number, server in enumerate(self.siblings)}
         server = np.array([numbers[self.server(at)] for at in range(len(tools))])
-        self.same = (close > SAME) & (server[:, None] != server[None, :])
+        self.same = (similarity > DUPLICATE_COSINE) & (server[:, None] != server[None, :])
         np.fill_diagonal(self.same, True)
-        self.nearest = np.argsort(-np.where(self.same, -1, close), axis=1)[:, :NEAREST]
+        self.nearest = np.argsort(-np.where(self.same, -1, similarity), axis=1)[:, :NEAREST]
 
     def server(self, at):
         return self.tools[at]["kind"], self.tools[at]["server"]
 
     def group(self):
-        """A query, and some for siblings of its tool."""
+        """The next query with its tool, and queries for other tools of the same server."""
         if not self.order:
             self.order = self.random.sample(range(len(self.pairs)), len(self.pairs))
         query, at = self.pairs[self.order.pop()]
@@ -61,14 +64,14 @@ class Batches:
         return [(at, query)] + [(i, self.random.choice(self.tools[i]["queries"])) for i in others]
 
     def next(self):
-        """The queries of a step; the numbers of its tools, first that of each query; which of them are not wrong for which query."""
+        """A step: its queries; the numbers of its tools, beginning with that of each query; and which tools count as equal to which query's tool."""
         picked = {}
         while len(picked) < BATCH:
             for at, query in self.group():
                 if len(picked) < BATCH:
                     picked.setdefault(at, query)
         own = list(picked)
-        which = own + [int(self.random.choice(list(self.nearest[at]))) for at in self.random.sample(own, OTHERS)]
+        which = own + [int(self.random.choice(list(self.nearest[at]))) for at in self.random.sample(own, EXTRA_TEXTS)]
         return list(picked.values()), which, self.same[np.ix_(own, which)]
 
 
@@ -82,21 +85,21 @@ class Model:
 
     @torch.no_grad()
     def below(self, ids):
-        """The states below the layers that are trained."""
+        """The hidden states after the frozen layers."""
         places = Packed([len(one) for one in ids])
         x = self.encoder.layers(self.encoder.embed(ids, places), places, 0, self.frozen)
         return [own.to(torch.float16) for own in x.split([len(one) for one in ids])]
 
     def texts(self, tools, which):
-        """Their states below are kept: texts come again, queries seldom do."""
+        """Vectors of tools' texts. Their states after the frozen layers are kept, since texts are used many times (queries are not)."""
         missing = [at for at in dict.fromkeys(which) if at not in self.states]
         if missing:
-            ids = [tokenize(self.tokenizer, tools[at]["full"], TEXT) for at in missing]
+            ids = [tokenize(self.tokenizer, tools[at]["full"], TRAINED_TEXT_TOKENS) for at in missing]
             self.states.update(zip(missing, self.below(ids)))
         return self.above([self.states[at] for at in which])
 
     def queries(self, queries):
-        return self.above(self.below([tokenize(self.tokenizer, query, QUERY) for query in queries]))
+        return self.above(self.below([tokenize(self.tokenizer, query, TRAINED_QUERY_TOKENS) for query in queries]))
 
     def above(self, states):
         places = Packed([len(one) for one in states])
@@ -104,14 +107,14 @@ class Model:
 
 
 def loss(queries, texts, same):
-    """Softmax of each query over all texts of the step; others that do the same do not count."""
+    """Cross-entropy of each query's own text in a softmax over all texts of the step, without those that count as equal."""
     own, same = torch.arange(BATCH), torch.tensor(same)
     same[own, own] = False
     return functional.cross_entropy((queries @ texts.T / TEMPERATURE).masked_fill(same, -1e9), own)
 
 
 def recall(encoder, tokenizer, tools):
-    """Share of queries whose tool is among the first five, by cosine alone."""
+    """Recall@5 by cosine alone: the share of queries whose tool is among the first five."""
     documents = encoder.document_vectors(tokenizer, tools)
     asked = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"]]
     vectors = encoder.encode_all(tokenizer, [query for query, _ in asked], QUERY_TOKENS)
@@ -123,17 +126,17 @@ def read_options():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("texts", help="output of texts.ts")
     options.add_argument("model", help="folder with model.safetensors and vocab.txt as published")
-    options.add_argument("out", help="file for the changes (.npz); each time they are saved, the step is put before the ending")
+    options.add_argument("out", help="file for the changes (.npz); the number of the step is inserted before the ending")
     options.add_argument("--steps", type=int, default=1_600)
     options.add_argument("--rate", type=float, default=1e-3)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--start", help="an adapter to start from, in place of the published weights alone")
-    options.add_argument("--frozen", type=int, default=0, help="so many layers, from the lowest, stay as they are: a step takes less time")
+    options.add_argument("--start", help="an adapter to continue training from; without it, training starts from the published weights")
+    options.add_argument("--frozen", type=int, default=0, help="number of layers, counted from the first, that are not trained, which makes steps faster")
     return options.parse_args()
 
 
 def rate_at(step, given):
-    return given.rate * min(1, step / WARM, (given.steps + 1 - step) / DECAY)
+    return given.rate * min(1, step / WARMUP_STEPS, (given.steps + 1 - step) / DECAY_STEPS)
 
 
 def main():
@@ -141,12 +144,11 @@ def main():
     torch.manual_seed(given.seed)
     weights, tokenizer = load(given.model)
     change = adapter_change(given.start) if given.start else no_change(given.seed)
-    tools, held = read_tools(given.texts, Path(__file__).parent / "data")
+    tools, held_out = read_tools(given.texts, Path(__file__).parent / "data")
     start = Encoder(fold(weights, change))
-    vectors = start.encode_all(tokenizer, [tool["full"] for tool in tools], TEXT)
-    close = vectors @ vectors.T
-    batches = Batches(tools, close, given.seed)
-    print(f"{len(tools)} tools, {len(batches.pairs)} queries; {len(held)} tools of servers held out: R@5 {recall(start, tokenizer, held):.3f}", flush=True)
+    vectors = start.encode_all(tokenizer, [tool["full"] for tool in tools], TRAINED_TEXT_TOKENS)
+    batches = Batches(tools, vectors @ vectors.T, given.seed)
+    print(f"{len(tools)} tools, {len(batches.pairs)} queries; {len(held_out)} tools of servers held out: R@5 {recall(start, tokenizer, held_out):.3f}", flush=True)
     model = Model(weights, tokenizer, change, given.frozen)
     trained = [value.requires_grad_() for name, value in change.items() if int(name[0]) >= given.frozen]
     optimizer = torch.optim.AdamW(trained, lr=given.rate, weight_decay=0.01)
@@ -164,7 +166,7 @@ def main():
             print(f"step {n}: loss {np.mean(losses[-REPORT_STEPS:]):.3f}, {time.monotonic() - began:.0f} s, {time.process_time():.0f} s of CPU", flush=True)
         if n % SAVE_STEPS == 0 or n == given.steps:
             np.savez(f"{given.out.removesuffix('.npz')}.{n}.npz", **{name: own.detach().numpy() for name, own in change.items()})
-            print(f"held out: R@5 {recall(Encoder(fold(weights, change)), tokenizer, held):.3f}", flush=True)
+            print(f"held out: R@5 {recall(Encoder(fold(weights, change)), tokenizer, held_out):.3f}", flush=True)
 
 
 main()
