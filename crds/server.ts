@@ -225,7 +225,7 @@ export const serverStatus = z.strictObject({
     .strictObject({
       wanted: count.optional().describe('Users who have a pod, or for whom one is started.'),
       ready: count.optional().describe('Users whose pod answers.'),
-      troubles: z
+      problems: z
         .array(
           z.strictObject({
             user: z.string().max(64).describe('The user, as `portolan users` shows them.'),

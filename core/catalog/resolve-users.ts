@@ -7,7 +7,7 @@ import type { ServerUsers, UserCredentials, UserSecret } from './router-config.t
 export function usersOf(
   { spec }: McpServer,
   secrets: readonly UserSecret[] = [],
-  troubles: ServerUsers['troubles'],
+  problems: ServerUsers['problems'],
 ): ServerUsers {
   const { max, idleAfter } = spec.users ?? DEFAULT_USERS
   const credentials = userCredentials(spec, secrets)
@@ -16,7 +16,7 @@ export function usersOf(
     idleAfterMs: parseDuration(idleAfter),
     ...(credentials && { credentials }),
     ...(spec.discovery.perUser && { ownLists: true as const }),
-    ...(troubles && { troubles }),
+    ...(problems && { problems }),
   }
 }
 

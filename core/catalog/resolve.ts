@@ -46,7 +46,7 @@ export type ServerObservation = {
   /** Absent: it never sleeps. */
   sleep?: RouterServer['sleep']
   /** As in ServerUsers. */
-  userTroubles?: ServerUsers['troubles']
+  userProblems?: ServerUsers['problems']
 }
 
 export type ResolveInput = {
@@ -183,7 +183,7 @@ function routerServer(
   status: ServerStatus,
 ): RouterServer {
   const { metadata, spec } = server
-  const { sleep, userTroubles } = observed.get(metadata.name) ?? {}
+  const { sleep, userProblems } = observed.get(metadata.name) ?? {}
   const { allow, deny, pin, trustHints, overrides } = spec.tools
   return {
     name: metadata.name,
@@ -196,7 +196,7 @@ function routerServer(
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions,
     ...(spec.sessions === 'perUser' && {
-      users: usersOf(server, userSecrets?.get(metadata.name), userTroubles),
+      users: usersOf(server, userSecrets?.get(metadata.name), userProblems),
     }),
     tools: {
       allow,

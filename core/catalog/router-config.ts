@@ -200,11 +200,11 @@ export type ServerUsers = {
   /** Lists are read for each user too. */
   ownLists?: true
   /** By the id of the user: why there is no pod for them. */
-  troubles?: Record<string, UserTrouble>
+  problems?: Record<string, UserProblem>
 }
 
-/** `problem`: for agents. `isFull`: there are as many users as there may be. */
-export type UserTrouble = { problem: string; isFull?: true }
+/** `message` is for agents. `isFull`: as many users as `max` have a pod. */
+export type UserProblem = { message: string; isFull?: true }
 
 export type UserCredentials =
   | { kind: 'secrets'; selector: LabelSelector; secrets: UserSecret[] }

@@ -1,5 +1,5 @@
 /** The part of a server's status about the pods of its users. Pure. */
-import type { UserTrouble } from '../../core/catalog/router-config.ts'
+import type { UserProblem } from '../../core/catalog/router-config.ts'
 import { idOfUser } from '../../core/mcp/user.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
@@ -9,29 +9,29 @@ import type { ServerWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
 
 /** Usually all users have the same problem, so a few are enough. */
-export const MAX_TROUBLES = 20
-const MAX_MESSAGE = 512
+const MAX_PROBLEMS = 20
+const MAX_MESSAGE_CHARACTERS = 512
 const IN_PROGRESS: readonly string[] = [REASON.starting, REASON.updating]
 
 export function usersStatus(world: ServerWorld, plan: InstancePlan | undefined): McpServerStatus['users'] {
   if (!plan) return undefined
   const found = plan.wanted.map(user => [user, troubleOf(world, plan, user)] as const)
   const full = plan.refused.map(user => [user, FULL] as const)
-  const troubles = [...found, ...full]
+  const problems = [...found, ...full]
     .flatMap(([user, trouble]) =>
       trouble && !IN_PROGRESS.includes(trouble.reason) ? [{ user: idOfUser(user), ...trouble }] : [],
     )
-    .slice(0, MAX_TROUBLES)
+    .slice(0, MAX_PROBLEMS)
   return {
     wanted: plan.wanted.length,
     ready: found.filter(([, trouble]) => trouble === undefined).length,
-    ...(troubles.length > 0 && { troubles }),
+    ...(problems.length > 0 && { problems }),
   }
 }
 
 const FULL: Verdict = {
   reason: REASON.tooManyUsers,
-  message: 'There are as many users as users.max: raise it, or end what one has (portolan users)',
+  message: 'As many users as users.max have a pod: raise it, or end the pod of one with portolan users',
 }
 
 /** Undefined if the pod of the user is ready. */
@@ -41,20 +41,20 @@ function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Ve
   if (!trouble) return undefined
   // Further lines are output of the process, which may show the user's Secret.
   const [message = ''] = trouble.message.split('\n')
-  return { reason: trouble.reason, message: message.slice(0, MAX_MESSAGE) }
+  return { reason: trouble.reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS) }
 }
 
-/** The troubles for routers; `problems` has the sentences for agents, by reason. */
-export function userTroubles(
+/** The problems of users as routers report them to agents. `messages`: by reason. */
+export function userProblems(
   { status }: McpServer,
-  problems: Readonly<Record<string, string>>,
-): Record<string, UserTrouble> | undefined {
-  const troubles = status?.users?.troubles ?? []
-  if (troubles.length === 0) return undefined
-  const entries = troubles.map(({ user, reason }): [string, UserTrouble] => [
+  messages: Readonly<Record<string, string>>,
+): Record<string, UserProblem> | undefined {
+  const problems = status?.users?.problems ?? []
+  if (problems.length === 0) return undefined
+  const entries = problems.map(({ user, reason }): [string, UserProblem] => [
     user,
     {
-      problem: problems[reason] ?? 'it cannot be started',
+      message: messages[reason] ?? 'it cannot be started',
       ...(reason === REASON.tooManyUsers && { isFull: true }),
     },
   ])

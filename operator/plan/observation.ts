@@ -3,7 +3,7 @@ import type { ServerObservation } from '../../core/catalog/resolve.ts'
 import type { ServerState } from '../../core/catalog/router-config.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
-import { userTroubles } from './instance-status.ts'
+import { userProblems } from './instance-status.ts'
 import { maySleep } from './scaling.ts'
 
 const STARTING_REASONS: readonly string[] = [REASON.starting, REASON.updating]
@@ -20,10 +20,10 @@ export function observedOf(server: McpServer): ServerObservation {
   const condition = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   const state = stateOf(status, condition)
   const since = Date.parse(condition?.lastTransitionTime ?? '') || 0
-  const troubles = userTroubles(server, WAKE_PROBLEMS)
+  const problems = userProblems(server, WAKE_PROBLEMS)
   const sleep = {
     ...(maySleep(server) && { sleep: sleepOf(condition) }),
-    ...(troubles && { userTroubles: troubles }),
+    ...(problems && { userProblems: problems }),
   }
   if (state === 'ready' || state === 'asleep' || !condition) return { state, since, ...sleep }
   // Further lines may contain output of the server's process.

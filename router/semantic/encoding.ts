@@ -39,7 +39,7 @@ export type EncodingOptions = {
 type Opened = { encoder: SentenceEncoder; documents: DocumentVectors; encodeQuery: QueryEncoder }
 
 /** Why the encoder is not open, and why documents or queries fail. */
-type Troubles = { open?: string; documents?: string; queries?: string }
+type Problems = { open?: string; documents?: string; queries?: string }
 
 /** Must be closed with `close`. */
 export class Encoding {
@@ -48,7 +48,7 @@ export class Encoding {
   #opened: Opened | undefined
   #opening: Promise<void>
   #closing: Promise<unknown> = Promise.resolve()
-  #troubles: Troubles = {}
+  #problems: Problems = {}
   #missing = false
 
   constructor(options: EncodingOptions) {
@@ -62,7 +62,7 @@ export class Encoding {
 
   /** The current problem as a sentence; undefined if there is none. */
   trouble(): string | undefined {
-    const { open, queries, documents } = this.#troubles
+    const { open, queries, documents } = this.#problems
     return open ?? queries ?? documents
   }
 
@@ -95,7 +95,7 @@ export class Encoding {
         const encoder = await this.#options.open(() => this.#reopen(encoder), signal)
         this.#opened = this.#use(encoder)
         if (signal.aborted) return this.#drop()
-        this.#troubles = {}
+        this.#problems = {}
         this.#options.onTrouble()
         return this.#options.onVectors()
       } catch (error) {
@@ -141,16 +141,16 @@ export class Encoding {
   #drop(): void {
     const last = this.#opened
     this.#opened = undefined
-    this.#troubles = {}
+    this.#problems = {}
     if (!last) return
     last.documents.close()
     this.#closing = Promise.allSettled([this.#closing, last.encoder.close()])
   }
 
-  #trouble(what: keyof Troubles, error?: unknown): void {
+  #trouble(what: keyof Problems, error?: unknown): void {
     const sentence = error === undefined ? undefined : messageOf(error)
-    if (this.#troubles[what] === sentence || this.#life.signal.aborted) return
-    this.#troubles[what] = sentence
+    if (this.#problems[what] === sentence || this.#life.signal.aborted) return
+    this.#problems[what] = sentence
     this.#options.onTrouble()
   }
 

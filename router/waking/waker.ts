@@ -49,7 +49,7 @@ export class Waker {
 }
 
 function instanceFault({ users, limits }: RouterServer, { user }: Instance): Fault {
-  const problem = users?.troubles?.[idOfUser(user)]?.problem
+  const problem = users?.problems?.[idOfUser(user)]?.message
   const seconds = Math.ceil(limits.startTimeoutMs / 1_000)
   const details = { seconds, ...(problem !== undefined && { problem }), ofUser: true }
   return new Fault('upstream_asleep', 'the pod of the user could not be started', {
@@ -59,7 +59,7 @@ function instanceFault({ users, limits }: RouterServer, { user }: Instance): Fau
 }
 
 function fullFault({ users }: RouterServer, { user }: Instance): Fault | undefined {
-  return users?.troubles?.[idOfUser(user)]?.isFull && tooManyUsers(users.max)
+  return users?.problems?.[idOfUser(user)]?.isFull && tooManyUsers(users.max)
 }
 
 /** The server has as many users as it may have. */

@@ -47,8 +47,8 @@ export const userExampleStories: Stories = (running, options) => {
 
     for (const name of ['memory', 'thinking']) {
       await until(`status.users of ${name}`, async () => {
-        const { wanted, ready, troubles } = (await space.server(name))?.status?.users ?? {}
-        return wanted === NAMES.length && ready === NAMES.length && troubles === undefined
+        const { wanted, ready, problems } = (await space.server(name))?.status?.users ?? {}
+        return wanted === NAMES.length && ready === NAMES.length && problems === undefined
       })
       const wide = await portolan.kubectl('-n', space.name, 'get', 'mcpserver', name, '-o', 'wide')
       assert.match(wide, /AGE +USERS/)
